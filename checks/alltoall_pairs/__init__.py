@@ -179,7 +179,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     no_options = frozenset({"column_file"})
 
     def in_file(self, params: AlltoallPairsParameters) -> bool:
-        """Whether the values come in a file, which lies beside the record: those of many pairs."""
+        """Those of many pairs do."""
         return params.column_file or params.pairs > MOST_IN_RECORD
 
     def options(self, params: AlltoallPairsParameters) -> dict[str, object]:

@@ -237,6 +237,10 @@ class CheckDefinition(ABC, Generic[P]):
         """Whether ranks copy by themselves, without the call of the other side."""
         return False
 
+    def in_file(self, params: P) -> bool:
+        """Whether the values of pairs come in a file, which is kept with the record."""
+        return False
+
     def hops_asked(self, params: P) -> int:
         """Hops between the two nodes of the launch; 0: as Slurm places them."""
         return 0
