@@ -259,7 +259,7 @@ class Chaos:
 
     def kill_reframe(self) -> bool:
         """SIGKILL of the session."""
-        return self._kill_one("checks.common.session")
+        return self._kill_one("checks.common.session.command_line")
 
     def kill_daemon(self) -> bool:
         """SIGKILL of a lamd or pvmd."""

@@ -13,7 +13,7 @@ from typing import Any
 from checks.common import json_lines
 from checks.common.answer import Reading, beyond_window
 from checks.common.definition import CheckDefinition
-from checks.common.evidence import Claim, contradictions
+from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from checks.hpl.run import read_test as read_hpl

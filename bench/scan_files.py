@@ -30,7 +30,7 @@ from bench.rows import Effort, Row, Runs, printed, share
 from bench.scanned_machines import LEAF, Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
-from checks.common.evidence import Evidence, RankFacts
+from checks.common.evidence.ranks import Evidence, RankFacts
 from checks.common.json_lines import Output
 from records.belonging import CHECKSUM
 from records.metric import Metric

@@ -142,7 +142,7 @@ def note_memory(pid: int, greatest: dict[str, int]) -> None:
     for process in [pid, *_children(pid)]:
         with suppress(OSError, ValueError, StopIteration):
             words = Path(f"/proc/{process}/cmdline").read_text()
-            kind = "session" if "checks.common.session" in words else "driver"
+            kind = "session" if "checks.common.session.command_line" in words else "driver"
             if kind == "driver" and process != pid:
                 continue
             lines = Path(f"/proc/{process}/status").read_text().splitlines()

@@ -20,8 +20,8 @@ from assay.sites.site import Site
 from assay.sites.site_file import read_site_file, site_file
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded, unset_fault
-from checks.common.launch_commands import LAUNCHERS
-from checks.common.preparation import NO_MODULE
+from checks.common.session.launch_commands import LAUNCHERS
+from checks.common.session.preparation import NO_MODULE
 from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
 

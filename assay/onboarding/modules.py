@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.probe.commands import run_command
-from checks.common.preparation import preparation
+from checks.common.session.preparation import preparation
 
 #: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.
 _MPI_NAME = re.compile(

@@ -19,7 +19,7 @@ from assay.probe.script import ATTEMPT_S, Trial
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
-from checks.common.evidence import Evidence
+from checks.common.evidence.ranks import Evidence
 from records.errors import AssayError
 from records.node_facts import NodeFacts
 

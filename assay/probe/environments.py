@@ -10,8 +10,8 @@ from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
 from assay.probe.script import ATTEMPT_S, Attempt, Trial
 from assay.sites.description import EnvironmentKeys
 from assay.sites.site import Site
-from checks.common.evidence import Claim, contradictions
-from checks.common.launch_commands import LAUNCHERS, Start, launch_words
+from checks.common.evidence.ranks import Claim, contradictions
+from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
 
 #: Lines of a build's or a program's output that a message shows.
 _SHOWN_LINES = 40

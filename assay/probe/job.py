@@ -19,8 +19,8 @@ from pathlib import PurePosixPath
 
 from assay.probe.commands import COMMAND_LIMIT_S, KEPT_CHARACTERS, Pause, ask, run_command
 from assay.sites.site import Site
-from checks.common.clocks import Moment
-from checks.common.outcome import iso_time
+from checks.common.evidence.clocks import Moment
+from checks.common.session.outcome import iso_time
 from checks.common.slurm.allocation import Allocation, without_slurm
 from checks.common.slurm.commands import Alone, slurm_seconds
 from checks.common.slurm.reasons import (

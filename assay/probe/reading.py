@@ -11,8 +11,8 @@ import msgspec
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
 from assay.probe.script import Trial
-from checks.common.evidence import Evidence, read_evidence
-from checks.common.marked_lines import marked_lines, whole_object
+from checks.common.evidence.marked_lines import marked_lines, whole_object
+from checks.common.evidence.ranks import Evidence, read_evidence
 from records.node_facts import NodeFacts
 from records.plain_text import one_line
 

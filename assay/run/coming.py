@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.plan import block_order, launch_limit_s, runs_alone
-from checks.common.outcome import Outcome
+from checks.common.session.outcome import Outcome
 from checks.common.switches import Switches
 from records.interims import Interim, asked_blocks
 from records.ledger import Entry

@@ -32,7 +32,7 @@ from assay.run.session import Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.outcome import Outcome
+from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import ENDING_S, Allocation
 from checks.common.slurm.text import HALTING_S, limits_s
 from records.chain import SEAL

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from assay.run.coming import Launch
-from checks.common.outcome import BuildFailure
+from checks.common.session.outcome import BuildFailure
 from records.run_directory import RunDirectory
 
 

@@ -18,11 +18,11 @@ from assay.run.coming import Launch
 from assay.run.infrastructure import asked, node_states
 from assay.sites.site import Site
 from checks.common.answer import impossible_value
-from checks.common.evidence import names_in
+from checks.common.evidence.ranks import names_in
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.metrics import HOPS
-from checks.common.outcome import Outcome
 from checks.common.registry import CHECKS
+from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import fields, job_line
 from records.belonging import Belonging, checksum_of

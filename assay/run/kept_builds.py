@@ -28,13 +28,13 @@ from assay.run.provenance import environment_as_run
 from assay.run.variables import variables_of
 from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
-from checks.common.outcome import Built
+from checks.common.session.outcome import Built
 from checks.common.sources import CHECKS, further_folders
 from records.errors import AssayError, InfrastructureError
 from records.run_directory import RunDirectory
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
-#: What is built for an environment: the build fixtures of `checks.common.builds`.
+#: What is built for an environment: the build fixtures of `checks.common.session.builds`.
 PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
 _PROGRAM = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,200}")
 #: Builds that are kept, the last used ones.

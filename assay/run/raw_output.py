@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
-from checks.common.outcome import Outcome
+from checks.common.session.outcome import Outcome
 from records.archive import ArchiveWriter, Packed, archive_name, archives, is_sealed
 from records.belonging import CHECKSUM
 from records.errors import InfrastructureError

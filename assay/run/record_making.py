@@ -9,8 +9,8 @@ from msgspec import UNSET
 
 from assay.run.coming import Launch
 from assay.sites.site import Site
-from checks.common.outcome import Outcome
 from checks.common.registry import CHECKS
+from checks.common.session.outcome import Outcome
 from records.plain_text import one_line
 from records.plan import Plan, PlannedCase
 from records.provenance import EnvironmentAsRun

@@ -18,14 +18,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from checks.common.base import NOT_JUDGED, MpiCheck
-from checks.common.clocks import Moment
+from checks.common.evidence.clocks import Moment
+from checks.common.evidence.printed import Printed
 from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
-from checks.common.launch_commands import LAUNCHERS
-from checks.common.leaves import leaf_of
 from checks.common.metrics import HOPS
-from checks.common.outcome import Outcome, iso_time
-from checks.common.printed import Printed
 from checks.common.registry import CHECKS
+from checks.common.session.launch_commands import LAUNCHERS
+from checks.common.session.leaves import leaf_of
+from checks.common.session.outcome import Outcome, iso_time
 from records.archive import RawFiles
 from records.belonging import raw_paths
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES

@@ -26,8 +26,8 @@ from assay.run.coming import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site
-from checks.common.outcome import PROGRAMS, Outcome
 from checks.common.registry import FOLDERS
+from checks.common.session.outcome import PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
@@ -65,9 +65,9 @@ class Session:
         self._output = work.write_control("reframe.out", "")
         policy = "serial" if allocation is None else "async"
         reframe = [
-            *(sys.executable, "-P", "-m", "checks.common.session"),
-            f"--config-file={CHECKS / 'common' / 'settings.py'}",
-            f"--checkpath={CHECKS / 'common' / 'launches.py'}",
+            *(sys.executable, "-P", "-m", "checks.common.session.command_line"),
+            f"--config-file={CHECKS / 'common' / 'session' / 'settings.py'}",
+            f"--checkpath={CHECKS / 'common' / 'session' / 'launches.py'}",
             *("--run", f"--exec-policy={policy}", "--exec-order=name", "--keep-stage-files"),
         ]
         self._pipe, write_end = os.pipe()

@@ -11,7 +11,7 @@ from typing import Any
 
 from assay import ROOT
 from assay.sites.description import VIEW, EnvironmentDescription, SiteDescription
-from checks.common.launch_commands import LAUNCHERS
+from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError, InfrastructureError
 
 #: Where `make spack` puts Spack and its package repository.

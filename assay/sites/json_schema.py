@@ -13,7 +13,7 @@ from typing import Any
 from assay import ROOT
 from assay.schema.problems import allowed_text
 from assay.sites.description import PartitionKeys, SiteFile
-from checks.common.launch_commands import LAUNCHERS
+from checks.common.session.launch_commands import LAUNCHERS
 
 SCHEMA_FILE = ROOT / "site-config" / "site.schema.json"
 

@@ -19,8 +19,8 @@ from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
 from assay.sites.variants import refuse_taken_name, varied
-from checks.common.preparation import preparation
 from checks.common.resources import values_of
+from checks.common.session.preparation import preparation
 from checks.common.slurm.text import option_values
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from assay.schema.problems import did_you_mean
-from checks.common.launch_commands import LAUNCHERS, template_fault
+from checks.common.session.launch_commands import LAUNCHERS, template_fault
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 _SHELL = re.compile(r"[`$\"'\\;|&<>()\s]")

@@ -16,7 +16,7 @@ from assay.schema import campaign_from_text
 from assay.tests.test_driver import CAMPAIGN, SITE
 from assay.tests.test_shapes import say
 from assay.tests.test_shapes import site as site_of_scripts
-from checks.common.outcome import Outcome
+from checks.common.session.outcome import Outcome
 from records.errors import InfrastructureError
 
 site = site_of_scripts

@@ -197,7 +197,7 @@ def test_a_job_changes_nothing_that_the_harness_writes(attacked):
 
 def test_the_session_and_what_it_starts_have_no_capability(attacked):
     *_, rights, _ = attacked
-    assert any(b"checks.common.session" in command for command in rights)
+    assert any(b"checks.common.session.command_line" in command for command in rights)
     assert {command: mask for command, mask in rights.items() if mask} == {}
 
 

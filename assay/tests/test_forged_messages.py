@@ -74,7 +74,7 @@ class Site(SlurmSite):
         return ["cluster", "user"]
 
     def command(self, argv, variables, reads=()):
-        if "checks.common.session" in argv:
+        if "checks.common.session.command_line" in argv:
             argv, self.begun = [sys.executable, "-S", "-c", self.program], True
         return super().command(argv, variables, reads)
 

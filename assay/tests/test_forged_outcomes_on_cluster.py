@@ -39,7 +39,7 @@ RUN = '''
 import json
 import os
 
-from checks.common import outcome as outcomes
+from checks.common.session import outcome as outcomes
 from checks.common.base import OwnProgram
 
 FORGERIES = json.loads("""%s""")

@@ -19,7 +19,7 @@ from assay.run.provenance import environment_as_run
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
-from checks.common.outcome import Built
+from checks.common.session.outcome import Built
 from records.errors import InfrastructureError
 from records.provenance import Provenance
 from records.run_directory import RunDirectory

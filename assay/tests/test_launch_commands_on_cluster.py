@@ -14,8 +14,8 @@ from assay.sites import site_file
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.json_lines import PROGRAM_SECRET
-from checks.common.launch_commands import Start, launch_words
-from checks.common.preparation import NO_MODULE
+from checks.common.session.launch_commands import Start, launch_words
+from checks.common.session.preparation import NO_MODULE
 from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
 

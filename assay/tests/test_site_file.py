@@ -16,7 +16,7 @@ from assay.sites import site_file
 from assay.sites.loading import load_site
 from assay.sites.passthrough import OUR_EXTRAS
 from assay.sites.site_file import read_description
-from checks.common.settings import configuration
+from checks.common.session.settings import configuration
 from records.errors import AssayError
 
 GOOD = """\

@@ -17,7 +17,7 @@ from assay.run.raw_output import RawArchives, RawOutput, keep_points
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
-from checks.common.outcome import Outcome
+from checks.common.session.outcome import Outcome
 from records.archive import RawFiles
 from records.errors import AssayError, InfrastructureError
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES

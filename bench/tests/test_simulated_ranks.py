@@ -15,7 +15,7 @@ from bench import simulated_ranks
 from checks.alltoall_pairs.run import read_file
 from checks.common import json_lines
 from checks.common.answer import Reading, option_words
-from checks.common.evidence import Claim, contradictions
+from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 
 NODES = [f"n{number}" for number in range(1, 7)]

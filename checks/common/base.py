@@ -20,13 +20,13 @@ from reframe.core.logging import getlogger
 from checks.common import json_lines
 from checks.common.answer import Reading, beyond_window, longer_than_launch
 from checks.common.durations import shortfall
-from checks.common.evidence import Claim, contradictions, flags
-from checks.common.faults import Loss, folder_trouble
-from checks.common.launch_setup import LaunchSetup
+from checks.common.evidence.printed import Printed, last_line, read_printed
+from checks.common.evidence.ranks import Claim, contradictions, flags
 from checks.common.metrics import HOPS
-from checks.common.outcome import Outcome, check_encoding, emit
-from checks.common.preparation import NO_MODULE
-from checks.common.printed import Printed, last_line, read_printed
+from checks.common.session.faults import Loss, folder_trouble
+from checks.common.session.launch_setup import LaunchSetup
+from checks.common.session.outcome import Outcome, check_encoding, emit
+from checks.common.session.preparation import NO_MODULE
 from checks.common.slurm.commands import dead_nodes
 from checks.common.slurm.scheduler import job_loss
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT

@@ -18,9 +18,9 @@ from itertools import pairwise
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from checks.common.clocks import Stamp, set_by
-from checks.common.evidence import Evidence, other_allocation, read_evidence
-from checks.common.marked_lines import marked_lines, whole_object
+from checks.common.evidence.clocks import Stamp, set_by
+from checks.common.evidence.marked_lines import marked_lines, whole_object
+from checks.common.evidence.ranks import Evidence, other_allocation, read_evidence
 from records.limits import LINK_MOST_BYTES_PER_S
 from records.metric import Metric, MetricDefinition
 from records.mpi_profile import RankProfile, profile_fault, rank_profile

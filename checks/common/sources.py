@@ -9,6 +9,8 @@ from pathlib import Path
 CHECKS = Path(__file__).resolve().parent.parent
 #: The shared C library with the Makefile that builds everything.
 LIBRARY = CHECKS / "common" / "src"
+#: Shell scripts that start and end the ranks of a launch.
+LAUNCH_SCRIPTS = CHECKS / "common" / "launch"
 #: Environment variable with folders outside the tree that hold further folders of checks.
 FURTHER_CHECKS = "ASSAY_CHECKS"
 

@@ -11,8 +11,8 @@ from reframe.core.builtins import run_before
 
 from checks.common import json_lines
 from checks.common.base import OwnProgram
+from checks.common.evidence.printed import read_printed
 from checks.common.layouts import SocketsDefinition
-from checks.common.printed import read_printed
 
 #: What the end on the login node says.
 _SAID = "login-end.out"

@@ -21,8 +21,8 @@ from checks.common.answer import (
     other_settings,
 )
 from checks.common.base import MpiCheck
-from checks.common.builds import Hpl
 from checks.common.json_lines import Output, OutputError, check_number, measured
+from checks.common.session.builds import Hpl
 from checks.hpl import CHECK, HPL_CODES, HplParameters
 from checks.hpl import output as hpl_text
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from reframe.core.builtins import fixture
 
 from checks.common.base import OwnProgram
-from checks.common.builds import BlasPrograms
+from checks.common.session.builds import BlasPrograms
 
 
 class Run(OwnProgram):

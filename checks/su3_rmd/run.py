@@ -17,8 +17,8 @@ from reframe.core.builtins import fixture
 
 from checks.common.answer import Reading, died, longer_than_launch, option_words, other_program
 from checks.common.base import OwnProgram
-from checks.common.builds import Su3Rmd
 from checks.common.json_lines import Output, measured
+from checks.common.session.builds import Su3Rmd
 from checks.su3_rmd import CHECK, wrong_plaquette
 from checks.su3_rmd import output as milc
 from checks.su3_rmd.metrics import PRINTED_DIGITS

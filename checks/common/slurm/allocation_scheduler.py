@@ -22,8 +22,8 @@ from typing import Any
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.clocks import Moment
-from checks.common.faults import Fault, Loss
+from checks.common.evidence.clocks import Moment
+from checks.common.session.faults import Fault, Loss
 from checks.common.slurm.allocation import ENDING_S, told_allocation, without_slurm
 from checks.common.slurm.commands import NO_MORE_STEPS, cancel, most_steps, steps_of
 from checks.common.slurm.job import AllocationEnd, ControllerSilentError

@@ -25,9 +25,9 @@ from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.clocks import Moment
-from checks.common.faults import Fault, Loss
-from checks.common.outcome import iso_time, report_queue
+from checks.common.evidence.clocks import Moment
+from checks.common.session.faults import Fault, Loss
+from checks.common.session.outcome import iso_time, report_queue
 from checks.common.slurm.commands import (
     Alone,
     cancel,

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from checks.common.base import MpiCheck
-from checks.common.clocks import Moment
+from checks.common.evidence.clocks import Moment
+from checks.common.evidence.printed import Printed, read_printed
 from checks.common.json_lines import Secrets
-from checks.common.outcome import Outcome
-from checks.common.printed import Printed, read_printed
 from checks.common.registry import CHECKS
+from checks.common.session.outcome import Outcome
 from checks.common.sources import CHECKS as FOLDER
 from records.limits import Nominal
 

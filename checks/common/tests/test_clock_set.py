@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from checks.common import json_lines
-from checks.common.clocks import Moment, Stamp, set_by
+from checks.common.evidence.clocks import Moment, Stamp, set_by
 from checks.common.slurm import scheduler
 from checks.common.sources import LIBRARY
 from checks.common.tests.clock_setting import SetClock
@@ -157,7 +157,7 @@ _WAITS = """
 import sys, time
 from types import SimpleNamespace
 from checks.common.slurm import scheduler
-from checks.common.clocks import Moment
+from checks.common.evidence.clocks import Moment
 job = SimpleNamespace(handed_in=Moment.now(), slurm={}, jobid="7", _state="PENDING")
 scheduler.report_queue = lambda state: print(state.waited_s)
 print(scheduler._pause_s(job), flush=True)
@@ -182,7 +182,7 @@ _POLLS = """
 import sys
 from types import SimpleNamespace
 from reframe.frontend.executors import policies
-from checks.common import session
+from checks.common.session import command_line as session
 session.count_by_steady_clock()
 rates = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01}
 options = {"general/0/" + name: value for name, value in rates.items()}

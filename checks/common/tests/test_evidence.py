@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from checks.common import evidence as judging
-from checks.common.evidence import Claim, read_evidence
+from checks.common.evidence import ranks as judging
+from checks.common.evidence.ranks import Claim, read_evidence
 from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 
 CLAIM = Claim(nodes=["n1", "n2"], ranks=2, ranks_per_node=1, library_pattern="^MPICH")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checks.common.answer import Reading
-from checks.common.printed import TAIL_BYTES, read_printed
+from checks.common.evidence.printed import TAIL_BYTES, read_printed
 from checks.common.tests.judged import SECRETS, Launch
 from records.flags import BEYOND_LIMIT
 from records.limits import Nominal

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from assay.sites.site_file import read_description
-from checks.common.launches import LaunchAsked, launch_test
+from checks.common.session.launches import LaunchAsked, launch_test
 from checks.common.sources import FURTHER_CHECKS
 from checks.common.tests.test_folders import HELLO, write_check
 
-COMMON = Path(__file__).resolve().parent.parent
+SESSION = Path(__file__).resolve().parent.parent / "session"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 LABEL = "$(touch /tmp/x) `id` 'quoted' & more; \\"
 
@@ -104,7 +104,7 @@ def session(tmp_path_factory):
         "ASSAY_OUTCOME_FD": str(write_end),
         FURTHER_CHECKS: str(folder / "mine"),
     }
-    command = [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "launches.py")]
+    command = [REFRAME, "-C", str(SESSION / "settings.py"), "-c", str(SESSION / "launches.py")]
     answer = subprocess.run(
         [*command, "--dry-run", "--exec-policy=serial", "--keep-stage-files"],
         env={**os.environ, **variables},

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checks.common.preparation import NO_MODULE, preparation
+from checks.common.session.preparation import NO_MODULE, preparation
 
 #: What ReFrame's build scripts begin with.
 TRAP = "trap 'echo trapped; exit 1' ERR"

@@ -16,12 +16,12 @@ from assay.run.coming import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
-from checks.common.launchers import SessionLauncher
 from checks.common.registry import CHECKS
+from checks.common.session.launch_setup import SessionLauncher
 from checks.hpl import HplParameters
 from checks.hpl.run import hpl_dat
 
-COMMON = Path(__file__).resolve().parent.parent
+SESSION = Path(__file__).resolve().parent.parent / "session"
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 CASE = re.compile(r"L\d+_(?P<check>\w+)_[0-9a-f]{8}_b\d+")
 CAMPAIGN = """
@@ -104,7 +104,7 @@ def job_scripts(tmp_path_factory):
         "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
         "ASSAY_HPL_ARCHIVE": str(folder / "site.json"),
     }
-    command = [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "launches.py")]
+    command = [REFRAME, "-C", str(SESSION / "settings.py"), "-c", str(SESSION / "launches.py")]
     answer = subprocess.run(
         [*command, "--dry-run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"],
         env={**os.environ, **variables},
@@ -147,7 +147,7 @@ def test_every_check_can_be_run_by_hand_with_its_parameters_as_variables(tmp_pat
     site["environments"]["mpich"]["programs"] = {"osu": "/opt/osu", "netpipe": "NPmpich2"}
     (tmp_path / "site.json").write_text(json.dumps(site))
     files = {"ASSAY_SITE_FILE": "site.json", "ASSAY_HPL_ARCHIVE": "site.json"}
-    command = [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "by_hand.py")]
+    command = [REFRAME, "-C", str(SESSION / "settings.py"), "-c", str(SESSION / "by_hand.py")]
     environments = ["-p", "^(mpich|pvm)$"]
     answer = subprocess.run(
         [*command, *environments, "-S", "hpl.p=2", "-S", "ring.turns=7", "--dry-run"],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from checks.common.evidence import other_allocation, read_evidence
+from checks.common.evidence.ranks import other_allocation, read_evidence
 from checks.common.tests.judged import Launch
 
 Change = Callable[[dict[str, Any]], object]

@@ -16,7 +16,7 @@ from assay.plan import make_plan
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from checks.common import json_lines
-from checks.common.evidence import Claim, contradictions
+from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 from checks.netpipe import output as netpipe

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame's command line as the harness starts it: `python -m checks.common.session OPTION...`.
+"""ReFrame's command line as the harness starts it: `python -m` of this module, with its options.
 
 It tells the harness of each test that fails before its launch as soon as it does; ReFrame itself
 says so only at its end. Its temporary files lie in the working folder, as do those that it leaves
@@ -28,9 +28,14 @@ from reframe.frontend.executors.policies import (
 from reframe.frontend.printer import PrettyPrinter
 
 from checks.common.base import MpiCheck
-from checks.common.builds import MakeBuild
-from checks.common.faults import fault_of
-from checks.common.outcome import BuildFailure, outcome_pipe, report_build_failure, report_refusal
+from checks.common.session.builds import MakeBuild
+from checks.common.session.faults import fault_of
+from checks.common.session.outcome import (
+    BuildFailure,
+    outcome_pipe,
+    report_build_failure,
+    report_refusal,
+)
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 
 #: Seconds without news after which launches, and builds, are looked at.

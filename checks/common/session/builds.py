@@ -15,7 +15,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
-from checks.common.outcome import PROGRAMS, Built, report_built, report_progress
+from checks.common.session.outcome import PROGRAMS, Built, report_built, report_progress
 from checks.common.slurm.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 

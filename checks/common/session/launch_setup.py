@@ -12,20 +12,57 @@ from random import Random
 from typing import Any
 
 import reframe as rfm
-from reframe.core.backends import getlauncher
+from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.builtins import fixture, run_after, run_before, variable
+from reframe.core.launchers import JobLauncher
 
 from checks.common import json_lines
-from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
-from checks.common.faults import WorkFolderError
-from checks.common.outcome import PROGRAMS
+from checks.common.session.builds import Programs
+from checks.common.session.faults import WorkFolderError
+from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
+from checks.common.session.outcome import PROGRAMS
 from checks.common.slurm.allocation import ALLOCATION, granted_nodes
 from checks.common.slurm.commands import leaves_processes, up_nodes
 from checks.common.slurm.scheduler import RUN_ID, run_options
 from checks.common.slurm.text import HALTING_S, limits_s
+from checks.common.sources import LAUNCH_SCRIPTS
 from checks.common.switches import drawn_among
 from records.topology import Topology, TopologyDescription
+
+
+class SessionLauncher(JobLauncher):
+    """Runs the command of the launcher `kind` inside launch/session.sh, which stamps the phases of
+    the launch, sets its limit and, for libraries with daemons, boots and halts them.
+
+    `limit_s` ends the launch; the others come from the environment's extras.
+    """
+
+    kind = ""
+    limit_s = 60.0
+    extra_options: tuple[str, ...] = ()
+    mpirun = ""
+    template = ""
+
+    @property
+    def daemons(self) -> str:
+        """Kind of daemons that the session boots and halts, or none."""
+        return LAUNCHERS[self.kind].daemons
+
+    def command(self, job: Any) -> list[str]:
+        """The launch command of `job`, which knows ranks, ranks per node and CPUs per rank."""
+        per_node, cpus = job.num_tasks_per_node, job.num_cpus_per_task
+        start = Start(job.num_tasks, per_node, self.mpirun, cpus, self.template)
+        words = [*launch_words(self.kind, start), *self.extra_options]
+        session = ["./session.sh", self.daemons, f"{self.limit_s:g}"]
+        return [*session, *(shlex.quote(word) for word in words)]
+
+
+for _kind in LAUNCHERS:
+
+    @register_launcher(_kind)
+    class _OfKind(SessionLauncher):
+        kind = _kind
 
 
 class LaunchSetup(rfm.RunOnlyRegressionTest):
@@ -61,7 +98,7 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
 
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi", "+pvm"]
-    sourcesdir = "launch"
+    sourcesdir = str(LAUNCH_SCRIPTS)
     build_locally = True
 
     @cached_property

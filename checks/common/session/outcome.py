@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from checks.common.faults import Fault
+from checks.common.session.faults import Fault
 from records.flags import RAW_CUT
 from records.metric import Metric
 from records.mpi_profile import RankProfile

@@ -12,10 +12,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-import checks.common.launchers  # registers the launchers
 import checks.common.slurm.allocation_scheduler
 import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
-from checks.common.preparation import preparation
+from checks.common.session.preparation import preparation
 from checks.common.slurm.allocation import ALLOCATION
 from records.limits import nominal
 

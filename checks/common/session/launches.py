@@ -2,7 +2,7 @@
 """ReFrame test file of a campaign: one test for each launch of the list, named by its place in it.
 
 The harness gives the list as JSON lines in the file that LAUNCHES_FILE names; ReFrame runs them one
-by one in the order of their names. By hand, use `reframe -c checks/common/by_hand.py` instead.
+by one in the order of their names. By hand, use by_hand.py instead.
 
 The list comes from a run directory, which is not trusted: every launch is validated again before
 any part of it reaches a job script. One that is refused is reported as failed.
@@ -19,11 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
-from checks.common.leaves import RESOLVED, leaf_of
-from checks.common.outcome import outcome_pipe, report_refusal
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS
 from checks.common.resources import CpusPerTask, Resources
+from checks.common.session.leaves import RESOLVED, leaf_of
+from checks.common.session.outcome import outcome_pipe, report_refusal
 from checks.common.switches import Switches
 
 #: Environment variable with the path of the list of launches.
