@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import pwd
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from records.errors import AssayError
 from virtual_cluster.host import SYSTEM_PATH, run
+
+#: Where a site's users find programs as they log in.
+USER_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def make_account(name: str, home: Path) -> tuple[int, int]:
@@ -23,18 +27,17 @@ def make_account(name: str, home: Path) -> tuple[int, int]:
     return entry.pw_uid, entry.pw_gid
 
 
-def account_exists(name: str, home: Path) -> bool:
-    """Whether our user exists. AssayError if a user of that name has another home."""
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        return False
-    if Path(entry.pw_dir) != home:
-        raise AssayError(
-            f"user {name} exists with home {entry.pw_dir}, so it was not made by "
-            "`assay cluster up`; choose another --name"
-        )
-    return True
+def accounts_of(name: str, home: Path) -> list[pwd.struct_passwd]:
+    """A cluster's users: `home` is or holds theirs. AssayError if user `name` has another home."""
+    with suppress(KeyError):
+        if (found := pwd.getpwnam(name).pw_dir) != str(home):
+            raise AssayError(
+                f"user {name} exists with home {found}, so it was not made by "
+                "`assay cluster up`; choose another --name"
+            )
+    return [
+        user for user in pwd.getpwall() if home in (Path(user.pw_dir), Path(user.pw_dir).parent)
+    ]
 
 
 def remove_account(name: str) -> None:

@@ -12,7 +12,7 @@ from records.errors import AssayError, ExitStatus, InfrastructureError
 from virtual_cluster import account, faults, lifecycle, node_view, power, processes, slurm, view
 from virtual_cluster import spec as plans
 from virtual_cluster.lifecycle import Progress, silent
-from virtual_cluster.network import enter_login, namespace_file
+from virtual_cluster.network import namespace_file
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
 
@@ -90,7 +90,25 @@ class Cluster:
         Raises InfrastructureError when the user may not read what is in them.
         """
         shown = view.command(reads, self._state.uid, self._state.gid, self._folders.view)
-        return [*enter_login(self.name), "--", *shown, *self._as_user(argv, env)]
+        return [*self._state.enter_login(), *shown, *self._as_user(argv, env)]
+
+    def admin_command(self, argv: Sequence[str]) -> list[str]:
+        """Command list which, run by root, executes argv as root in the login environment."""
+        return [*self._state.enter_login(), *argv]
+
+    def users(self) -> dict[str, Path]:
+        """Home of each ordinary user of a site."""
+        return {user: self._folders.home / user for user in self._state.users if user}
+
+    def login_command(self, user: str, argv: Sequence[str]) -> list[str]:
+        """Command list that root runs as a site's `user`, in a login shell of the login host."""
+        if user not in self.users():
+            raise AssayError(f"cluster {self.name} has no user {user!r}: {list(self.users())}")
+        name, home = self._state.spec.accounts()[user], str(self.users()[user])
+        environment = {"HOME": home, "USER": name, "LOGNAME": name, "SHELL": "/bin/bash"}
+        environment |= {"PATH": account.USER_PATH, "LANG": "C.UTF-8"}
+        shell = ["bash", "-l", "-c", 'cd && exec "$@"', "bash", *argv]
+        return self.admin_command(account.as_user(shell, *self._state.users[user], environment))
 
     def show(self, folders: Sequence[Path]) -> None:
         """Show folders of the machine to jobs, at their own paths, read-only.
@@ -119,7 +137,7 @@ class Cluster:
     def _as_user(self, argv: Sequence[str], env: Mapping[str, str] | None) -> list[str]:
         state, where = self._state, self._folders
         environment = account.user_environment(
-            state.spec.user_name, where.home, where.slurm_conf, where.sbatch.parent
+            state.spec.user_name, where.home, where.slurm_conf, where.programs
         )
         return account.as_user(argv, state.uid, state.gid, {**environment, **(env or {})})
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from records.errors import InfrastructureError
 from virtual_cluster import node_view
 from virtual_cluster.host import tries
-from virtual_cluster.network import enter_login, node_file
-from virtual_cluster.processes import Process, start
+from virtual_cluster.network import node_file
+from virtual_cluster.processes import start
 from virtual_cluster.state import State, folders
 
 #: Process 1 of a node. It stays, because it must reap the orphans of jobs.
@@ -20,11 +20,9 @@ set -e
 node=$1; hosts=$2; conf=$3; own_shm=$4; dress=$5; aside=$6; shift 6
 hostname "$node"
 mount --bind "$hosts" /etc/hosts
-if [ -n "$aside" ]; then
-    mount -t tmpfs -o mode=0700,size=1m,nosuid,nodev tmpfs "$aside"
-    mkdir "$aside/tmp"
-    mount --rbind /tmp "$aside/tmp"
-fi
+mount -t tmpfs -o mode=0700,size=1m,nosuid,nodev tmpfs "$aside"
+mkdir "$aside/tmp"
+mount --rbind /tmp "$aside/tmp"
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /tmp
 # A /sys of this network: libraries look there for the interfaces. Control groups move over.
 mkdir /tmp/cgroup
@@ -40,8 +38,11 @@ export SLURM_CONF="$conf"
 slurmd -D -N "$node" &
 wait $!
 """
-_LOGIN = 'hostname login && export SLURM_CONF="$1" && exec slurmctld -D'
-START_TIMEOUT_S = 20.0
+_LOGIN = 'hostname "$2" && export SLURM_CONF="$1" && exec slurmctld -D'
+#: Where a site's hosts have Slurm's files (site_setup.py).
+_SITE_CONF = Path("/etc/slurm/slurm.conf")
+#: Seconds that a daemon has to answer: of a plain cluster, of one with a data base.
+START_TIMEOUT_S, SITE_TIMEOUT_S = 20.0, 120.0
 POLL_S = 0.02
 
 
@@ -55,73 +56,44 @@ def start_munge(state: State) -> None:
     (where.munge / "socket").unlink(missing_ok=True)
     argv = ["munged", "--foreground", f"--key-file={key}", f"--socket={where.munge / 'socket'}"]
     argv += [f"--pid-file={where.munge / 'pid'}", f"--seed-file={where.munge / 'seed'}"]
-    argv += ["--num-threads=4"]
-    process = _start_in_login(state, "munged", argv)
-    _wait_until((where.munge / "socket").is_socket, process, "munged", where.console("munged"))
+    argv = [*state.enter_login(), *argv, "--num-threads=4"]
+    start_daemon(state, "munged", argv, (where.munge / "socket").is_socket)
 
 
 def start_controller(state: State, answers: Callable[[], bool]) -> None:
     """Start slurmctld; returns when `answers` says so."""
     conf = str(folders(state.spec.name).slurm_conf)
-    argv = ["unshare", "--uts", "sh", "-c", _LOGIN, "sh", conf]
-    process = _start_in_login(state, "slurmctld", argv)
-    _wait_until(answers, process, "slurmctld", folders(state.spec.name).console("slurmctld"))
+    login = state.spec.site.login if state.spec.site else "login"
+    argv = [*state.enter_login(), "unshare", "--uts", "sh", "-c", _LOGIN, "sh", conf, login]
+    start_daemon(state, "slurmctld", argv, answers)
 
 
-def start_node(state: State, node: str) -> None:
-    """Start a node: its namespaces, its own /tmp and /dev/shm, its cores, slurmd inside."""
-    where = folders(state.spec.name)
-    argv = node_command(
-        node_file(state.spec.name, node),
-        node,
-        state.cores[node],
-        where.hosts,
-        where.slurm_conf,
-        isolated=state.spec.isolated,
-        aside=where.aside(node),
-        shown=node_view.shown_words(state),
-    )
-    start(argv, where.console(node), lambda process: state.record(node, process))
-
-
-def node_command(
-    namespace: Path,
-    node: str,
-    cores: Sequence[int],
-    hosts: Path,
-    conf: Path,
-    *,
-    isolated: bool = True,
-    dress: Path | None = None,
-    aside: Path | None = None,
-    shown: Sequence[str] = (),
-) -> list[str]:
-    """Command list that root runs as process 1 of a node; `dress` is a script for its mounts.
-
-    `aside`: where it binds what is covered in it, and `shown`: what it shows (node_view.py).
-    """
-    spaces = ["--uts", "--mount", "--propagation", "private"]
-    if isolated:
-        spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    argv = ["nsenter", f"--net={namespace}", "unshare", *spaces]
-    argv += ["taskset", "-c", ",".join(map(str, cores)), "sh", "-c"]
-    argv += [node_view.FUNCTION + _NODE, "sh", node, str(hosts), str(conf)]
-    return [*argv, "yes" if isolated else "no", str(dress or ""), str(aside or ""), *shown]
-
-
-def _start_in_login(state: State, name: str, argv: list[str]) -> Process:
-    command = [*enter_login(state.spec.name), *argv]
+def start_daemon(state: State, name: str, argv: Sequence[str], ready: Callable[[], bool]) -> None:
+    """Start a daemon of the login environment, of this very command list; returns when `ready`."""
     log = folders(state.spec.name).console(name)
-    return start(command, log, lambda process: state.record(name, process))
-
-
-def _wait_until(ready: Callable[[], bool], process: Process, name: str, log: Path) -> None:
-    for _ in tries(START_TIMEOUT_S, POLL_S):
+    process = start(argv, log, lambda process: state.record(name, process))
+    seconds = SITE_TIMEOUT_S if state.spec.site else START_TIMEOUT_S
+    for _ in tries(seconds, POLL_S):
         if ready():
             return
         if not process.alive():
             raise failure(f"{name} ended at once", log)
-    raise failure(f"{name} does not answer after {START_TIMEOUT_S:.0f} s", log)
+    raise failure(f"{name} does not answer after {seconds:.0f} s", log)
+
+
+def start_node(state: State, node: str) -> None:
+    """Start a node: its namespaces, its own /tmp and /dev/shm, its cores, slurmd inside."""
+    where, spec = folders(state.spec.name), state.spec
+    spaces = ["--uts", "--mount", "--propagation", "private"]
+    if spec.isolated:
+        spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    argv = ["nsenter", f"--net={node_file(spec.name, node)}", "unshare", *spaces]
+    argv += ["taskset", "-c", ",".join(map(str, state.cores[node])), "sh", "-c"]
+    argv += [node_view.FUNCTION + _NODE, "sh", node, str(where.hosts)]
+    argv += [str(_SITE_CONF if spec.site else where.slurm_conf), "yes" if spec.isolated else "no"]
+    argv += [str(where.mounts) if spec.site else "", str(where.aside(node))]
+    argv += node_view.shown_words(state)
+    start(argv, where.console(node), lambda process: state.record(node, process))
 
 
 def failure(what: str, log: Path, lines: int = 8) -> InfrastructureError:

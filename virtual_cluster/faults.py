@@ -80,7 +80,7 @@ def mend(cluster: str, node: str) -> None:
 def remove_caps(cluster: str) -> None:
     """Remove the control groups of a cluster whose processes have ended."""
     with suppress(InfrastructureError):
-        for group in _root().glob(f"assay-{cluster}-n*"):
+        for group in _root().glob(f"assay-{cluster}-*"):
             if plans.is_namespace_of(cluster, group.name):
                 _release(group)
 

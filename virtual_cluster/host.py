@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from records.errors import InfrastructureError
 
@@ -47,13 +48,10 @@ def program(name: str) -> str:
     return shutil.which(name, path=SYSTEM_PATH) or name
 
 
-def missing_programs() -> dict[str, str]:
-    """Programs that are not installed, each with its package."""
-    return {
-        program: package
-        for program, package in PROGRAMS.items()
-        if shutil.which(program, path=SYSTEM_PATH) is None
-    }
+def missing_programs(further: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Programs that are not installed, each with its package; `further`: what a site needs."""
+    needed = PROGRAMS | dict(further)
+    return {name: needed[name] for name in needed if not shutil.which(name, path=SYSTEM_PATH)}
 
 
 def missing_capabilities() -> list[str]:
@@ -84,9 +82,9 @@ def require_rights(action: str) -> None:
         )
 
 
-def require_programs() -> None:
-    """Raise InfrastructureError that names what to install."""
-    missing = missing_programs()
+def require_programs(further: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Raise InfrastructureError that names what to install; `further`: as of missing_programs."""
+    missing = missing_programs(further)
     if missing:
         packages = " ".join(sorted(set(missing.values())))
         raise InfrastructureError(

@@ -4,24 +4,29 @@
 from __future__ import annotations
 
 import os
-import pwd
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
+from pwd import struct_passwd
 
 from records.errors import AssayError, InfrastructureError
-from virtual_cluster import account, daemons, faults, host, network, power, processes, slurm
-from virtual_cluster import spec as plans
-from virtual_cluster.slurm_conf import (
-    cgroup_conf,
-    epilog_script,
-    hosts_file,
-    sbatch_script,
-    slurm_conf,
-    topology_conf,
+from virtual_cluster import (
+    account,
+    daemons,
+    faults,
+    host,
+    network,
+    power,
+    processes,
+    site_setup,
+    slurm,
 )
+from virtual_cluster import spec as plans
+from virtual_cluster.slurm_conf import cluster_files
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import (
+    Folders,
     State,
     cluster_lock,
     folders,
@@ -47,7 +52,7 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
     host.require_rights("up")
-    host.require_programs()
+    host.require_programs(spec.site.programs if spec.site else {})
     with cluster_lock(spec.name):
         state = load_state(spec.name)
         ended = dead_parts(state) if state is not None else []
@@ -159,13 +164,19 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
     state = _prepare(spec)
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
     network.make_network(spec, state.addresses)
+    if spec.site:
+        site_setup.start_login(state, spec.site)
     progress(f"cluster {spec.name}: munged and slurmctld")
     daemons.start_munge(state)
+    if spec.site:
+        site_setup.start_daemons(state, spec.site)
     daemons.start_controller(state, lambda: slurm.controller_answers(state))
     progress(f"cluster {spec.name}: slurmd on {spec.nodes} nodes")
     for node in spec.node_names():
         daemons.start_node(state, node)
     slurm.wait_for_nodes(state, spec.node_names())
+    if spec.site:
+        site_setup.run_all(state, spec.site.commands)
     state.phase = "up"
     state.save()
     progress(f"cluster {spec.name}: up after {time.monotonic() - begun:.1f} s")
@@ -174,40 +185,48 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
 
 def _prepare(spec: ClusterSpec) -> State:
     """Plan the cluster, make its folders, its user and the files its daemons read."""
-    nodes = spec.node_names()
     usable = host.usable_cores()
     where = folders(spec.name)
     state = State(
         spec=spec,
         phase="starting",
         boot_id=host.boot_id(),
-        addresses=plans.address_plan(nodes),
-        cores=plans.core_plan(nodes, spec.cpus(len(usable)), usable),
+        addresses=plans.address_plan(spec.node_names()),
+        cores=plans.core_plan(spec.core_counts(len(usable)), usable),
         memory_bytes_per_node=plans.memory_per_node(host.total_memory_bytes(), spec.nodes),
     )
-    where.make(nodes)
+    where.make(spec.node_names())
     state.save()
     with machine_lock():
         if not network.namespace_folder_exists():
             mark_namespace_folder()
-        state.uid, state.gid = account.make_account(spec.user_name, where.home)
-    os.chown(where.home, state.uid, state.gid)
+        for user, name in spec.accounts().items():
+            home = where.home / user
+            home.mkdir(mode=0o700, exist_ok=True)
+            state.users[user] = account.make_account(name, home)
+            os.chown(home, *state.users[user])
+    state.uid, state.gid = next(iter(state.users.values()))
     os.chown(where.work, state.uid, state.gid)
     state.save()
-    where.slurm_conf.write_text(
-        slurm_conf(
-            spec, where.root, state.addresses, spec.cpus(len(usable)), state.memory_bytes_per_node
-        )
+    _write_files(
+        where, cluster_files(spec, where.root, state.addresses, state.memory_bytes_per_node)
     )
-    where.slurm_conf.with_name("cgroup.conf").write_text(cgroup_conf())
-    if len(spec.switch_tree()) > 1:
-        where.slurm_conf.with_name("topology.conf").write_text(topology_conf(spec))
-    where.hosts.write_text(hosts_file(state.addresses))
-    where.sbatch.write_text(sbatch_script(host.program("sbatch"), nodes[-1]))
-    where.sbatch.chmod(0o755)
-    where.epilog.write_text(epilog_script())
-    where.epilog.chmod(0o755)
+    if spec.site:
+        site_setup.make_links_and_devices(spec.site, where)
     return state
+
+
+def _write_files(where: Folders, files: dict[str, str]) -> None:
+    """Write files below the cluster's folder: scripts in bin/, a secret for root alone."""
+    where.secret.touch(mode=0o600)
+    where.secret.write_text(secrets.token_hex(16))
+    for name, text in files.items():
+        path = where.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600 if "{secret}" in text else 0o644)
+        path.write_text(text.replace("{secret}", where.secret.read_text()))
+        if path.parent == where.programs:
+            path.chmod(0o755)
 
 
 def leftovers(name: str) -> list[str]:
@@ -219,9 +238,7 @@ def leftovers(name: str) -> list[str]:
     namespaces = network.namespaces_of(name)
     if namespaces:
         found.append(f"{len(namespaces)} network namespaces")
-    user = ClusterSpec(name=name).user_name
-    if account.account_exists(user, where.home):
-        found.append(f"user {user}")
+    found += [f"user {user.pw_name}" for user in _accounts(name)]
     return found
 
 
@@ -240,20 +257,24 @@ def _sweep(name: str) -> list[str]:
     recorded = state.processes.values() if state and state.boot_id == host.boot_id() else ()
     stubborn = processes.end(recorded)
     stubborn += processes.end_all_inside(namespace_files(name), processes.ancestors())
-    user = ClusterSpec(name=name).user_name
-    has_user = account.account_exists(user, folders(name).home)
-    if has_user:  # a process with a network of its own would get the next cluster's user
-        stubborn += processes.end_all_of(pwd.getpwnam(user).pw_uid)
+    users = _accounts(name)
+    for user in users:  # a process with a network of its own would get the next cluster's user
+        stubborn += processes.end_all_of(user.pw_uid)
     problems = [f"process {process.pid} does not end" for process in dict.fromkeys(stubborn)]
     faults.remove_caps(name)
     for namespace in network.namespaces_of(name):
         network.remove_namespace(namespace)
-    if has_user:
+    if users:
         with machine_lock():
-            account.remove_account(user)
+            for user in users:
+                account.remove_account(user.pw_name)
     # The user's folders may be nested more deeply than shutil.rmtree can follow.
     host.run(["rm", "-rf", "--", str(folders(name).root)], check=False)
     return problems + leftovers(name)
+
+
+def _accounts(name: str) -> list[struct_passwd]:
+    return account.accounts_of(ClusterSpec(name=name).user_name, folders(name).home)
 
 
 def namespace_files(name: str) -> list[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from virtual_cluster import spec as plans
 from virtual_cluster.host import run
-from virtual_cluster.spec import ClusterSpec, Network
+from virtual_cluster.spec import ClusterSpec, LinkSpeed
 from virtual_cluster.switches import TOP, Switch
 
 NAMESPACES = Path("/run/netns")
@@ -70,7 +70,7 @@ def set_link(cluster: str, node: str, up: bool) -> None:
     run(["ip", "-n", login, "link", "set", _port(node), "up" if up else "down"])
 
 
-def shape_link(spec: ClusterSpec, node: str, link: Network) -> None:
+def shape_link(spec: ClusterSpec, node: str, link: LinkSpeed) -> None:
     """Give both ends of a node's link the rate of `link`; nothing to do where it is unlimited."""
     if link.bits_per_s is None:
         return
@@ -82,7 +82,7 @@ def shape_link(spec: ClusterSpec, node: str, link: Network) -> None:
         _batch("tc", namespace, _speed_lines(link, [device], verb="replace"))
 
 
-def shape_uplink(spec: ClusterSpec, switch: Switch, link: Network) -> None:
+def shape_uplink(spec: ClusterSpec, switch: Switch, link: LinkSpeed) -> None:
     """Give both ends of the link from a switch to the one above it the rate of `link`."""
     lines = _speed_lines(link, list(_link_ends(switch)), verb="replace")
     _batch("tc", plans.login_namespace(spec.name), lines)
@@ -129,7 +129,7 @@ def _switch_lines(cluster: str, switch: Switch) -> list[str]:
     return lines
 
 
-def _speed_lines(link: Network, devices: list[str], verb: str = "add") -> list[str]:
+def _speed_lines(link: LinkSpeed, devices: list[str], verb: str = "add") -> list[str]:
     """`tc` commands for a token bucket filter on each device; none on unlimited links.
 
     A frame counts as on a wire: with preamble, check sequence and gap, and at least WIRE_LEAST.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from virtual_cluster.daemons import failure
 from virtual_cluster.host import run, tries
-from virtual_cluster.network import enter_login
 from virtual_cluster.state import State, folders
 
 NODES_TIMEOUT_S = 30.0
@@ -30,7 +29,7 @@ class Job:
 def ask(state: State, *argv: str, check: bool = True) -> str:
     """What a Slurm command prints; InfrastructureError if it fails (and `check`)."""
     conf = f"SLURM_CONF={folders(state.spec.name).slurm_conf}"
-    return run([*enter_login(state.spec.name), "env", conf, *argv], check=check).stdout
+    return run([*state.enter_login(), "env", conf, *argv], check=check).stdout
 
 
 def controller_answers(state: State) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from virtual_cluster import host
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import ONE
 
@@ -64,6 +65,24 @@ TCPTimeout=2
 ReturnToService=2
 TreeWidth=65533
 """
+
+
+def cluster_files(
+    spec: ClusterSpec, root: Path, addresses: dict[str, str], memory_bytes: int
+) -> dict[str, str]:
+    """Text of all files that hosts and users of a cluster read, by path below its folder `root`."""
+    login = spec.site.login if spec.site else "login"
+    named = {login if name == "login" else name: address for name, address in addresses.items()}
+    files = {"etc/cgroup.conf": cgroup_conf(), "etc/hosts": hosts_file(named)}
+    if spec.site:
+        return files | {"bin/mounts": spec.site.mounts} | spec.site.files
+    cpus = spec.cpus(len(host.usable_cores()))
+    files["etc/slurm.conf"] = slurm_conf(spec, root, addresses, cpus, memory_bytes)
+    if spec.switches != ONE:
+        files["etc/topology.conf"] = topology_conf(spec)
+    files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
+    files["bin/end-of-job"] = epilog_script()
+    return files
 
 
 def slurm_conf(

@@ -7,13 +7,17 @@ Pure functions: no file, process or network is touched.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address
+from itertools import cycle
 
 from records.errors import AssayError
 from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
+#: Without a hyphen: names of namespaces and of accounts tell clusters apart by it.
+NODE_PATTERN = re.compile(r"[a-z]+[0-9]+")
+USER_PATTERN = re.compile(r"[a-z][a-z0-9]{0,11}")
 MAX_NODES = 500
 MAX_CPUS_PER_NODE = 1024
 PREFIX_LENGTH = 16
@@ -23,7 +27,7 @@ MEMORY_SHARE = 0.9
 
 
 @dataclass(frozen=True)
-class Network:
+class LinkSpeed:
     """A kind of link. `bits_per_s` is None where nothing limits it.
 
     `burst_bytes` and `limit_bytes` are the bucket and the queue of the token bucket filter
@@ -41,11 +45,60 @@ class Network:
 NETWORKS = {
     network.name: network
     for network in (
-        Network("unlimited", None),
-        Network("gigabit", 1_000_000_000, burst_bytes=6_200, limit_bytes=600_000),
-        Network("fast-ethernet", 100_000_000, burst_bytes=3_000, limit_bytes=60_000),
+        LinkSpeed("unlimited", None),
+        LinkSpeed("gigabit", 1_000_000_000, burst_bytes=6_200, limit_bytes=600_000),
+        LinkSpeed("fast-ethernet", 100_000_000, burst_bytes=3_000, limit_bytes=60_000),
     )
 }
+
+
+@dataclass(frozen=True)
+class LoginDaemon:
+    """A further daemon of the login host, with commands to run before it starts and once it serves.
+
+    `ready` is a command that succeeds when the daemon serves.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    ready: tuple[str, ...]
+    before: tuple[tuple[str, ...], ...] = ()
+    after: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class SiteSetup:
+    """What makes a cluster look like a certain site, in place of the plain one.
+
+    Paths of `files`, `links` and `devices` are below the cluster's folder. In texts of files and in
+    commands `{secret}` is a password of this cluster; a file with it is readable to root alone.
+    """
+
+    #: Cores of each node by its name, which is letters and digits.
+    cores: dict[str, int]
+    #: Ordinary users; on this machine user ada is assay-CLUSTER-ada.
+    users: tuple[str, ...]
+    #: Text of each file; etc/slurm.conf among them.
+    files: dict[str, str]
+    #: Host name of the login host.
+    login: str = "login"
+    #: Target of each symbolic link.
+    links: dict[str, str] = field(default_factory=dict)
+    #: Device number of each character device; 0 is a file that overlayfs hides.
+    devices: dict[str, int] = field(default_factory=dict)
+    #: Shell script, run in the mount namespace of the login host and of each node.
+    mounts: str = ""
+    #: Daemons of the login host that slurmctld needs.
+    daemons: tuple[LoginDaemon, ...] = ()
+    #: Commands of root on the login host once all nodes take jobs.
+    commands: tuple[tuple[str, ...], ...] = ()
+    #: Further programs that this machine must have, each with its Debian package.
+    programs: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for pattern, names in ((NODE_PATTERN, self.cores), (USER_PATTERN, self.users)):
+            if wrong := [name for name in names if not pattern.fullmatch(name)]:
+                raise AssayError(f"{wrong[0]!r}: allowed are names such as {pattern.pattern}")
 
 
 @dataclass(frozen=True)
@@ -56,6 +109,7 @@ class ClusterSpec:
     `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
     `isolated` False lets the nodes share the machine's process and IPC space and /dev/shm;
     it exists to prove that a library which then cheats through shared memory is caught.
+    `site` makes it look like a certain site, with as many nodes as that names.
     """
 
     name: str = "default"
@@ -64,6 +118,7 @@ class ClusterSpec:
     network: str = "unlimited"
     switches: str = ONE
     isolated: bool = True
+    site: SiteSetup | None = None
 
     def __post_init__(self) -> None:
         if not NAME_PATTERN.fullmatch(self.name):
@@ -81,7 +136,7 @@ class ClusterSpec:
         check_switches(self.switches, self.nodes)
 
     @property
-    def link(self) -> Network:
+    def link(self) -> LinkSpeed:
         """The kind of link that joins the nodes."""
         return NETWORKS[self.network]
 
@@ -90,8 +145,15 @@ class ClusterSpec:
         """The ordinary user who owns the jobs."""
         return f"assay-{self.name}"
 
+    def accounts(self) -> dict[str, str]:
+        """Name on this machine of each user of a site, or of the one user, ""."""
+        users = self.site.users if self.site else ()
+        return {user: f"{self.user_name}-{user}" for user in users} or {"": self.user_name}
+
     def node_names(self) -> list[str]:
-        """Names of the nodes, n1 first."""
+        """Names of the nodes, n1 first, or as the site has them."""
+        if self.site:
+            return list(self.site.cores)
         return [f"n{number}" for number in range(1, self.nodes + 1)]
 
     def switch_tree(self) -> list[Switch]:
@@ -101,6 +163,12 @@ class ClusterSpec:
     def cpus(self, usable_cores: int) -> int:
         """Cores of one node on a machine with this many usable cores."""
         return self.cpus_per_node or max(1, usable_cores // self.nodes)
+
+    def core_counts(self, usable_cores: int) -> dict[str, int]:
+        """Cores of each node on a machine with this many usable cores."""
+        if self.site:
+            return self.site.cores
+        return dict.fromkeys(self.node_names(), self.cpus(usable_cores))
 
 
 def _check_count(option: str, value: int, most: int) -> None:
@@ -120,7 +188,10 @@ def node_namespace(cluster: str, node: str) -> str:
 
 def is_namespace_of(cluster: str, namespace: str) -> bool:
     """Whether a network namespace of this name belongs to the cluster."""
-    return re.fullmatch(rf"assay-{re.escape(cluster)}-(login|n\d+)", namespace) is not None
+    return (
+        re.fullmatch(rf"assay-{re.escape(cluster)}-(login|{NODE_PATTERN.pattern})", namespace)
+        is not None
+    )
 
 
 def address_plan(nodes: list[str]) -> dict[str, str]:
@@ -130,16 +201,13 @@ def address_plan(nodes: list[str]) -> dict[str, str]:
     return plan
 
 
-def core_plan(nodes: list[str], cpus_per_node: int, usable: list[int]) -> dict[str, list[int]]:
-    """Cores each node is pinned to, dealt in turn.
+def core_plan(counts: dict[str, int], usable: list[int]) -> dict[str, list[int]]:
+    """Cores each node is pinned to, dealt in turn; `counts` of each node.
 
     Neighbouring nodes share no core as long as the usable cores suffice for both.
     """
-    count = len(usable)
-    return {
-        node: sorted({usable[(i * cpus_per_node + j) % count] for j in range(cpus_per_node)})
-        for i, node in enumerate(nodes)
-    }
+    dealt = cycle(usable)
+    return {node: sorted({next(dealt) for _ in range(count)}) for node, count in counts.items()}
 
 
 def memory_per_node(total_bytes: int, nodes: int) -> int:

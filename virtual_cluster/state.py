@@ -13,7 +13,10 @@ from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
 
+import msgspec
+
 from records.errors import AssayError
+from virtual_cluster import network
 from virtual_cluster.host import tries
 from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
@@ -39,16 +42,17 @@ class Folders:
         self.work = root / "work"
         #: Where root makes folders for jobs; belongs to root, so that nobody can replace them.
         self.runs = root / "runs"
-        #: The sbatch that stands first in the ordinary user's PATH.
-        self.sbatch = root / "bin" / "sbatch"
-        #: What each node runs after a job.
-        self.epilog = root / "bin" / "end-of-job"
+        #: Programs that come first in the ordinary user's PATH, and scripts of the nodes.
+        self.programs = root / "bin"
+        #: The script that mounts what a site's hosts have of their own.
+        self.mounts = root / "bin" / "mounts"
         #: Home of the ordinary user.
         self.home = root / "home"
         #: Empty; where sources are bound while they are shown to a command (view.py).
         self.view = root / "view"
-        #: Key and socket of munge.
+        #: Key and socket of munge, and a password for what a site has; `{secret}` in its files.
         self.munge = root / "munge"
+        self.secret = self.munge / "secret"
 
     def console(self, name: str) -> Path:
         """The output of a daemon or node as it starts; its own log lies beside it."""
@@ -89,6 +93,8 @@ class State:
     identity: str = field(default_factory=lambda: secrets.token_hex(16))
     uid: int = 0
     gid: int = 0
+    #: Ids of each user of a site, or of the one user, "".
+    users: dict[str, tuple[int, int]] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
     cores: dict[str, list[int]] = field(default_factory=dict)
     memory_bytes_per_node: int = 0
@@ -111,16 +117,19 @@ class State:
         self.processes[name] = process
         self.save()
 
+    def enter_login(self) -> list[str]:
+        """The words before a command that root runs in the login environment."""
+        if login := self.processes.get("login"):
+            return ["nsenter", f"--target={login.pid}", "--net", "--uts", "--mount", "--"]
+        return [*network.enter_login(self.spec.name), "--"]
+
 
 def load_state(cluster: str) -> State | None:
     """State of the cluster of this name; None when there is none or it cannot be read."""
     try:
-        fields = json.loads((folders(cluster).root / "cluster.json").read_text())
-        del fields["schema"]
-        fields["spec"] = ClusterSpec(**fields["spec"])
-        fields["processes"] = {name: Process(**ids) for name, ids in fields["processes"].items()}
-        return State(**fields)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, AssayError):
+        text = (folders(cluster).root / "cluster.json").read_bytes()
+        return msgspec.json.decode(text, type=State)
+    except (OSError, msgspec.MsgspecError, AssayError):
         return None
 
 

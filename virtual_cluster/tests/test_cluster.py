@@ -130,7 +130,7 @@ def test_down_removes_what_a_killed_up_left(name: str) -> None:
 def test_an_up_that_fails_takes_down_what_it_made(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("virtual_cluster.lifecycle.cgroup_conf", lambda: "CgroupPlugin=absent\n")
+    monkeypatch.setattr("virtual_cluster.slurm_conf.cgroup_conf", lambda: "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
         virtual_cluster.up(ClusterSpec(name, nodes=2))
     assert traces(name) == {}

@@ -36,7 +36,7 @@ def test_missing_packages_are_named(
 ) -> None:
     monkeypatch.setattr(host, "require_rights", lambda _: None)
     missing = {"munged": "munge", "slurmd": "slurm-wlm"}
-    monkeypatch.setattr(host, "missing_programs", lambda: missing)
+    monkeypatch.setattr(host, "missing_programs", lambda _: missing)
     assert main(["up", "--name", "t-none"]) == 4
     assert "apt-get install -y munge slurm-wlm" in capsys.readouterr().err
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The way of a new user on a foreign cluster with two kinds of nodes, and what its jobs ask for.
 
-Run by `make test-site`. Names, limits, modules and switches are unlike those of test_site.py; Slurm
-manages memory and GPUs there.
+Run by `make test-site` on the cluster of twain.yaml, whose names, limits, modules and switches are
+unlike those of test_site.py; Slurm manages memory and GPUs there.
 """
 
 from __future__ import annotations
@@ -24,18 +24,6 @@ pytestmark = NEEDS_SITE
 NAME, USER = "twain", "kim"
 ASSAY = ".venv/bin/assay"
 FORM = Path(__file__).parents[3] / "docs/schemas/site-init.schema.json"
-UP = [
-    *("--nodes", "t[01-02] CPUs=1 RealMemory=1800 Feature=thin Weight=1"),
-    *("--nodes", "f[1-2] CPUs=2 RealMemory=3600 Feature=fat,avx512 Gres=gpu:k80:2 Weight=5"),
-    *("--partition", "work MaxTime=45 Default=YES"),
-    *("--switch", "leaf1 Nodes=t[01-02]", "--switch", "leaf2 Nodes=f[1-2]"),
-    *("--switch", "top Switches=leaf[1-2]"),
-    *("--setting", "SelectTypeParameters=CR_Core_Memory"),
-    *("--setting", "AccountingStorageTRES=gres/gpu"),
-    *("--user", USER, "--account", "lab9", "--limit", "MaxSubmitJobs=12"),
-    *("--module", "compilers/gnu/mpich-4/4.0=mpich", "--module", "ompi/4.1=openmpi"),
-    *("--maintenance", ""),
-]
 #: Into which partitions the cluster is cut, and which partition of the written site.yaml leads to
 #: which kind of nodes.
 LAYOUTS = {
@@ -60,7 +48,7 @@ limits: {{launch_s: 60, retries: 1}}
 @pytest.fixture(scope="module")
 def walk(wheels: Wheels) -> Iterator[Walk]:
     """The cluster, with a checkout of its user."""
-    with walk_on(NAME, UP, wheels) as found:
+    with walk_on(NAME, wheels) as found:
         found.set_up(USER)
         yield found
 
@@ -144,7 +132,7 @@ def test_slurm_grants_gpus_memory_and_switches_as_asked(one):
     )
     print(steps)
     assert re.search(r"^\d+\.\d+\|.*gres/gpu=4", steps, re.MULTILINE)
-    granted = (one.state.home(USER) / "granted").read_text()
+    granted = (one.cluster.users()[USER] / "granted").read_text()
     print(granted)
     assert re.search(r"^rfm_\S+ 0,1$", granted, re.MULTILINE)
 
@@ -209,5 +197,5 @@ def test_ctrl_c_leaves_nothing_half_written(one, moment):
         person.interrupts("nothing is written")
         assert person.ends() == 4
     assert not (one.home(USER) / "site-config" / "dropped").exists()
-    assert not list((one.state.home(USER) / "assay-work").glob("assay-probe-*"))
+    assert not list((one.cluster.users()[USER] / "assay-work").glob("assay-probe-*"))
     assert one.admin("squeue", "--noheader").strip() == ""

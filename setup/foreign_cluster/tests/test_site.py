@@ -2,22 +2,21 @@
 """The whole way of a new user on a foreign cluster, and what may happen there.
 
 Takes minutes: run by `make test-site`, which prints all that users read, and times.
-ASSAY_TEST_SITE_UP: further words of `foreign-cluster up`; ASSAY_TEST_SITE_HOLD_S: seconds that
-others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the campaign quick.
+ASSAY_TEST_SITE_HOLD_S: seconds that others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the
+campaign quick.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import time
 from collections.abc import Iterator
 
 import pytest
 import yaml
 
-from setup.foreign_cluster import lifecycle
+from setup.foreign_cluster import description
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
@@ -31,7 +30,7 @@ LATER = re.compile("for Slurm to take its job")
 @pytest.fixture(scope="module")
 def walk(wheels: Wheels) -> Iterator[Walk]:
     """The cluster."""
-    with walk_on(NAME, shlex.split(os.environ.get("ASSAY_TEST_SITE_UP", "")), wheels) as found:
+    with walk_on(NAME, wheels) as found:
         yield found
 
 
@@ -69,7 +68,7 @@ def partition(site: str) -> str:
 
 def nodes_of(walk: Walk, site: str) -> list[str]:
     """The nodes of that partition."""
-    listed = walk.state.admin("sinfo", "-h", "-N", "-o", "%N", "-p", partition(site))
+    listed = walk.admin("sinfo", "-h", "-N", "-o", "%N", "-p", partition(site))
     return sorted(set(listed.split()))
 
 
@@ -81,7 +80,9 @@ def all_ok(walk: Walk, user: str, count: int, name: str = "tiny") -> bool:
 def test_from_clone_to_report(ready, site):
     user = ready.users()[0]
     print(site)
-    assert len(yaml.safe_load(site)["environments"]) == len(ready.state.spec.modules)
+    assert len(yaml.safe_load(site)["environments"]) == len(
+        description.description(NAME)["modules"]
+    )
     words = f".venv/bin/assay run quick --site {NAME} --checks pt2pt,startup --blocks {BLOCKS}"
     done = ready.user(user, words)
     assert done.returncode == 0, done.stderr
@@ -122,7 +123,7 @@ def test_killed_and_resumed_through_a_maintenance(ready, site):
     running.until(lambda: "[1/4]" in running.text(), "the first record")
     running.process.kill()
     running.process.wait()
-    lifecycle.maintenance(ready.state, "now", "120", "service")
+    ready.admin(*description.maintenance("now", "120", "service"))
     resumed = ready.start(
         user, "sh", "-c", "exec .venv/bin/assay run --resume results/tiny/* --plain"
     )
@@ -150,7 +151,7 @@ def test_a_drained_node_is_waited_for(ready, site):
 
 def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
     user = ready.users()[0]
-    name = ready.state.spec.account_of(user)
+    name = f"assay-{NAME}-{user}"
     ready.user(user, "rm -rf results/tiny")
     held = ready.user(user, f"sbatch --parsable -p {partition(site)} -t 60 --wrap 'sleep 3600'")
     ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=1")

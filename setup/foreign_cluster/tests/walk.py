@@ -16,17 +16,21 @@ from pathlib import Path
 
 import pytest
 
-from setup.foreign_cluster import lifecycle
-from setup.foreign_cluster.state import ROOT as ROOT_OF_CLUSTERS
-from setup.foreign_cluster.state import State, load_state
+import virtual_cluster
+from setup.foreign_cluster import description
 from setup.tests.repacked import repack_all
+from virtual_cluster import Cluster, host
+from virtual_cluster.state import folders
 
 ROOT = Path(__file__).resolve().parents[3]
 NEEDS_SITE = [
     pytest.mark.skipif(
         os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"
     ),
-    pytest.mark.skipif(bool(lifecycle.is_possible()), reason=lifecycle.is_possible() or "no"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or bool(host.missing_capabilities()),
+        reason="needs root: sudo make test-site",
+    ),
 ]
 #: Leaves clusters up, and goes on with those that were left, for work on these tests.
 KEEP = os.environ.get("ASSAY_TEST_SITE_KEEP") == "1"
@@ -55,17 +59,17 @@ class Walk:
     begun: float = field(default_factory=time.monotonic)
 
     @property
-    def state(self) -> State:
-        """What is known of the cluster."""
-        return load_state(self.name)
+    def cluster(self) -> Cluster:
+        """The cluster as it is now."""
+        return virtual_cluster.load(self.name)
 
     def users(self) -> list[str]:
         """Its ordinary users."""
-        return list(self.state.users)
+        return list(self.cluster.users())
 
     def set_up(self, user: str) -> None:
         """Clone and set-up, as a user does both on a site without internet."""
-        root = self.state.root
+        root = folders(self.name).root
         if KEEP and (self.home(user) / ".venv" / "installed.sha256").exists():
             return
         assert self.user(user, f"git clone -q {root}/assay.git assay").returncode == 0
@@ -76,11 +80,11 @@ class Walk:
 
     def argv(self, user: str, words: Sequence[str]) -> list[str]:
         """Command list for a user's command in the checkout; it becomes that very process."""
-        return self.state.as_user(user, ["env", "-C", "assay", *words])
+        return self.cluster.login_command(user, ["env", "-C", "assay", *words])
 
     def user(self, user: str, script: str) -> subprocess.CompletedProcess[str]:
         """A line of a user's login shell; what it printed is shown when the test fails."""
-        argv = self.state.as_user(user, ["bash", "-c", f"cd assay 2>/dev/null; {script}"])
+        argv = self.cluster.login_command(user, ["bash", "-c", f"cd assay 2>/dev/null; {script}"])
         print(f"[{time.monotonic() - self.begun:5.0f} s] {user}$ {script}", flush=True)
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         print(done.stdout + done.stderr, flush=True)
@@ -89,11 +93,11 @@ class Walk:
     def admin(self, *words: str) -> str:
         """What a command of an administrator prints."""
         print(f"[{time.monotonic() - self.begun:5.0f} s] admin# {shlex.join(words)}", flush=True)
-        return self.state.admin(*words)
+        return host.run(self.cluster.admin_command(words)).stdout
 
     def home(self, user: str) -> Path:
         """The checkout of a user."""
-        return self.state.home(user) / "assay"
+        return self.cluster.users()[user] / "assay"
 
     def write(self, user: str, name: str, text: str) -> None:
         """A file in the checkout of a user, written by that user."""
@@ -109,7 +113,7 @@ class Walk:
     def start(self, user: str, *words: str) -> Running:
         """A command of a user that goes on by itself."""
         print(f"[{time.monotonic() - self.begun:5.0f} s] {user}$ {shlex.join(words)} &", flush=True)
-        log = self.state.root / "log" / f"walk-{user}-{time.monotonic_ns()}.out"
+        log = folders(self.name).root / "log" / f"walk-{user}-{time.monotonic_ns()}.out"
         with log.open("wb") as out:
             started = subprocess.Popen(
                 self.argv(user, words), stdout=out, stderr=subprocess.STDOUT, text=True
@@ -170,15 +174,14 @@ def fetch_wheels(folder: Path) -> Wheels:
 
 
 @contextmanager
-def walk_on(name: str, up: Sequence[str], wheels: Wheels) -> Iterator[Walk]:
+def walk_on(name: str, wheels: Wheels) -> Iterator[Walk]:
     """A cluster, with a copy of this repository and the packages where its users find them."""
-    command = [str(ROOT / "setup" / "foreign-cluster"), f"--name={name}"]
-    if KEEP and (ROOT_OF_CLUSTERS / name / "requirements.lock").exists():
+    root = folders(name).root
+    if KEEP and (root / "requirements.lock").exists():
         yield Walk(name)
         return
-    subprocess.run([*command, "up", *up], check=True)
+    virtual_cluster.up(description.cluster(name), print)
     try:
-        root = Walk(name).state.root
         bundle = ["git", "-C", str(ROOT), "bundle", "create", "-q", str(root / "assay.git"), "HEAD"]
         subprocess.run(bundle, check=True)
         shutil.copytree(wheels.folder, root / "wheels")
@@ -187,4 +190,4 @@ def walk_on(name: str, up: Sequence[str], wheels: Wheels) -> Iterator[Walk]:
         yield Walk(name)
     finally:
         if not KEEP:
-            subprocess.run([*command, "down"], check=True)
+            virtual_cluster.down(name, print)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the description of a foreign cluster: common.yaml and NAME.yaml."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import yaml
+from ClusterShell.NodeSet import NodeSet
+
+from virtual_cluster.slurm_conf import COMMON_SETTINGS
+from virtual_cluster.spec import ClusterSpec, LoginDaemon, SiteSetup, address_plan
+from virtual_cluster.state import folders
+
+_HERE = Path(__file__).resolve().parent
+#: Device that files of generic resources are: that of /dev/null.
+_NULL = os.makedev(1, 3)
+
+
+def description(name: str) -> dict[str, Any]:
+    """Both files of this cluster as one mapping, the values of the site filled in."""
+    text = "\n".join((_HERE / f"{part}.yaml").read_text() for part in ("common", name))
+    found = yaml.safe_load(text)
+    values = {key: found[key] for key in ("account", "limit")}
+    cores = {node: count for names, count in found["nodes"].items() for node in NodeSet(names)}
+    values |= {"name": name, "root": folders(name).root, "address": address_plan([*cores])["login"]}
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", str(value))
+    return {**yaml.safe_load(text), "cores": cores}
+
+
+def cluster(name: str) -> ClusterSpec:
+    """The cluster of this name, on a machine with the programs of this one's /usr/bin."""
+    found, root = description(name), folders(name).root
+    programs = sorted(entry.name for entry in Path("/usr/bin").iterdir())
+    devices = {f"devices/{device}": _NULL for device in found.get("devices", ())}
+    devices |= {f"hidden/{program}": 0 for program in programs if is_hidden(found, program)}
+    files, links = found["files"] | found.get("site_files", {}), {}
+    files["etc/slurm.conf"] = slurm_conf(found, root)
+    for module, family in found["modules"].items():
+        text = found["module"] + found["families"][family].get("module", "")
+        of_module = {
+            "module": module.split("/")[0],
+            "family": family,
+            "folder": f"{root}/opt/{module}",
+        }
+        for key, value in of_module.items():
+            text = text.replace(f"{{{key}}}", value)
+        files[f"modules/{module}.lua"] = text
+        for link, program in module_programs(found, family, programs).items():
+            links[f"opt/{module}/bin/{link}"] = f"{root}/system/{program}"
+    for user in found["users"]:
+        orders = [[word.replace("{user}", user) for word in order] for order in found["each_user"]]
+        found["daemons"][-1]["after"] += orders
+    begin = found.get("maintenance")
+    setup = SiteSetup(
+        cores=found["cores"],
+        users=tuple(found["users"]),
+        files=files,
+        login=found["login"],
+        links=links,
+        devices=devices,
+        mounts=found["mounts"],
+        daemons=msgspec.convert(found["daemons"], tuple[LoginDaemon, ...]),
+        commands=(maintenance(begin, "120", "yearly_service"),) if begin else (),
+        programs=found["programs"],
+    )
+    return ClusterSpec(name, len(setup.cores), network=found["network"], site=setup)
+
+
+def slurm_conf(found: dict[str, Any], root: Path) -> str:
+    """Text of slurm.conf: lines of the site replace those of the same key."""
+    lines = (COMMON_SETTINGS.format(state=root) + found["files"]["etc/slurm.conf"]).splitlines()
+    given = {line.partition("=")[0] for line in found["slurm.conf"].splitlines()}
+    return "\n".join([*(s for s in lines if s.partition("=")[0] not in given), found["slurm.conf"]])
+
+
+def is_hidden(found: dict[str, Any], program: str) -> bool:
+    """Whether a program of /usr/bin is none of this site's."""
+    return any(re.fullmatch(pattern, program) for pattern in found["hidden"])
+
+
+def module_programs(
+    found: dict[str, Any], family: str, programs: Collection[str]
+) -> dict[str, str]:
+    """The links in a module's bin folder: name → program of /usr/bin."""
+    own = re.compile(found["families"][family]["programs"])
+    links = {one.removesuffix(f".{family}"): one for one in programs if one.endswith(f".{family}")}
+    return links | {one: one for one in programs if own.fullmatch(one)}
+
+
+def maintenance(begin: str, minutes: str, name: str) -> tuple[str, ...]:
+    """Command of an administrator who reserves all nodes."""
+    words = (f"ReservationName={name}", f"StartTime={begin}", f"Duration={minutes}", "Users=root")
+    return ("scontrol", "create", "reservation", *words, "Nodes=ALL", "Flags=MAINT,IGNORE_JOBS")
