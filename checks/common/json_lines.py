@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from secrets import token_hex
@@ -127,48 +127,42 @@ class Output:
 
         Its stamps are of one clock, so they ascend; those of ranks may be of other clocks.
         """
-        booted = daemons != "none"
-        named = ["session_begin", *(["boot_begin", "boot_end"] if booted else [])]
-        named += ["launch_begin", "launch_end", *(["halt_begin", "halt_end"] if booted else [])]
-        named.append("session_end")
-        if told := self._unfit_stamps(named):
-            return told
-        if not self.allocation:
-            return "the session's line of its allocation is missing"
-        return other_allocation(self.allocation, nodes, daemons) or self._untimely_ranks()
+        return next(self._session_faults(daemons, nodes), None)
 
-    def _unfit_stamps(self, named: Sequence[str]) -> str | None:
-        missing = [name for name in named if name not in self.stamps]
-        if missing:
-            return f"the session's stamp {missing[0]} is missing"
-        strange = sorted(self.stamps.keys() - set(named))
-        if strange:
-            return f"the session has a stamp {strange[0]!r:.80}"
+    def _session_faults(self, daemons: str, nodes: Collection[str]) -> Iterator[str]:
+        phases = ["launch"] if daemons == "none" else ["boot", "launch", "halt"]
+        edges = [f"{phase}_{edge}" for phase in phases for edge in ("begin", "end")]
+        named = ["session_begin", *edges, "session_end"]
+        if missing := [name for name in named if name not in self.stamps]:
+            yield f"the session's stamp {missing[0]} is missing"
+            return
+        if strange := sorted(self.stamps.keys() - set(named)):
+            yield f"the session has a stamp {strange[0]!r:.80}"
         if self.stamps_again not in (None, self.stamps):
-            return "the session's stamps are not those that it says again at its end"
+            yield "the session's stamps are not those that it says again at its end"
         if told := self.clock_told():
-            return told
-        late = [one for one, next_ in pairwise(named) if self.stamps[one] > self.stamps[next_]]
-        if late:
-            return f"the session's stamp {late[0]} is later than the next: was the clock set back?"
-        return None
-
-    def _untimely_ranks(self) -> str | None:
-        if self.evidence is None:
-            return None
+            yield told
+        for one, following in pairwise(named):
+            if self.stamps[one] > self.stamps[following]:
+                yield f"the session's stamp {one} is later than the next: was the clock set back?"
+        if not self.allocation:
+            yield "the session's line of its allocation is missing"
+        elif other := other_allocation(self.allocation, nodes, daemons):
+            yield other
         begin, end = self.stamps["launch_begin"], self.stamps["launch_end"]
+        if self.evidence is None:
+            return
         for facts in self.evidence.ranks:
             start = begin if facts.start is None else facts.start
             if not begin - CLOCKS_APART_S <= start <= end + CLOCKS_APART_S:
-                return (
+                yield (
                     f"rank {facts.rank} began at {start:.3f}, the launch at {begin:.3f}: are the"
                     f" clocks of {facts.host:.80} and of the launch's first node right?"
                 )
         probe_s = self.evidence.probe_s or 0.0
         sent = max((link.sent_bytes for link in self.evidence.links), default=0)
         if not sent / LINK_MOST_BYTES_PER_S <= probe_s <= CLOCKS_APART_S + end - begin:
-            return f"the probe of the links took {probe_s:.6g} s"
-        return None
+            yield f"the probe of the links took {probe_s:.6g} s"
 
     def hosts(self) -> list[str]:
         """The short name of each rank's host. Raises OutputError without evidence."""
@@ -199,7 +193,9 @@ def parse(
     seen: set[str] = set()
     for line in marked_lines(text):
         entry = _whole(line)
-        _check_secret(entry, line, secrets)
+        kind = "session" if _is_of_session(entry) else "program"
+        if secrets is not None and entry.get("secret") != getattr(secrets, kind):
+            raise OutputError(f"a line does not carry the secret of its launch: {line[:_SHOWN]!r}")
         _take(entry, output, metrics, seen)
     return output
 
@@ -226,13 +222,6 @@ def _whole(line: str) -> dict[str, Any]:
         raise OutputError(
             f"a line was cut or mixed with another ({str(error)[:100]}): {line[:_SHOWN]!r}"
         ) from None
-
-
-def _check_secret(entry: dict[str, Any], line: str, secrets: Secrets | None) -> None:
-    if secrets is None:
-        return
-    if entry.get("secret") != (secrets.session if _is_of_session(entry) else secrets.program):
-        raise OutputError(f"a line does not carry the secret of its launch: {line[:_SHOWN]!r}")
 
 
 def _is_of_session(entry: dict[str, Any]) -> bool:
@@ -298,10 +287,10 @@ def _is_time(value: Any) -> bool:
 
 def _uptimes(found: Any, name: str) -> tuple[float, float]:
     """The uptimes before and after a stamp. Raises OutputError for what is none."""
-    right = isinstance(found, list) and len(found) == 2 and all(map(_is_time, found))
-    if not right or found[0] > found[1]:
-        raise OutputError(f"the stamp {name:.40} has the uptimes {found!s:.80}")
-    return float(found[0]), float(found[1])
+    match found:
+        case [before, after] if _is_time(before) and _is_time(after) and before <= after:
+            return float(before), float(after)
+    raise OutputError(f"the stamp {name:.40} has the uptimes {found!s:.80}")
 
 
 def _metric(
@@ -327,10 +316,8 @@ def _metric(
 
 
 def _is_position(value: Any) -> bool:
-    """Whether a point of a sweep can stand at `value`: a word, or a number from 0 on."""
-    if isinstance(value, str):
-        return True
-    return type(value) in (int, float) and 0 <= value < math.inf
+    """Whether a point of a sweep can be at `value`: a word, or a number from 0 on."""
+    return isinstance(value, str) or (type(value) in (int, float) and 0 <= value < math.inf)
 
 
 def check_number(value: Any, unit: str, where: str) -> float:
@@ -350,14 +337,12 @@ def measured(
 ) -> Metric:
     """A value of a metric, with its samples, each checked. Raises OutputError."""
     where = f"{definition.name} at {at}" if at else definition.name
-    numbers = (
-        None if samples is None else [check_number(s, definition.unit, where) for s in samples]
-    )
-    most = LINK_MOST_BYTES_PER_S
-    if definition.limit == "link" and definition.unit == "bytes/s":
+    unit = definition.unit
+    numbers = None if samples is None else [check_number(one, unit, where) for one in samples]
+    if definition.limit == "link" and unit == "bytes/s":
         for one in [value, *(numbers or [])]:
-            if type(one) in (int, float) and one > most:
+            if type(one) in (int, float) and one > LINK_MOST_BYTES_PER_S:
                 raise OutputError(f"{where:.200}: {one:.6g} bytes/s is more than any link carries")
     zero = definition.may_be_zero and value == 0 and not isinstance(value, bool)
-    number = 0.0 if zero else check_number(value, definition.unit, where)
-    return Metric(definition.name, definition.unit, definition.better, number, at, numbers)
+    number = 0.0 if zero else check_number(value, unit, where)
+    return Metric(definition.name, unit, definition.better, number, at, numbers)

@@ -15,7 +15,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
-from checks.common.session.outcome import PROGRAMS, Built, report_built, report_progress
+from checks.common.session.outcome import PROGRAMS, Built, Outcome, send
 from checks.common.slurm.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
@@ -111,7 +111,8 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             outside = _copies(program_folders(shipped=False))
             ready_words = [f"READY={self.ready}", f"OUTSIDE={outside}"]
         if self.goal == self.chosen_target:
-            report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
+            doing = f"building {type(self).__name__} for {self.current_environ.name}"
+            send(Outcome(progress=doing))
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
@@ -140,7 +141,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         found = sorted(os.scandir(made), key=lambda one: one.name) if made.is_dir() else []
         plain = [one.name for one in found if one.is_file(follow_symlinks=False)]
         files = [file for file in plain if not file.startswith(".")]
-        report_built(Built(self.current_environ.name, self.program, str(made), files))
+        send(Outcome(built=Built(self.current_environ.name, self.program, str(made), files)))
         deadline = time.monotonic() + COPY_LIMIT_S
         while not copied.is_dir():
             if time.monotonic() > deadline:

@@ -32,9 +32,10 @@ from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
 from checks.common.session.outcome import (
     BuildFailure,
+    Outcome,
     outcome_pipe,
-    report_build_failure,
     report_refusal,
+    send,
 )
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 
@@ -52,7 +53,7 @@ class Reporter(TaskEventListener):
         if isinstance(check, MakeBuild):
             output = f"{said}\n{check.output()}"
             name = task.testcase.environ.name
-            report_build_failure(BuildFailure(name, type(check).__name__, output))
+            send(Outcome(build=BuildFailure(name, type(check).__name__, output)))
         elif isinstance(check, MpiCheck):
             fault = fault_of(error, Path.cwd())
             report_refusal(check.launch_index, f"not started: {said[:400]}", fault)

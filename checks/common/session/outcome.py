@@ -67,11 +67,11 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
-    message is of no launch: `build` failed, one was `built`, `progress` says what the session is
-    doing, or `queue` where the current job is. `beside` are launches that ran at the same time.
-    `files` are paths of the raw output: script, stdout, stderr; and of the values of a scan.
-    `programs` are paths of what the launch executes, beside its launcher and the site's commands.
-    `started_at` and `ended_at` are UTC.
+    message is of no launch: `build` failed, one was `built` and can be kept, `progress` says what
+    the session is doing, or `queue` where the current job is. `beside` are launches that ran at the
+    same time. `files` are paths of the raw output: script, stdout, stderr; and of the values of a
+    scan. `programs` are paths of what the launch executes, apart from its launcher and the site's
+    commands. `started_at` and `ended_at` are UTC.
     """
 
     status: Status | None = None
@@ -155,27 +155,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
     outcome.files |= {kind: str(stage / name) for kind, name in names.items()}
-    _send(outcome)
-
-
-def report_progress(text: str) -> None:
-    """Tell the harness what the session is doing, e.g. what it builds."""
-    _send(Outcome(progress=text))
-
-
-def report_queue(state: QueueState) -> None:
-    """Tell the harness where the current job is: it waits, or runs."""
-    _send(Outcome(queue=state))
-
-
-def report_built(built: Built) -> None:
-    """Tell the harness of a build that can be kept."""
-    _send(Outcome(built=built))
-
-
-def report_build_failure(failure: BuildFailure) -> None:
-    """Tell the harness that launches of an environment have no programs."""
-    _send(Outcome(build=failure))
+    send(outcome)
 
 
 def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -> None:
@@ -185,7 +165,7 @@ def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -
     now = iso_time(datetime.now(UTC).timestamp())
     refused = Outcome(None if fault else "failed", reason, launch_index=launch_index, fault=fault)
     refused.started_at = refused.ended_at = now
-    _send(refused)
+    send(refused)
 
 
 @cache
@@ -195,7 +175,8 @@ def outcome_pipe() -> int | None:
     return None if name is None else int(name)
 
 
-def _send(message: Outcome) -> None:
+def send(message: Outcome) -> None:
+    """Write a message to the harness's pipe, if there is one."""
     if message.launch_index >= 0:
         _sent.add(message.launch_index)
     descriptor = outcome_pipe()

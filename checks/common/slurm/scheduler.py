@@ -27,7 +27,7 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
-from checks.common.session.outcome import iso_time, report_queue
+from checks.common.session.outcome import Outcome, iso_time, send
 from checks.common.slurm.commands import (
     Alone,
     cancel,
@@ -257,14 +257,13 @@ def tell(job: Any, state: State, reason: str) -> None:
     if state == "running":
         since = slurm_seconds(start) or since
     expected = slurm_seconds(start) if state == "pending" else None
-    report_queue(
-        QueueState(
-            state=state,
-            launch=getattr(job, "launch_index", -1),
-            job_id=job.jobid,
-            reason="".join(c if c.isprintable() else " " for c in reason.replace("_", " "))[:300],
-            since=str(iso_time(since)),
-            waited_s=job.handed_in.ago_s(),
-            expected_start=iso_time(expected),
-        )
+    queue = QueueState(
+        state=state,
+        launch=getattr(job, "launch_index", -1),
+        job_id=job.jobid,
+        reason="".join(c if c.isprintable() else " " for c in reason.replace("_", " "))[:300],
+        since=str(iso_time(since)),
+        waited_s=job.handed_in.ago_s(),
+        expected_start=iso_time(expected),
     )
+    send(Outcome(queue=queue))

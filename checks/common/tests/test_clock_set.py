@@ -159,7 +159,7 @@ from types import SimpleNamespace
 from checks.common.slurm import scheduler
 from checks.common.evidence.clocks import Moment
 job = SimpleNamespace(handed_in=Moment.now(), slurm={}, jobid="7", _state="PENDING")
-scheduler.report_queue = lambda state: print(state.waited_s)
+scheduler.send = lambda message: print(message.queue.waited_s)
 print(scheduler._pause_s(job), flush=True)
 sys.stdin.readline()
 scheduler.tell(job, "pending", "Resources")

@@ -73,10 +73,10 @@ def test_comments_of_the_suite_itself_are_no_contradiction(comment):
 def test_what_a_session_starts_does_not_learn_of_the_harnesss_pipe():
     program = (
         "import os, subprocess\n"
-        "from checks.common import outcome\n"
-        "outcome.report_progress('one')\n"
+        "from checks.common.session.outcome import Outcome, send\n"
+        "send(Outcome(progress='one'))\n"
         "subprocess.run(['env'], check=True)\n"
-        "outcome.report_progress('two')\n"
+        "send(Outcome(progress='two'))\n"
     )
     read_end, write_end = os.pipe()
     answer = subprocess.run(
