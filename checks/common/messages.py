@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -20,7 +19,7 @@ from checks.common.definition import (
     link_bytes_per_s,
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
-from checks.common.parameters import Parameters, quantity
+from checks.common.parameters import Parameters, quantity, spaced, spaced_count
 from records.metric import Metric
 
 P = TypeVar("P", bound=Parameters)
@@ -51,39 +50,24 @@ class SizeRange(Parameters):
 
     def count(self) -> int:
         """How many sizes the range gives at most, without making them."""
-        if self.step is not None:
-            return (self.last - self.first) // self.step + 1
-        octaves = math.log2(self.last / self.first)
-        return math.floor(octaves * (self.per_octave or 1) + 1e-9) + 1
+        return spaced_count(self.first, self.last, self.step, self.per_octave)
 
     def sizes(self) -> Sequence[int]:
         """The sizes, ascending; rounding may repeat small ones. `to` is included if it is met."""
-        if self.step is not None:
-            return range(self.first, self.last + 1, self.step)
-        steps = (k / (self.per_octave or 1) for k in range(self.count()))
-        return [min(round(self.first * 2**step), self.last) for step in steps]
+        return spaced(self.first, self.last, self.step, self.per_octave)
 
 
 def _kind(size: object) -> str:
     return "range" if isinstance(size, (dict, SizeRange)) else "size"
 
 
-def _bounds(least: int) -> Any:
-    return Field(
-        ge=least,
-        le=MAX_MESSAGE_BYTES,
-        description="One message size.",
-        json_schema_extra={"unit": "bytes"},
-    )
-
-
-OneSize = Annotated[int, _bounds(1)]
+OneSize = Annotated[int, quantity("One message size.", "bytes", ge=1, le=MAX_MESSAGE_BYTES)]
 Size = Annotated[
     Annotated[OneSize, Tag("size")] | Annotated[SizeRange, Tag("range")], Discriminator(_kind)
 ]
 
 #: For programs that send empty messages too.
-OneSizeFromZero = Annotated[int, _bounds(0)]
+OneSizeFromZero = Annotated[int, quantity("One message size.", "bytes", ge=0, le=MAX_MESSAGE_BYTES)]
 SizeFromZero = Annotated[
     Annotated[OneSizeFromZero, Tag("size")] | Annotated[SizeRange, Tag("range")],
     Discriminator(_kind),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -53,6 +54,22 @@ def quantity(description: str, unit: str, default: object = ..., **limits: Any) 
     """A field with its meaning, its unit ("none" for words and switches) and its allowed range."""
     extra = {"unit": unit} | limits.pop("json_schema_extra", {})
     return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def spaced_count(first: int, last: int, step: int | None, per_octave: int | None) -> int:
+    """How many numbers `spaced` gives."""
+    if step is not None:
+        return (last - first) // step + 1
+    return math.floor(math.log2(last / first) * (per_octave or 1) + 1e-9) + 1
+
+
+def spaced(first: int, last: int, step: int | None, per_octave: int | None) -> Sequence[int]:
+    """Numbers from `first` to `last`, ascending: `step` apart, or so many for each doubling, of
+    which rounding may repeat small ones."""
+    if step is not None:
+        return range(first, last + 1, step)
+    steps = (k / (per_octave or 1) for k in range(spaced_count(first, last, step, per_octave)))
+    return [min(round(first * 2**step), last) for step in steps]
 
 
 def seed_field(what: str) -> Any:

@@ -9,7 +9,6 @@ of these.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -17,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from checks.common.definition import CheckDefinition, SiteCapacity
-from checks.common.parameters import MAX_RANKS, Parameters, quantity
+from checks.common.parameters import MAX_RANKS, Parameters, quantity, spaced
 from records.topology import Topology
 
 #: The word for as many ranks on a node as fill its link.
@@ -61,13 +60,7 @@ class NodeRange(Parameters):
     def counts(self, there: int) -> list[int]:
         """The numbers, ascending; `there` are all."""
         last = there if self.last == "all" else self.last
-        if self.step is not None:
-            return list(range(self.first, last + 1, self.step))
-        if last < self.first:
-            return []
-        each = self.per_octave or 1
-        steps = math.floor(math.log2(last / self.first) * each + 1e-9)
-        return sorted({min(round(self.first * 2 ** (k / each)), last) for k in range(steps + 1)})
+        return sorted(set(spaced(self.first, last, self.step, self.per_octave)))
 
 
 _Number = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["all", "half"]
@@ -137,7 +130,12 @@ def sized(
     if own.get("turns") == "auto" and "turns" in definition.parameters.model_fields:
         own["turns"] = site.busy_nodes < site.nodes
     there = site.nodes if own.get("turns") is True else site.busy_nodes
-    for nodes in _node_counts(keys.nodes, there):
+    if isinstance(keys.nodes, NodeRange):
+        counts: list[int | None] = [*keys.nodes.counts(there)]
+    else:
+        words = {"all": there, "half": max(1, there // 2)}
+        counts = [words[keys.nodes] if isinstance(keys.nodes, str) else keys.nodes]
+    for nodes in counts:
         yield _sized_for(definition, dict(own), nodes, keys, site)
 
 
@@ -157,13 +155,6 @@ def _keys(definition: CheckDefinition[Any], given: Mapping[str, Any]) -> SizingK
     return SizingKeys.model_validate(keys)
 
 
-def _node_counts(asked: object, there: int) -> list[int | None]:
-    if isinstance(asked, NodeRange):
-        return list(asked.counts(there))
-    words = {"all": there, "half": max(1, there // 2)}
-    return [words.get(asked, 1) if isinstance(asked, str) else asked]  # type: ignore[list-item]
-
-
 def _sized_for(
     definition: CheckDefinition[Any],
     params: dict[str, Any],
@@ -172,7 +163,8 @@ def _sized_for(
     site: SiteCapacity,
 ) -> dict[str, Any]:
     cores = site.cores_per_node
-    asked = params.get("ranks_per_node", _default(definition, "ranks_per_node"))
+    field = definition.parameters.model_fields.get("ranks_per_node")
+    asked = params.get("ranks_per_node", field.default if field else 1)
     most = keys.ranks_per_node.most if keys.ranks_per_node else cores
     words = {"fill": cores, "half": max(1, cores // 2), LINK: site.ranks_per_link}
     on_node = min(most, cores) if isinstance(asked, dict) else words.get(asked, asked)
@@ -233,9 +225,3 @@ def _set(params: dict[str, Any], found: Mapping[str, Any], key: str) -> None:
 def _takes_numbers_only(definition: CheckDefinition[Any]) -> bool:
     field = definition.parameters.model_fields.get("ranks_per_node")
     return field is not None and field.annotation is int
-
-
-def _default(definition: CheckDefinition[Any], name: str) -> Any:
-    """The default of a parameter; 1 of one that the check does not have."""
-    field = definition.parameters.model_fields.get(name)
-    return 1 if field is None else field.default

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shlex
 import string
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from checks.common.json_lines import PROGRAM_SECRET
@@ -30,56 +29,64 @@ class Start:
 
 @dataclass(frozen=True)
 class Launcher:
-    """One way to start ranks.
+    """One way to start ranks, by a program `mpirun` unless the environment names one.
 
-    `daemons` are those that the session boots and halts: none, lam, prte, pvm; `mpirun` is its
-    program unless the environment names one.
+    `options` have the form of a `launcher_command`, with {cpus} for `cpus` where a rank gets more
+    than one; `daemons` are those that the session boots and halts: none, lam, prte, pvm.
     """
 
     meaning: str
-    words: Callable[[Start], list[str]]
     mpirun: str = ""
+    options: str = ""
+    cpus: str = ""
     daemons: str = "none"
 
 
-def _srun(start: Start) -> list[str]:
-    words = ["-n", str(start.ranks), f"--ntasks-per-node={start.ranks_per_node}"]
-    # Since Slurm 22.05 a step does not inherit it from its job.
-    cpus = [f"--cpus-per-task={start.cpus_per_task}"] if start.cpus_per_task else []
-    return [start.mpirun, *words, *cpus]
+LAUNCHERS = {
+    "assay-srun": Launcher(
+        "srun; launcher_options choose the PMI, e.g. [--mpi=pmi2]",
+        "srun",
+        "-n {ranks} --ntasks-per-node={ranks_per_node} {cpus}",
+        # Since Slurm 22.05 a step does not inherit it from its job.
+        cpus="--cpus-per-task={cpus_per_task}",
+    ),
+    "assay-openmpi": Launcher(
+        "Open MPI's mpirun or mpiexec",
+        "mpirun",
+        f"-np {{ranks}} --map-by ppr:{{ranks_per_node}}:node{{cpus}} -x {PROGRAM_SECRET}",
+        cpus=":pe={cpus_per_task}",
+    ),
+    "assay-hydra": Launcher(
+        "mpiexec.hydra of MPICH, Intel MPI or MVAPICH; over srun, or with launcher_options"
+        " [-launcher, ssh] over a remote shell to each node",
+        "mpiexec.hydra",
+        # Hydra finds the allocation by itself and forwards all variables.
+        "-n {ranks} -ppn {ranks_per_node}",
+    ),
+    "assay-prte": Launcher(
+        "PRRTE's prun on daemons of its own",
+        "prun",
+        # Options are PRRTE's: Open MPI's are variables, by -x.
+        f"--dvm-uri file:prte.uri {' '.join(f'-x {name}' for name in FORWARDED)} --np {{ranks}}"
+        " --map-by ppr:{ranks_per_node}:node",
+        daemons="prte",
+    ),
+    "assay-lam": Launcher(
+        "LAM's mpirun on its daemons",
+        "mpirun",
+        # -O: nodes of one kind. The option C of the environment: a rank on every processor of the
+        # boot schema.
+        "-O -x {variables}",
+        daemons="lam",
+    ),
+    "assay-pvm": Launcher("PVM: the program starts its other tasks", daemons="pvm"),
+    "assay-template": Launcher("the environment's launcher_command"),
+}
 
 
-def _openmpi(start: Start) -> list[str]:
-    mapped = f"ppr:{start.ranks_per_node}:node"
-    if start.cpus_per_task:
-        mapped += f":pe={start.cpus_per_task}"
-    return [start.mpirun, "-np", str(start.ranks), "--map-by", mapped, "-x", PROGRAM_SECRET]
-
-
-def _hydra(start: Start) -> list[str]:
-    # Hydra finds the allocation by itself and forwards all variables.
-    return [start.mpirun, "-n", str(start.ranks), "-ppn", str(start.ranks_per_node)]
-
-
-def _lam(start: Start) -> list[str]:
-    # -O: nodes of one kind. The option C of the environment: a rank on every processor of the
-    # boot schema.
-    return [start.mpirun, "-O", "-x", ",".join(FORWARDED)]
-
-
-def _prte(start: Start) -> list[str]:
-    # Options are PRRTE's: Open MPI's are variables, by -x.
-    forwarded = [word for name in FORWARDED for word in ("-x", name)]
-    ranks = ["--np", str(start.ranks), "--map-by", f"ppr:{start.ranks_per_node}:node"]
-    return [start.mpirun, "--dvm-uri", "file:prte.uri", *forwarded, *ranks]
-
-
-def _pvm(start: Start) -> list[str]:
-    del start  # the program starts its other tasks itself
-    return []
-
-
-def _template(start: Start) -> list[str]:
+def launch_words(launcher: str, start: Start) -> list[str]:
+    """The launch command, without options of the environment; words for no shell."""
+    how = LAUNCHERS[launcher]
     values = {
         "ranks": start.ranks,
         "ranks_per_node": start.ranks_per_node,
@@ -87,51 +94,28 @@ def _template(start: Start) -> list[str]:
         "cpus_per_task": start.cpus_per_task or 1,
         "variables": ",".join(FORWARDED),
     }
-    return [word.format(**values) for word in shlex.split(start.template)]
-
-
-LAUNCHERS = {
-    "assay-srun": Launcher(
-        "srun; launcher_options choose the PMI, e.g. [--mpi=pmi2]", _srun, "srun"
-    ),
-    "assay-openmpi": Launcher("Open MPI's mpirun or mpiexec", _openmpi, "mpirun"),
-    "assay-hydra": Launcher(
-        "mpiexec.hydra of MPICH, Intel MPI or MVAPICH; over srun, or with launcher_options"
-        " [-launcher, ssh] over a remote shell to each node",
-        _hydra,
-        "mpiexec.hydra",
-    ),
-    "assay-prte": Launcher("PRRTE's prun on daemons of its own", _prte, "prun", "prte"),
-    "assay-lam": Launcher("LAM's mpirun on its daemons", _lam, "mpirun", "lam"),
-    "assay-pvm": Launcher("PVM: the program starts its other tasks", _pvm, daemons="pvm"),
-    "assay-template": Launcher("the environment's launcher_command", _template),
-}
-
-
-def launch_words(launcher: str, start: Start) -> list[str]:
-    """The launch command, without options of the environment; words for no shell."""
-    how = LAUNCHERS[launcher]
-    mpirun = start.mpirun or how.mpirun
-    return how.words(
-        Start(start.ranks, start.ranks_per_node, mpirun, start.cpus_per_task, start.template)
-    )
+    if launcher == "assay-template":
+        return [word.format(**values) for word in shlex.split(start.template)]
+    cpus = how.cpus.format(**values) if start.cpus_per_task else ""
+    options = how.options.format(**values, cpus=cpus).split()
+    return [start.mpirun or how.mpirun, *options] if how.mpirun else []
 
 
 def template_fault(text: str) -> str | None:
     """What is wrong with a `launcher_command`; None for a right one."""
     known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
     try:
-        names = [
-            (name, spec, conversion)
+        fields = [
+            (name, spec or conversion)
             for word in shlex.split(text)
             for _, name, spec, conversion in string.Formatter().parse(word)
             if name is not None
         ]
     except ValueError as error:
         return f"cannot be read ({error}); close quotes, and write {{{{ and }}}} for braces"
-    for name, spec, conversion in names:
-        if name not in PLACEHOLDERS or spec or conversion:
+    for name, form in fields:
+        if name not in PLACEHOLDERS or form:
             return f"holds {{{name}}}; allowed are {known}"
-    if "ranks" not in {name for name, *_ in names}:
+    if "ranks" not in dict(fields):
         return f"lacks {{ranks}}, the number of ranks to start; allowed are {known}"
     return None
