@@ -33,7 +33,11 @@ GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
 #: JSON knows integers that are greater than any real number.
 _GREATEST_NUMBER = 1e300
 
-#: Of a time over the ranks.
+#: Times of the ranks, and what is given of each over them.
+_RANK_TIMES = tuple(
+    f"{name}_s"
+    for name in ("communication", "global_sums", "dynamics", "refresh", "measurement", "cpu")
+)
 WHICH = ("least", "mean", "greatest")
 
 #: Rank counts that a message names.
@@ -74,49 +78,12 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
 
     def check_values(self, params: Su3RmdParameters, output: Output) -> Reading:
         """All was run and measured, the links are still SU(3), and the ranks' times agree."""
-        wrong = _wrong_answer(params, output) or _wrong_operations(params, output)
+        wrong = next(_wrong_answer(params, output), None)
+        if wrong is None:
+            seconds = _seconds_of_ranks(_only_note(output, "ranks"), params.ranks)
+            wrong = next(_wrong_times(params, output, seconds), None)
         if wrong:
             return Reading(wrong=wrong)
-        values = {metric.name: metric.value for metric in output.metrics}
-        seconds = _seconds_of_ranks(_only_note(output, "ranks"), params.ranks)
-        parts = {
-            "communication_time": seconds["communication_s", "mean"]
-            + seconds["global_sums_s", "mean"],
-            "global_sum_time": seconds["global_sums_s", "mean"],
-            "molecular_dynamics_time": seconds["dynamics_s", "greatest"]
-            + seconds["refresh_s", "greatest"],
-            "measurement_time": seconds["measurement_s", "greatest"],
-            "cpu_time": seconds["cpu_s", "mean"] * params.ranks,
-        }
-        for name, expected in parts.items():
-            if not math.isclose(values[name], expected, rel_tol=1e-7):
-                return Reading(
-                    wrong=f"{name} is {values[name]:.9g} s; by the ranks' it is {expected:.9g} s"
-                )
-        # The program's time is that of rank 0; another may be in a part while rank 0 still begins.
-        least_s = sum(
-            seconds[name, "least"] for name in ("dynamics_s", "refresh_s", "measurement_s")
-        )
-        if least_s > 1.001 * values["program_time"]:
-            return Reading(
-                wrong=f"parts of {least_s:.9g} s, program_time {values['program_time']:.9g} s"
-            )
-        for part, whole in (
-            ("warmup_time", "program_time"),
-            ("communication_time", "program_time"),
-            ("program_time", "total_time"),
-        ):
-            if values[part] > values[whole]:
-                return Reading(
-                    wrong=f"{part} is {values[part]:.9g} s, {whole} {values[whole]:.9g} s"
-                )
-        # A profile begins with the barrier before the program's clock.
-        for rank in output.profile:
-            if rank.rank == 0 and rank.elapsed_s < values["program_time"]:
-                return Reading(
-                    wrong=f"program_time is {values['program_time']:.9g} s; the MPI profile of rank"
-                    f" 0 is of {rank.elapsed_s:.9g} s"
-                )
         launch = measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))
         rank_cpu_time = measured(RANK_CPU_TIME, seconds["cpu_s", "greatest"])
         return Reading([*output.metrics, launch, rank_cpu_time])
@@ -237,52 +204,73 @@ def _only_note(output: Output, key: str) -> dict[str, Any]:
     return note
 
 
-def _wrong_mean(answer: dict[str, Any]) -> str | None:
-    space, time = answer.get("plaquette_space"), answer.get("plaquette_time")
-    both = (space + time) / 6 if is_number(space) and is_number(time) else math.nan
-    if math.isclose(both, answer["plaquette"], rel_tol=1e-8):
-        return None
-    return f"the mean plaquette is {answer['plaquette']}; by its parts it is {both:.9g}"
-
-
-def _wrong_operations(params: Su3RmdParameters, output: Output) -> str | None:
-    found = _only_note(output, "kernels").get("original_flop")
-    if is_number(found) and math.isclose(found, params.operations, rel_tol=1e-8):
-        return None
-    return f"the program counts {found!r:.40} operations; asked were {params.operations}"
-
-
-def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
+def _wrong_answer(params: Su3RmdParameters, output: Output) -> Iterator[str]:
+    """Which of the operations, trajectories and traces are not those asked for."""
     answer, precision = _only_note(output, "answer"), (output.program or {}).get("precision")
     if precision != params.precision:
-        return f"the program computed in {precision} precision; asked was {params.precision}"
+        yield f"the program computed in {precision} precision; asked was {params.precision}"
     counts = {
         "trajectories": params.warmups + params.trajectories,
         "measurements": params.measurements,
     }
     for name, count in counts.items():
         if type(answer.get(name)) is not int or answer[name] != count:
-            return f"{answer.get(name)} of {count} {name} were made"
-    wrong = wrong_plaquette(params, answer.get("plaquette")) or _wrong_mean(answer)
-    if wrong:
-        return wrong
+            yield f"{answer.get(name)} of {count} {name} were made"
+    if wrong := wrong_plaquette(params, answer.get("plaquette")):
+        yield wrong
+    space, time = answer.get("plaquette_space"), answer.get("plaquette_time")
+    both = (space + time) / 6 if is_number(space) and is_number(time) else math.nan
+    if not math.isclose(both, answer["plaquette"], rel_tol=1e-8):
+        yield f"the mean plaquette is {answer['plaquette']}; by its parts it is {both:.9g}"
     deviation = answer.get("deviation_from_su3")
     if not is_number(deviation) or not 0 <= deviation < GREATEST_DEVIATION[params.precision]:
-        return f"links deviate from SU(3) by {deviation}"
-    return None
+        yield f"links deviate from SU(3) by {deviation}"
+    found = _only_note(output, "kernels").get("original_flop")
+    if not (is_number(found) and math.isclose(found, params.operations, rel_tol=1e-8)):
+        yield f"the program counts {found!r:.40} operations; asked were {params.operations}"
+
+
+def _wrong_times(
+    params: Su3RmdParameters, output: Output, seconds: Mapping[tuple[str, str], float]
+) -> Iterator[str]:
+    """Times that do not follow from those of the ranks, or are longer than what contains them."""
+    values = {metric.name: metric.value for metric in output.metrics}
+    sums_s, mean_cpu_s = seconds["global_sums_s", "mean"], seconds["cpu_s", "mean"]
+    parts = {
+        "communication_time": seconds["communication_s", "mean"] + sums_s,
+        "global_sum_time": sums_s,
+        "molecular_dynamics_time": seconds["dynamics_s", "greatest"]
+        + seconds["refresh_s", "greatest"],
+        "measurement_time": seconds["measurement_s", "greatest"],
+        "cpu_time": mean_cpu_s * params.ranks,
+    }
+    for name, expected in parts.items():
+        if not math.isclose(values[name], expected, rel_tol=1e-7):
+            yield f"{name} is {values[name]:.9g} s; by the ranks' it is {expected:.9g} s"
+    # The program's time is that of rank 0; another may be in a part while rank 0 still begins.
+    least_s = sum(seconds[name, "least"] for name in ("dynamics_s", "refresh_s", "measurement_s"))
+    if least_s > 1.001 * values["program_time"]:
+        yield f"parts of {least_s:.9g} s, program_time {values['program_time']:.9g} s"
+    for part, whole in (
+        ("warmup_time", "program_time"),
+        ("communication_time", "program_time"),
+        ("program_time", "total_time"),
+    ):
+        if values[part] > values[whole]:
+            yield f"{part} is {values[part]:.9g} s, {whole} {values[whole]:.9g} s"
+    # A profile begins with the barrier before the program's clock.
+    for rank in output.profile:
+        if rank.rank == 0 and rank.elapsed_s < values["program_time"]:
+            yield (
+                f"program_time is {values['program_time']:.9g} s; the MPI profile of rank 0 is of"
+                f" {rank.elapsed_s:.9g} s"
+            )
 
 
 def _seconds_of_ranks(note: dict[str, Any], ranks: int) -> Mapping[tuple[str, str], float]:
     """Least, mean and greatest over the ranks of each time. Raises OutputError."""
     found: dict[tuple[str, str], float] = {}
-    for name in (
-        "communication_s",
-        "global_sums_s",
-        "dynamics_s",
-        "refresh_s",
-        "measurement_s",
-        "cpu_s",
-    ):
+    for name in _RANK_TIMES:
         for which in WHICH:
             of_name = note.get(name)
             value = of_name.get(which) if isinstance(of_name, dict) else None
