@@ -88,7 +88,7 @@ def test_hosts_that_the_launch_lacks_are_left_out(hosts, pairs, rounds):
     assert len(list(CHECK.expected(params, hosts))) == 2 * pairs
     assert CHECK.notes(params, hosts)["rounds"] in rounds
     assert len(CHECK.wanted(params, hosts)) == pairs
-    assert len(CHECK.joined(params, hosts)) == pairs
+    assert len(CHECK.node_pairs(params, hosts)) == pairs
 
 
 def test_absent_pairs_take_no_time_of_the_launch():
