@@ -9,10 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from records.errors import AssayError
-from virtual_cluster.host import SYSTEM_PATH, run
-
-#: Where a site's users find programs as they log in.
-USER_PATH = "/usr/local/bin:/usr/bin:/bin"
+from virtual_cluster.host import run
 
 
 def make_account(name: str, home: Path) -> tuple[int, int]:
@@ -46,19 +43,11 @@ def remove_account(name: str) -> None:
     run(["groupdel", name], check=False)
 
 
-def user_environment(name: str, home: Path, slurm_conf: Path, programs: Path) -> dict[str, str]:
-    """The complete environment of a command of the ordinary user.
-
-    `programs` is a folder that comes first in PATH.
-    """
+def user_environment(name: str, home: Path, path: str) -> dict[str, str]:
+    """The environment of a command of the ordinary user, who finds programs in `path`."""
     return {
-        "HOME": str(home),
-        "LANG": "C.UTF-8",
-        "LOGNAME": name,
-        "PATH": f"{programs}:{SYSTEM_PATH}",
-        "SHELL": "/bin/bash",
-        "SLURM_CONF": str(slurm_conf),
-        "USER": name,
+        **{"HOME": str(home), "LANG": "C.UTF-8", "LOGNAME": name},
+        **{"PATH": path, "SHELL": "/bin/bash", "USER": name},
     }
 
 

@@ -9,10 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from virtual_cluster import account, faults, lifecycle, node_view, power, processes, slurm, view
-from virtual_cluster import spec as plans
+from virtual_cluster import (
+    account,
+    faults,
+    host,
+    lifecycle,
+    network,
+    node_view,
+    processes,
+    slurm,
+    view,
+)
 from virtual_cluster.lifecycle import Progress, silent
-from virtual_cluster.network import namespace_file
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
 
@@ -71,7 +79,7 @@ class Cluster:
             "user": state.spec.user_name,
             "uid": state.uid,
             "gid": state.gid,
-            "login_namespace": str(namespace_file(plans.login_namespace(self.name))),
+            "login_namespace": str(network.namespace_file(self.name)),
             "partition": "all",
         }
 
@@ -104,9 +112,8 @@ class Cluster:
         """Command list that root runs as a site's `user`, in a login shell of the login host."""
         if user not in self.users():
             raise AssayError(f"cluster {self.name} has no user {user!r}: {list(self.users())}")
-        name, home = self._state.spec.accounts()[user], str(self.users()[user])
-        environment = {"HOME": home, "USER": name, "LOGNAME": name, "SHELL": "/bin/bash"}
-        environment |= {"PATH": account.USER_PATH, "LANG": "C.UTF-8"}
+        name, home = self._state.spec.accounts()[user], self.users()[user]
+        environment = account.user_environment(name, home, "/usr/local/bin:/usr/bin:/bin")
         shell = ["bash", "-l", "-c", 'cd && exec "$@"', "bash", *argv]
         return self.admin_command(account.as_user(shell, *self._state.users[user], environment))
 
@@ -119,14 +126,14 @@ class Cluster:
         """
 
         def first_process(state: State, node: str) -> int | None:
-            return power.first_process(state, node) if power.has_power(state, node) else None
+            return faults.first_process(state, node) if faults.has_power(state, node) else None
 
         node_view.show(self._state, folders, first_process)
 
     def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
         """Command list which, run by root, executes argv inside a node as the ordinary user."""
-        power.check_node(self._state, node)
-        first = power.first_process(self._state, node)
+        faults.check_node(self._state, node)
+        first = faults.first_process(self._state, node)
         spaces = ["--net", "--uts", "--mount"]
         if self._state.spec.isolated:
             spaces += ["--ipc", "--pid"]
@@ -136,10 +143,10 @@ class Cluster:
 
     def _as_user(self, argv: Sequence[str], env: Mapping[str, str] | None) -> list[str]:
         state, where = self._state, self._folders
-        environment = account.user_environment(
-            state.spec.user_name, where.home, where.slurm_conf, where.programs
-        )
-        return account.as_user(argv, state.uid, state.gid, {**environment, **(env or {})})
+        path = f"{where.programs}:{host.SYSTEM_PATH}"
+        environment = account.user_environment(state.spec.user_name, where.home, path)
+        environment |= {"SLURM_CONF": str(where.slurm_conf), **(env or {})}
+        return account.as_user(argv, state.uid, state.gid, environment)
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""
@@ -148,7 +155,7 @@ class Cluster:
             {
                 "name": node,
                 "state": states.get(node, "unknown"),
-                "power": power.has_power(self._state, node),
+                "power": faults.has_power(self._state, node),
                 "cores": self._state.cores[node],
                 "address": self._state.addresses[node],
             }
@@ -159,11 +166,11 @@ class Cluster:
 
     def kill_node(self, node: str) -> None:
         """Cut the power of a node: its processes are killed at once, its link is down."""
-        power.cut_power(self.name, node)
+        faults.cut_power(self.name, node)
 
     def restore_node(self, node: str) -> None:
         """Restore the power of a node; returns when Slurm can give it jobs again."""
-        power.restore_power(self.name, node)
+        faults.restore_power(self.name, node)
 
     def degrade(
         self, node: str, cpu_share: float | None = None, link_share: float | None = None
@@ -230,4 +237,4 @@ def down(name: str = "default", progress: Progress = silent) -> bool:
 
 def processes_of(name: str) -> list[int]:
     """Ids of all processes that live in the cluster's namespaces."""
-    return [process.pid for process in processes.inside_network(lifecycle.namespace_files(name))]
+    return [process.pid for process in processes.inside_network(network.namespaces_of(name))]

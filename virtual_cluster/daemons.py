@@ -10,7 +10,7 @@ from pathlib import Path
 from records.errors import InfrastructureError
 from virtual_cluster import node_view
 from virtual_cluster.host import tries
-from virtual_cluster.network import node_file
+from virtual_cluster.network import namespace_file
 from virtual_cluster.processes import start
 from virtual_cluster.state import State, folders
 
@@ -87,7 +87,7 @@ def start_node(state: State, node: str) -> None:
     spaces = ["--uts", "--mount", "--propagation", "private"]
     if spec.isolated:
         spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    argv = ["nsenter", f"--net={node_file(spec.name, node)}", "unshare", *spaces]
+    argv = ["nsenter", f"--net={namespace_file(spec.name, node)}", "unshare", *spaces]
     argv += ["taskset", "-c", ",".join(map(str, state.cores[node])), "sh", "-c"]
     argv += [node_view.FUNCTION + _NODE, "sh", node, str(where.hosts)]
     argv += [str(_SITE_CONF if spec.site else where.slurm_conf), "yes" if spec.isolated else "no"]

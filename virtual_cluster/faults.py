@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a node or a switch slow on purpose, and restores it: to rehearse how a campaign finds it.
+"""Cuts the power of a node, or makes a node or a switch slow on purpose; and restores both.
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
 timings show it; links by the token bucket filter that already shapes them.
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
-from virtual_cluster import host, network, power, processes
+from virtual_cluster import daemons, host, network, processes, slurm
 from virtual_cluster import spec as plans
 from virtual_cluster.state import State, locked_state
 from virtual_cluster.switches import Switch
@@ -22,6 +22,79 @@ _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
 RELEASE_TIMEOUT_S = 5.0
+
+
+def cut_power(cluster: str, node: str) -> None:
+    """Take a node's link down and kill all its processes at once, as a power cut does."""
+    host.require_rights("kill-node")
+    with locked_state(cluster) as state:
+        check_node(state, node)
+        if not has_power(state, node):
+            raise AssayError(
+                f"node {node} of cluster {cluster} has no power already; "
+                f"bring it back with `assay cluster restore-node {node}`"
+            )
+        network.set_link(cluster, node, up=False)
+        stubborn = processes.end([state.processes[node]])
+        stubborn += processes.end_all_inside(
+            [network.namespace_file(cluster, node)], processes.ancestors()
+        )
+        if stubborn:
+            raise InfrastructureError(
+                f"node {node}: processes {[process.pid for process in stubborn]} do not end"
+            )
+
+
+def restore_power(cluster: str, node: str) -> None:
+    """Start a node again with its address and cores; returns when Slurm can give it jobs."""
+    host.require_rights("restore-node")
+    with locked_state(cluster) as state:
+        check_node(state, node)
+        if has_power(state, node):
+            raise AssayError(
+                f"node {node} of cluster {cluster} has power; there is nothing to restore"
+            )
+        start_again(state, node)
+
+
+def start_again(state: State, node: str) -> None:
+    """Start a node that has no power, as `restore_power`; the caller holds the cluster."""
+    # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
+    slurm.set_node(state, node, "DOWN", "power was cut")
+    network.set_link(state.spec.name, node, up=True)
+    daemons.start_node(state, node)
+    slurm.wait_for_nodes(state, [node])
+
+
+def has_power(state: State, node: str) -> bool:
+    """Whether the node's first process runs."""
+    process = state.processes.get(node)
+    return process is not None and process.alive()
+
+
+def check_node(state: State, node: str) -> None:
+    """Raise AssayError unless the cluster has a node of this name."""
+    names = state.spec.node_names()
+    if node not in names:
+        raise AssayError(
+            f"cluster {state.spec.name} has no node {node!r}; "
+            f"its nodes are {names[0]} to {names[-1]}"
+        )
+
+
+def first_process(state: State, node: str) -> int:
+    """Id of the node's first process, to enter its namespaces; AssayError if it has no power."""
+    found: int | None = None
+    if has_power(state, node) and state.spec.isolated:
+        found = processes.first_process(network.namespace_file(state.spec.name, node))
+    elif has_power(state, node):
+        found = state.processes[node].pid
+    if found is None:
+        raise AssayError(
+            f"node {node} of cluster {state.spec.name} has no power; "
+            f"bring it back with `assay cluster restore-node {node}`"
+        )
+    return found
 
 
 def degrade(cluster: str, node: str, cpu_share: float | None, link_share: float | None) -> None:
@@ -42,8 +115,8 @@ def degrade(cluster: str, node: str, cpu_share: float | None, link_share: float 
         if uplink and cpu_share is not None:
             raise AssayError(f"{node} is a switch and has no cores: give --link alone")
         if not uplink:
-            power.check_node(state, node)
-            power.first_process(state, node)
+            check_node(state, node)
+            first_process(state, node)
         if link_share is not None:
             link = state.spec.link
             if link.bits_per_s is None:
@@ -72,7 +145,7 @@ def mend(cluster: str, node: str) -> None:
         if uplink := _uplink(state, node):
             network.shape_uplink(state.spec, uplink, state.spec.link)
             return
-        power.check_node(state, node)
+        check_node(state, node)
         network.shape_link(state.spec, node, state.spec.link)
         _release(_cgroup(cluster, node))
 
@@ -101,7 +174,7 @@ def _root() -> Path:
 
 
 def _cgroup(cluster: str, node: str) -> Path:
-    return _root() / plans.node_namespace(cluster, node)
+    return _root() / plans.namespace_of(cluster, node)
 
 
 def _cap(state: State, node: str, share: float) -> None:
@@ -116,7 +189,7 @@ def _cap(state: State, node: str, share: float) -> None:
             (group / "cpu.cfs_quota_us").write_text("-1")
             (group / "cpu.cfs_period_us").write_text(str(period_us))
             (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-        inside = processes.inside_network([network.node_file(state.spec.name, node)])
+        inside = processes.inside_network([network.namespace_file(state.spec.name, node)])
         _move([process.pid for process in inside], group)
     except OSError as error:
         raise InfrastructureError(f"{group}: cores cannot be capped ({error.strerror})") from error

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from records.errors import InfrastructureError
 
@@ -48,9 +47,9 @@ def program(name: str) -> str:
     return shutil.which(name, path=SYSTEM_PATH) or name
 
 
-def missing_programs(further: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+def missing_programs(further: Mapping[str, str] | None = None) -> dict[str, str]:
     """Programs that are not installed, each with its package; `further`: what a site needs."""
-    needed = PROGRAMS | dict(further)
+    needed = {**PROGRAMS, **(further or {})}
     return {name: needed[name] for name in needed if not shutil.which(name, path=SYSTEM_PATH)}
 
 
@@ -82,7 +81,7 @@ def require_rights(action: str) -> None:
         )
 
 
-def require_programs(further: Mapping[str, str] = MappingProxyType({})) -> None:
+def require_programs(further: Mapping[str, str]) -> None:
     """Raise InfrastructureError that names what to install; `further`: as of missing_programs."""
     missing = missing_programs(further)
     if missing:

@@ -7,7 +7,6 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from pathlib import Path
 from pwd import struct_passwd
 
 from records.errors import AssayError, InfrastructureError
@@ -17,7 +16,6 @@ from virtual_cluster import (
     faults,
     host,
     network,
-    power,
     processes,
     site_setup,
     slurm,
@@ -30,13 +28,11 @@ from virtual_cluster.state import (
     State,
     cluster_lock,
     folders,
-    is_last,
+    leave_machine,
     load_state,
     locked_state,
     machine_lock,
-    mark_namespace_folder,
-    namespace_folder_is_ours,
-    remove_root,
+    note_namespace_folder,
 )
 
 Progress = Callable[[str], None]
@@ -91,10 +87,7 @@ def take_down(name: str, progress: Progress = silent) -> bool:
             progress(f"cluster {name}: ending its processes, removing {', '.join(found)}")
             _sweep_or_fail(name)
     with machine_lock():
-        if is_last():
-            if namespace_folder_is_ours():
-                network.drop_namespace_folder()
-            remove_root()
+        leave_machine()
     return bool(found)
 
 
@@ -111,7 +104,7 @@ def revive(name: str, progress: Progress = silent) -> list[str]:
             daemons.start_controller(state, lambda: slurm.controller_answers(state))
         for node in (part for part in ended if part in state.spec.node_names()):
             progress(f"cluster {name}: node {node}")
-            power.start_again(state, node)
+            faults.start_again(state, node)
         for node, condition in slurm.node_states(state).items():
             if condition.startswith("drain"):  # Slurm's doing when killed amid a submission
                 progress(f"cluster {name}: node {node} was {condition}")
@@ -176,7 +169,7 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
         daemons.start_node(state, node)
     slurm.wait_for_nodes(state, spec.node_names())
     if spec.site:
-        site_setup.run_all(state, spec.site.commands)
+        site_setup.run_commands(state, spec.site.commands)
     state.phase = "up"
     state.save()
     progress(f"cluster {spec.name}: up after {time.monotonic() - begun:.1f} s")
@@ -198,8 +191,7 @@ def _prepare(spec: ClusterSpec) -> State:
     where.make(spec.node_names())
     state.save()
     with machine_lock():
-        if not network.namespace_folder_exists():
-            mark_namespace_folder()
+        note_namespace_folder()
         for user, name in spec.accounts().items():
             home = where.home / user
             home.mkdir(mode=0o700, exist_ok=True)
@@ -256,7 +248,7 @@ def _sweep(name: str) -> list[str]:
     state = load_state(name)
     recorded = state.processes.values() if state and state.boot_id == host.boot_id() else ()
     stubborn = processes.end(recorded)
-    stubborn += processes.end_all_inside(namespace_files(name), processes.ancestors())
+    stubborn += processes.end_all_inside(network.namespaces_of(name), processes.ancestors())
     users = _accounts(name)
     for user in users:  # a process with a network of its own would get the next cluster's user
         stubborn += processes.end_all_of(user.pw_uid)
@@ -275,8 +267,3 @@ def _sweep(name: str) -> list[str]:
 
 def _accounts(name: str) -> list[struct_passwd]:
     return account.accounts_of(ClusterSpec(name=name).user_name, folders(name).home)
-
-
-def namespace_files(name: str) -> list[Path]:
-    """Where the cluster's network namespaces are mounted."""
-    return [network.namespace_file(namespace) for namespace in network.namespaces_of(name)]

@@ -23,39 +23,32 @@ WIRE_OVERHEAD_BYTES = 24
 WIRE_LEAST_BYTES = 84
 
 
-def namespace_file(namespace: str) -> Path:
-    """Where a network namespace of this name is mounted."""
-    return NAMESPACES / namespace
-
-
-def node_file(cluster: str, node: str) -> Path:
-    """Where a node's network namespace is mounted."""
-    return namespace_file(plans.node_namespace(cluster, node))
+def namespace_file(cluster: str, host: str = "login") -> Path:
+    """Where the network namespace of a node, or of the login environment, is mounted."""
+    return NAMESPACES / plans.namespace_of(cluster, host)
 
 
 def enter_login(cluster: str) -> list[str]:
     """The words before a command that root runs in the login namespace."""
-    return ["nsenter", f"--net={namespace_file(plans.login_namespace(cluster))}"]
+    return ["nsenter", f"--net={namespace_file(cluster)}"]
 
 
-def namespaces_of(cluster: str) -> list[str]:
-    """Names of the existing network namespaces that belong to the cluster."""
-    if not NAMESPACES.is_dir():
-        return []
-    names = (entry.name for entry in NAMESPACES.iterdir())
-    return sorted(name for name in names if plans.is_namespace_of(cluster, name))
+def namespaces_of(cluster: str) -> list[Path]:
+    """Where the existing network namespaces of the cluster are mounted."""
+    found = NAMESPACES.iterdir() if NAMESPACES.is_dir() else []
+    return sorted(file for file in found if plans.is_namespace_of(cluster, file.name))
 
 
 def make_network(spec: ClusterSpec, addresses: dict[str, str]) -> None:
     """Make the namespaces, the switches, the links with their speed, and the addresses."""
-    login = plans.login_namespace(spec.name)
-    for namespace in [login, *(plans.node_namespace(spec.name, n) for n in spec.node_names())]:
-        run(["ip", "netns", "add", namespace])
+    login = plans.namespace_of(spec.name)
+    for host in ("login", *spec.node_names()):
+        run(["ip", "netns", "add", plans.namespace_of(spec.name, host)])
     lines = [line for switch in spec.switch_tree() for line in _switch_lines(spec.name, switch)]
     lines.append(f"addr add {addresses['login']}/{plans.PREFIX_LENGTH} dev {_bridge(TOP)}")
     _batch("ip", login, ["link set lo up", *lines])
     for node in spec.node_names():
-        namespace = plans.node_namespace(spec.name, node)
+        namespace = plans.namespace_of(spec.name, node)
         address = f"addr add {addresses[node]}/{plans.PREFIX_LENGTH} dev {NODE_DEVICE}"
         _batch("ip", namespace, ["link set lo up", address, f"link set {NODE_DEVICE} up"])
         _batch("tc", namespace, _speed_lines(spec.link, [NODE_DEVICE]))
@@ -66,7 +59,7 @@ def make_network(spec: ClusterSpec, addresses: dict[str, str]) -> None:
 
 def set_link(cluster: str, node: str, up: bool) -> None:
     """Plug a node's cable into its switch, or pull it out."""
-    login = plans.login_namespace(cluster)
+    login = plans.namespace_of(cluster)
     run(["ip", "-n", login, "link", "set", _port(node), "up" if up else "down"])
 
 
@@ -75,8 +68,8 @@ def shape_link(spec: ClusterSpec, node: str, link: LinkSpeed) -> None:
     if link.bits_per_s is None:
         return
     ends = (
-        (plans.node_namespace(spec.name, node), NODE_DEVICE),
-        (plans.login_namespace(spec.name), _port(node)),
+        (plans.namespace_of(spec.name, node), NODE_DEVICE),
+        (plans.namespace_of(spec.name), _port(node)),
     )
     for namespace, device in ends:
         _batch("tc", namespace, _speed_lines(link, [device], verb="replace"))
@@ -85,13 +78,13 @@ def shape_link(spec: ClusterSpec, node: str, link: LinkSpeed) -> None:
 def shape_uplink(spec: ClusterSpec, switch: Switch, link: LinkSpeed) -> None:
     """Give both ends of the link from a switch to the one above it the rate of `link`."""
     lines = _speed_lines(link, list(_link_ends(switch)), verb="replace")
-    _batch("tc", plans.login_namespace(spec.name), lines)
+    _batch("tc", plans.namespace_of(spec.name), lines)
 
 
-def remove_namespace(namespace: str) -> None:
+def remove_namespace(file: Path) -> None:
     """Remove a network namespace with all links in it, or the file that a reboot left of it."""
-    run(["ip", "netns", "del", namespace], check=False)
-    namespace_file(namespace).unlink(missing_ok=True)
+    run(["ip", "netns", "del", file.name], check=False)
+    file.unlink(missing_ok=True)
 
 
 def _port(node: str) -> str:
@@ -121,7 +114,7 @@ def _switch_lines(cluster: str, switch: Switch) -> list[str]:
             f"link set {down} master {_bridge(switch.above)} up",
         ]
     for node in switch.nodes:
-        namespace = plans.node_namespace(cluster, node)
+        namespace = plans.namespace_of(cluster, node)
         lines += [
             f"link add {_port(node)} type veth peer name {NODE_DEVICE} netns {namespace}",
             f"link set {_port(node)} master {bridge} up",
@@ -147,11 +140,6 @@ def _speed_lines(link: LinkSpeed, devices: list[str], verb: str = "add") -> list
 def _batch(program: str, namespace: str, lines: list[str]) -> None:
     if lines:
         run([program, "-n", namespace, "-batch", "-"], stdin="\n".join(lines) + "\n")
-
-
-def namespace_folder_exists() -> bool:
-    """Whether the machine already has the folder that `ip netns` mounts namespaces in."""
-    return NAMESPACES.exists()
 
 
 def drop_namespace_folder() -> None:

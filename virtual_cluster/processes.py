@@ -157,12 +157,17 @@ def _running() -> Iterator[Process]:
 
 def _uids(pid: int) -> set[int]:
     """Real, effective, saved and file system uid."""
+    return {int(uid) for uid in _status(pid, "Uid")}
+
+
+def _status(pid: int, key: str) -> list[str]:
+    """The values of a key in /proc/ID/status; none when there is no process."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:
-        return set()
-    found = re.search(r"^Uid:(.*)$", status, re.MULTILINE)
-    return {int(uid) for uid in found[1].split()} if found else set()
+        return []
+    found = re.search(rf"^{key}:(.*)$", status, re.MULTILINE)
+    return found[1].split() if found else []
 
 
 def ancestors() -> set[int]:
@@ -179,11 +184,7 @@ def ancestors() -> set[int]:
 def first_process(namespace: Path) -> int | None:
     """Id in the machine's PID namespace of process 1 of the node in this network namespace."""
     for process in inside_network([namespace]):
-        try:
-            status = Path(f"/proc/{process.pid}/status").read_text(errors="replace")
-        except OSError:
-            continue
-        for line in status.splitlines():
-            if line.startswith("NSpid:") and len(line.split()) > 2 and line.split()[-1] == "1":
-                return process.pid
+        own = _status(process.pid, "NSpid")
+        if len(own) > 1 and own[-1] == "1":
+            return process.pid
     return None

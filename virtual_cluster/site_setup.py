@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from stat import S_IFCHR
@@ -41,29 +43,31 @@ def start_login(state: State, site: SiteSetup) -> None:
     spaces = ["unshare", "--uts", "--mount", "--propagation", "private"]
     argv = [*network.enter_login(state.spec.name), *spaces, "sh", "-c", _LOGIN, "sh"]
     argv += [site.login, str(where.hosts), str(where.mounts)]
-    daemons.start_daemon(state, "login", argv, lambda: _name_of(state, "login") == "sleep")
+
+    def has_mounted() -> bool:
+        with suppress(OSError):
+            return Path(f"/proc/{state.processes['login'].pid}/comm").read_text() == "sleep\n"
+        return False
+
+    daemons.start_daemon(state, "login", argv, has_mounted)
 
 
 def start_daemons(state: State, site: SiteSetup) -> None:
     """Start the further daemons of the login host, with the commands that belong to each."""
+    enter = state.enter_login()
     for daemon in site.daemons:
-        run_all(state, daemon.before)
-        ready = partial(_succeeds, [*state.enter_login(), *daemon.ready])
-        daemons.start_daemon(state, daemon.name, [*state.enter_login(), *daemon.argv], ready)
-        run_all(state, daemon.after)
+        run_commands(state, daemon.before)
+        ready = partial(_succeeds, [*enter, *daemon.ready])
+        daemons.start_daemon(state, daemon.name, [*enter, *daemon.argv], ready)
+        run_commands(state, daemon.after)
 
 
-def run_all(state: State, commands: tuple[tuple[str, ...], ...]) -> None:
+def run_commands(state: State, commands: Iterable[Sequence[str]]) -> None:
     """Run commands of root on the login host, each to its end."""
     secret = folders(state.spec.name).secret.read_text()
     for command in commands:
-        words = [word.replace("{secret}", secret) for word in command]
-        run([*state.enter_login(), *words])
+        run([*state.enter_login(), *(word.replace("{secret}", secret) for word in command)])
 
 
-def _name_of(state: State, process: str) -> str:
-    return Path(f"/proc/{state.processes[process].pid}/comm").read_text().strip()
-
-
-def _succeeds(argv: list[str]) -> bool:
+def _succeeds(argv: Sequence[str]) -> bool:
     return run(argv, check=False).returncode == 0

@@ -176,14 +176,9 @@ def _check_count(option: str, value: int, most: int) -> None:
         raise AssayError(f"{option} {value}: allowed are whole numbers from 1 to {most}")
 
 
-def login_namespace(cluster: str) -> str:
-    """Network namespace of the login environment, the controller and the bridge."""
-    return f"assay-{cluster}-login"
-
-
-def node_namespace(cluster: str, node: str) -> str:
-    """Network namespace of one node."""
-    return f"assay-{cluster}-{node}"
+def namespace_of(cluster: str, host: str = "login") -> str:
+    """Network namespace of a node, or of the login environment, the controller and the bridges."""
+    return f"assay-{cluster}-{host}"
 
 
 def is_namespace_of(cluster: str, namespace: str) -> bool:

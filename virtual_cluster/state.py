@@ -198,24 +198,20 @@ def _lock(path: Path, patience_s: float) -> int | None:
     return None
 
 
-def mark_namespace_folder() -> None:
-    """Note that the machine had no folder for network namespaces before the first cluster."""
-    (STATE_ROOT / _FOLDER_MARK).touch()
+def note_namespace_folder() -> None:
+    """Note if the machine has no folder for network namespaces yet; under the machine lock."""
+    if not network.NAMESPACES.exists():
+        (STATE_ROOT / _FOLDER_MARK).touch()
 
 
-def namespace_folder_is_ours() -> bool:
-    """Whether the first cluster made the folder for network namespaces."""
-    return (STATE_ROOT / _FOLDER_MARK).exists()
-
-
-def is_last() -> bool:
-    """Whether no cluster, nor a command working on one, is left on this machine."""
-    return {entry.name for entry in STATE_ROOT.iterdir()} <= {_MACHINE_LOCK, _FOLDER_MARK}
-
-
-def remove_root() -> None:
-    """Remove the folder of all clusters; the caller holds the machine lock."""
-    (STATE_ROOT / _FOLDER_MARK).unlink(missing_ok=True)
+def leave_machine() -> None:
+    """Remove what all clusters share where neither one nor a command on one is left; under the
+    machine lock."""
+    if {entry.name for entry in STATE_ROOT.iterdir()} - {_MACHINE_LOCK, _FOLDER_MARK}:
+        return
+    if (STATE_ROOT / _FOLDER_MARK).exists():
+        network.drop_namespace_folder()
+        (STATE_ROOT / _FOLDER_MARK).unlink()
     (STATE_ROOT / _MACHINE_LOCK).unlink(missing_ok=True)
     with suppress(OSError):
         STATE_ROOT.rmdir()

@@ -77,8 +77,8 @@ def test_memory_is_shared_out_in_whole_mebibytes() -> None:
 
 
 def test_namespaces_of_similar_names_are_not_confused() -> None:
-    assert plans.is_namespace_of("a", plans.login_namespace("a"))
-    assert plans.is_namespace_of("a", plans.node_namespace("a", "n12"))
+    assert plans.is_namespace_of("a", plans.namespace_of("a"))
+    assert plans.is_namespace_of("a", plans.namespace_of("a", "n12"))
     for other in ("a-n1", "ab", "a-login", "b"):
-        assert not plans.is_namespace_of("a", plans.login_namespace(other))
-        assert not plans.is_namespace_of("a", plans.node_namespace(other, "n1"))
+        assert not plans.is_namespace_of("a", plans.namespace_of(other))
+        assert not plans.is_namespace_of("a", plans.namespace_of(other, "n1"))
