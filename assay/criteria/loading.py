@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the --criteria of a command line to validated criteria, or one message with every fault."""
+"""From the --criteria of a command line to validated criteria, or one message with every fault;
+their JSON Schema."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from typing import Any
 
 from assay.criteria.rules import criteria_problems
-from assay.schema.document import clipped, read_text
-from assay.schema.problems import checked, did_you_mean, listed
+from assay.schema.document import read_text
+from assay.schema.loading import file_of
+from assay.schema.problems import checked
 from assay.shipped import CRITERIA, criteria_names
 from records.criteria import Criteria
-from records.errors import AssayError
-from records.sections import NAME_PATTERN
 
+SCHEMA_FILE = CRITERIA / "criteria.schema.json"
 _NEEDS = "a criteria file needs at least schema, name, title and criteria"
 
 
@@ -22,28 +22,23 @@ def load_criteria(name_or_path: str) -> tuple[Criteria, str]:
 
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
-    path = _find(name_or_path)
+    shipped = {name: CRITERIA / f"{name}.yaml" for name in criteria_names()}
+    path = file_of(name_or_path, "criteria", shipped, "campaigns/criteria")
     text = read_text(path)
     return criteria_from_text(str(path), text), text
 
 
 def criteria_from_text(file: str, text: str) -> Criteria:
     """The criteria of a text; `file` is its name for messages. Raises as `load_criteria`."""
-    return Criteria.model_validate(checked(file, text, _NEEDS, criteria_problems).value)
+    return Criteria.model_validate(checked(file, text, _NEEDS, criteria_problems))
 
 
-def _find(name_or_path: str) -> Path:
-    shipped = CRITERIA / f"{name_or_path}.yaml"
-    if re.fullmatch(NAME_PATTERN, name_or_path) and shipped.is_file():
-        return shipped
-    path = Path(name_or_path)
-    try:
-        if path.is_file():
-            return path
-    except (OSError, ValueError):  # a name that no file can have
-        pass
-    names = criteria_names()
-    raise AssayError(
-        f"no criteria {clipped(name_or_path)!r}{did_you_mean(name_or_path, names)}: it is neither"
-        f" a name in campaigns/criteria/ ({listed(names)}) nor a file"
-    )
+def criteria_schema() -> dict[str, Any]:
+    """A JSON Schema (draft 2020-12) with a description and a unit on every key, for editors.
+
+    Names of checks and metrics are not in it, only `load_criteria` knows them: a new check does not
+    change the schema.
+    """
+    schema = Criteria.model_json_schema(by_alias=True)
+    schema["title"] = "Assay criteria"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

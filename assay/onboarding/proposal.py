@@ -14,7 +14,7 @@ from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import Proof
 from assay.onboarding.slurm_text import Limits
 from assay.sites.description import EnvironmentKeys, SiteFile
-from assay.sites.partitions import with_defaults
+from assay.sites.resolving import complete
 from assay.sites.slurm import callers_access
 from records.errors import AssayError
 from records.node_facts import Nic, NodeFacts
@@ -247,4 +247,4 @@ def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
 
 def as_site_file(data: Mapping[str, Any]) -> SiteFile:
     """The data as the model has it, defaults of partitions resolved."""
-    return SiteFile.model_validate(with_defaults(data))
+    return SiteFile.model_validate(complete(data))

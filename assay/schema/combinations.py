@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.schema.document import Location
+from assay.schema.document import Block, Location, Place
 from assay.schema.model import Campaign, CaseEntry
 from checks.common.registry import CHECKS
 from records.errors import AssayError
@@ -18,10 +18,13 @@ MAX_CASES = 1_000_000
 
 def axis_settings(check: str, axis: str, value: object) -> dict[str, Any]:
     """What one value of an axis sets: a mapping sets its keys, unless the axis is a parameter."""
-    known = CHECKS[check].parameters.model_fields.keys() | CHECKS[check].sizing
-    if isinstance(value, Mapping) and axis not in known:
+    if isinstance(value, Mapping) and axis not in _parameters(check):
         return dict(value)
     return {axis: value}
+
+
+def _parameters(check: str) -> set[str]:
+    return {*CHECKS[check].parameters.model_fields, *CHECKS[check].sizing}
 
 
 def combinations(entry: CaseEntry) -> Iterator[dict[str, Any]]:
@@ -37,34 +40,27 @@ def combinations(entry: CaseEntry) -> Iterator[dict[str, Any]]:
         yield params
 
 
-def probes(entry: CaseEntry) -> Iterator[dict[str, tuple[Any, Location]]]:
-    """Combinations that use every value of every axis at least once, with each value's place.
+def probes(entry: CaseEntry, place: Location) -> Iterator[Block]:
+    """Combinations that use every value of every axis at least once; the entry is at `place`.
 
     The first combination, then each further value of each axis with the others at their first:
     their number grows with the values, not with the combinations.
     """
     first = dict.fromkeys(entry.matrix, 0)
-    yield _placed(entry, first)
-    for axis, values in entry.matrix.items():
-        for index in range(1, len(values)):
-            yield _placed(entry, first | {axis: index})
-
-
-def _placed(entry: CaseEntry, choice: Mapping[str, int]) -> dict[str, tuple[Any, Location]]:
-    """The parameters of one combination, each with its place inside the entry."""
-    known = CHECKS[entry.check].parameters.model_fields.keys() | CHECKS[entry.check].sizing
-    params: dict[str, tuple[Any, Location]] = {
-        name: (value, ("fixed", name)) for name, value in entry.fixed.items()
-    }
-    for axis, index in choice.items():
-        for name, value in axis_settings(entry.check, axis, entry.matrix[axis][index]).items():
-            place: Location = ("matrix", axis)
-            if name != axis:
-                place = (*place, index, name)
-            elif axis in known:
-                place = (*place, index)
-            params[name] = (value, place)
-    return params
+    further = [(axis, i) for axis, values in entry.matrix.items() for i in range(1, len(values))]
+    for choice in [first, *(first | {axis: index} for axis, index in further)]:
+        params = Block(Place(0, place))
+        for name, value in entry.fixed.items():
+            params.put(name, value, Place(0, (*place, "fixed", name)))
+        for axis, index in choice.items():
+            for name, value in axis_settings(entry.check, axis, entry.matrix[axis][index]).items():
+                inside: Location = ()
+                if name != axis:
+                    inside = (index, name)
+                elif axis in _parameters(entry.check):
+                    inside = (index,)
+                params.put(name, value, Place(0, (*place, "matrix", axis, *inside)))
+        yield params
 
 
 def refuse_too_many_cases(campaign: Campaign) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A YAML file that people write, read into plain values with the line of every key.
+"""A YAML file that people write, as plain values that know where each of their keys is written.
 
 Accepted are one document, mappings with distinct words as keys, lists, and scalars by the rules of
 YAML 1.2. Tags, anchors, aliases and merge keys are refused before any value is made of them.
@@ -11,9 +11,9 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import yaml
 
@@ -27,10 +27,17 @@ Location = tuple[str | int, ...]
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_NULLS = {"", "~", "null", "Null", "NULL"}
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
+_WORDS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
 #: Unicode categories that a terminal executes or hides: control, format, surrogate.
 _HIDDEN = {"Cc", "Cf", "Cs"}
 _YAML = "tag:yaml.org,2002:"
+#: The value of what was refused: its place exists, but it is not validated again.
+_REFUSED = object()
 
 
 def clipped(text: str, width: int = 60) -> str:
@@ -59,28 +66,57 @@ def read_text(path: Path) -> str:
         ) from None
 
 
+class Place(NamedTuple):
+    """Where a file has something: the line, from 1, and the keys that lead there."""
+
+    line: int
+    location: Location
+
+
+class Block(dict[str, Any]):
+    """A mapping of a file; `place`: its own, to which keys that it lacks belong.
+
+    The places of its keys are those of `like`, by default of `values`.
+    """
+
+    def __init__(self, place: Place, values: Any = (), like: object = None) -> None:
+        super().__init__(values)
+        self.place = place
+        self.places: dict[str, Place] = dict(getattr(like or values, "places", {}))
+
+    def put(self, key: str, value: object, place: Place) -> None:
+        """Set a key that is written at `place`."""
+        self[key], self.places[key] = value, place
+
+
+class Items(list[Any]):
+    """A list of a file, with the place of each value."""
+
+    def __init__(self, values: list[Any], places: list[Place]) -> None:
+        super().__init__(values)
+        self.places = places
+
+
+def place_of(value: Any, location: Location) -> Place:
+    """Where a file writes what `value` has at `location`; of what it lacks, the place around it."""
+    place = value.place if isinstance(value, Block) else Place(1, ())
+    for index, part in enumerate(location):
+        try:
+            place = value.places[part]
+        except (AttributeError, LookupError, TypeError):
+            around = value.place if isinstance(value, Block) else place
+            return Place(around.line, (*around.location, *location[index:]))
+        value = value.get(str(part)) if isinstance(value, Block) else value[part]
+    return place
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One fault, at a place of a document."""
+    """One fault at a location; `line` is that of a key, or of a value that is read elsewhere."""
 
     location: Location
     message: str
-
-
-@dataclass
-class Document:
-    """The plain value of a file, the line (from 1) of every place, and what the reader refused."""
-
-    file: str
-    value: object = None
-    lines: dict[Location, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-
-    def line(self, location: Location) -> int:
-        """The line of a place, or of the nearest place around it."""
-        while location and location not in self.lines:
-            location = location[:-1]
-        return self.lines.get(location, 1)
+    line: int | None = None
 
 
 class _Refused(Exception):  # noqa: N818 - not an error of the program
@@ -99,12 +135,11 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1
-        anchor = getattr(event, "anchor", None)
+        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if isinstance(event, yaml.AliasEvent):
             raise _Refused(line, f"the alias *{clipped(str(anchor))} is not allowed; write it out")
         if anchor is not None:
             raise _Refused(line, f"the anchor &{clipped(anchor)} is not allowed; write it out")
-        tag = getattr(event, "tag", None)
         if tag is not None:
             shown = clipped(str(tag).replace(_YAML, "!!"))
             raise _Refused(line, f"the tag {shown} is not allowed; write a plain value")
@@ -116,13 +151,12 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-def parse(file: str, text: str, needs: str) -> Document:
-    """Read a text; `file` is its name for messages, `needs` tells what an empty file lacks.
+def parse(file: str, text: str, needs: str) -> tuple[object, list[Problem]]:
+    """The value of a text; `file` is its name for messages, `needs` what an empty file lacks.
 
-    Raises AssayError for a text that is not YAML of the accepted kind; faults that leave the rest
-    readable (a key twice, an unquoted `no`) are gathered in `problems`.
+    Faults that leave the rest readable (a key twice, an unquoted `no`) come with it. Raises
+    AssayError for a text that is not YAML of the accepted kind.
     """
-    document = Document(file)
     try:
         loader = _Loader(text)
         node: yaml.Node | None = loader.get_single_node()
@@ -137,8 +171,8 @@ def parse(file: str, text: str, needs: str) -> Document:
         ) from None
     if node is None:
         raise AssayError(f"{file}: is empty; {needs}")
-    document.value = _Reader(document).value(node, ())
-    return document
+    reader = _Reader()
+    return reader.value(node, Place(_line(node), ())), reader.problems
 
 
 def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
@@ -148,121 +182,106 @@ def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
         return f"{file}:{line}: the character U+{code:04X} is not allowed in YAML; remove it"
     mark = getattr(error, "problem_mark", None)
     line = mark.line + 1 if mark is not None else 1
-    problem = getattr(error, "problem", None) or "cannot be read"
     if "document" in str(getattr(error, "context", None)):
         return f"{file}:{line}: holds more than one document; allowed is one: remove the ---"
+    problem = getattr(error, "problem", None) or "cannot be read"
     return f"{file}:{line}: is not valid YAML: {problem}"
 
 
+def _line(node: yaml.Node) -> int:
+    return node.start_mark.line + 1
+
+
 class _Reader:
-    """Turns nodes into values; notes their lines and gathers their faults."""
+    """Turns nodes into values; gathers their faults."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
 
-    def refuse(self, location: Location, message: str) -> None:
-        self.document.problems.append(Problem(location, message))
-
-    def value(self, node: yaml.Node, location: Location) -> object:
-        self.document.lines.setdefault(location, node.start_mark.line + 1)
+    def value(self, node: yaml.Node, place: Place) -> object:
+        """The value of a node."""
         if isinstance(node, yaml.MappingNode):
-            return dict(self.entries(node, location))
+            block = Block(place)
+            for key, line, inner in self._entries(node, place.location):
+                here = Place(line, (*place.location, key))
+                block.put(key, self.value(inner, here), here)
+            return block
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*location, i)) for i, item in enumerate(node.value)]
-        return self.scalar(cast(yaml.ScalarNode, node), location)
+            places = [Place(_line(x), (*place.location, i)) for i, x in enumerate(node.value)]
+            values = [self.value(x, here) for x, here in zip(node.value, places, strict=True)]
+            return Items(values, places)
+        return self._scalar(cast(yaml.ScalarNode, node), place.location)
 
-    def entries(self, node: yaml.MappingNode, location: Location) -> Iterator[tuple[str, object]]:
-        first_lines: dict[str, int] = {}
-        for key_node, value_node in node.value:
-            line = key_node.start_mark.line + 1
-            key = self.key(key_node, location)
-            if key is None:
-                continue
-            if key in first_lines:
-                self.document.lines.setdefault((*location, key, "again"), line)
-                self.refuse(
-                    (*location, key, "again"),
-                    f"the key {clipped(key)} is already given in line {first_lines[key]}; keep one",
-                )
-                continue
-            first_lines[key] = line
-            self.document.lines[(*location, key)] = line
-            yield key, self.value(value_node, (*location, key))
+    def _entries(
+        self, node: yaml.MappingNode, location: Location
+    ) -> Iterator[tuple[str, int, yaml.Node]]:
+        """The keys with their lines; a key that is refused or comes again is left out."""
+        lines: dict[str, int] = {}
+        for key_node, value in node.value:
+            line = _line(key_node)
+            key = self._key(key_node, location, line)
+            if key in lines:
+                text = f"the key {clipped(key)} is already given in line {lines[key]}; keep one"
+                self.problems.append(Problem((*location, key), text, line))
+            elif key is not None:
+                lines[key] = line
+                yield key, line, value
 
-    def key(self, node: yaml.Node, location: Location) -> str | None:
+    def _key(self, node: yaml.Node, location: Location, line: int) -> str | None:
         """A key's text, or None when it was refused."""
-        place = (*location, f"line {node.start_mark.line + 1}")
-        self.document.lines[place] = node.start_mark.line + 1
         if not isinstance(node, yaml.ScalarNode):
-            self.refuse(place, "a key is a mapping or a list; allowed are words")
-            return None
-        if node.value == "<<" and node.style is None:
-            self.refuse(place, "the merge key << is not allowed; write the keys out")
-            return None
-        key = self.scalar(node, place)
-        if key is _REFUSED or isinstance(key, str):
-            return key if isinstance(key, str) else None
-        self.refuse(
-            place, f"the key {clipped(node.value or 'null')} is not a word; put it in quotes"
-        )
+            fault = "a key is a mapping or a list; allowed are words"
+        elif node.value == "<<" and node.style is None:
+            fault = "the merge key << is not allowed; write the keys out"
+        else:
+            key = self._scalar(node, location, line)
+            if isinstance(key, str) or key is _REFUSED:
+                return key if isinstance(key, str) else None
+            fault = f"the key {clipped(node.value or 'null')} is not a word; put it in quotes"
+        self.problems.append(Problem(location, fault, line))
         return None
 
-    def scalar(self, node: yaml.ScalarNode, location: Location) -> object:
-        if node.style is not None:
-            return self.string(node.value, location)
-        value = _plain(node)
-        if isinstance(value, _Unreadable):
-            self.refuse(location, value.message)
+    def _scalar(self, node: yaml.ScalarNode, location: Location, line: int | None = None) -> object:
+        try:
+            value = _plain(node) if node.style is None else node.value
+            for character in value if isinstance(value, str) else "":
+                if unicodedata.category(character) in _HIDDEN and character not in "\n\t":
+                    raise ValueError(
+                        f"holds the hidden character U+{ord(character):04X}; remove it"
+                    )
+        except ValueError as error:
+            self.problems.append(Problem(location, str(error), line))
             return _REFUSED
-        return self.string(value, location) if isinstance(value, str) else value
-
-    def string(self, text: str, location: Location) -> object:
-        for character in text:
-            if unicodedata.category(character) in _HIDDEN and character not in "\n\t":
-                self.refuse(
-                    location, f"holds the hidden character U+{ord(character):04X}; remove it"
-                )
-                return _REFUSED
-        return text
-
-
-@dataclass(frozen=True)
-class _Unreadable:
-    message: str
-
-
-#: Stands for a refused value: its place exists, but is not validated again.
-_REFUSED = object()
+        return value
 
 
 def _plain(node: yaml.ScalarNode) -> object:
-    """The value of an unquoted scalar: null, boolean, number, else its text."""
+    """The value of an unquoted scalar: null, boolean, number, else its text.
+
+    Raises ValueError for what YAML's versions read differently.
+    """
     text: str = node.value
-    if text in _NULLS:
-        return None
-    if text.lower() in {"true", "false"} and text in {text.lower(), text.title(), text.upper()}:
-        return text.lower() == "true"
+    if text in _WORDS:
+        return _WORDS[text]
     if node.tag == _YAML + "bool":
         meant = "true" if text.lower() in {"yes", "on"} else "false"
-        return _Unreadable(
+        raise ValueError(
             f'found an unquoted {text}, which YAML reads as {meant}; write "{text}" in quotes'
             f" for a word, or {meant}"
         )
-    if node.tag in {_YAML + "int", _YAML + "float"} or _NUMBER.fullmatch(text):
-        return _number(text)
-    return text
-
-
-def _number(text: str) -> object:
-    shown = clipped(text)
+    if node.tag not in {_YAML + "int", _YAML + "float"} and not _NUMBER.fullmatch(text):
+        return text
     if _INTEGER.fullmatch(text):
         if len(text) > MAX_INTEGER_DIGITS:
-            return _Unreadable(f"found {shown}, an integer of {len(text)} digits; that is too many")
+            raise ValueError(
+                f"found {clipped(text)}, an integer of {len(text)} digits; that is too many"
+            )
         return int(text)
-    if not _NUMBER.fullmatch(text) or re.fullmatch(r"[-+]?0[0-9]+", text):
-        return _Unreadable(
-            f"found {shown}; allowed are finite decimal numbers such as 4800, 0.5 or 1e9,"
+    if not _NUMBER.fullmatch(text) or _LEADING_ZERO.fullmatch(text):
+        raise ValueError(
+            f"found {clipped(text)}; allowed are finite decimal numbers such as 4800, 0.5 or 1e9,"
             " and quotes around a word"
         )
-    value = float(text)
-    return value if math.isfinite(value) else _Unreadable(f"found {shown}, too large a number")
+    if not math.isfinite(float(text)):
+        raise ValueError(f"found {clipped(text)}, too large a number")
+    return float(text)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assay.schema.document import Document, Location, Problem, clipped, parse
+from assay.schema.document import Block, Location, Problem, clipped, parse, place_of
 from records.errors import AssayError
 
 MAX_SHOWN_PROBLEMS = 20
@@ -21,44 +21,37 @@ JsonSchema = dict[str, Any]
 
 
 def checked(
-    file: str, text: str, needs: str, problems_of: Callable[[dict[str, Any]], Iterable[Problem]]
-) -> Document:
-    """The document of a text whose value is a mapping without problems.
+    file: str, text: str, needs: str, problems_of: Callable[[Block], Iterable[Problem]]
+) -> Block:
+    """The value of a text, a mapping without problems.
 
     Raises AssayError with all problems, those of the YAML and those of its value; `needs` says
     what the file must hold.
     """
-    document = parse(file, text, needs)
-    if not isinstance(document.value, dict):
-        raise AssayError(f"{file}:1: found {found(document.value)}; {needs}")
-    unreadable = [problem.location for problem in document.problems]
+    value, problems = parse(file, text, needs)
+    if not isinstance(value, Block):
+        raise AssayError(f"{file}:1: found {found(value)}; {needs}")
+    unreadable = [problem.location for problem in problems if problem.line is None]
     further = (
         problem
-        for problem in problems_of(document.value)
+        for problem in problems_of(value)
         if not any(problem.location[: len(place)] == place for place in unreadable)
     )
-    problems = [*document.problems, *islice(further, MAX_SHOWN_PROBLEMS + 1)]
+    problems += islice(further, MAX_SHOWN_PROBLEMS + 1)
     if not problems:
-        return document
-    problems.sort(key=lambda problem: document.line(problem.location))
-    lines = [
-        f"{file}:{document.line(p.location)}: {_dotted(p.location)}{p.message}"
-        for p in problems[:MAX_SHOWN_PROBLEMS]
-    ]
-    if len(problems) > MAX_SHOWN_PROBLEMS:
-        lines.append(f"{file}: … and more, not shown; mend these first")
-    raise AssayError("\n".join(lines))
+        return value
+    lines = [p.line or place_of(value, p.location).line for p in problems]
+    told = sorted(zip(lines, problems, strict=True), key=lambda pair: pair[0])
+    texts = [f"{file}:{line}: {_dotted(p.location)}{p.message}" for line, p in told]
+    if len(texts) > MAX_SHOWN_PROBLEMS:
+        texts[MAX_SHOWN_PROBLEMS:] = [f"{file}: … and more, not shown; correct these first"]
+    raise AssayError("\n".join(texts))
 
 
 def _dotted(location: Location) -> str:
     """A place as people write it: "cases[0].fixed.nb: "."""
-    text = ""
-    for part in location:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif part != "again" and not part.startswith("line "):
-            text += f".{clipped(part)}"
-    return text.removeprefix(".") + ": " if text else ""
+    parts = (f"[{p}]" if isinstance(p, int) else f".{clipped(p)}" for p in location)
+    return "".join(parts).removeprefix(".") + ": " if location else ""
 
 
 def one_of(value: str, allowed: Iterable[str], place: Location) -> Iterator[Problem]:

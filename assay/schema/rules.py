@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from assay.schema.combinations import axis_settings, probes
-from assay.schema.document import Location, Problem
+from assay.schema.document import Location, Problem, place_of
 from assay.schema.model import Campaign, CaseEntry
 from assay.schema.problems import found, model_problems, one_of
 from assay.shipped import criteria_names
@@ -115,14 +115,16 @@ def _parameter_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
 
 def _probe_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
     """Faults that the check's model finds, each once, where the file gives the parameter."""
-    seen: set[Problem] = set()
-    for placed in probes(entry):
-        params = {name: value for name, (value, _) in placed.items()}
+    found = dict[Problem, None]()
+    for params in probes(entry, place):
         for problem in _faults(CHECKS[entry.check], params):
-            moved = _moved(problem, {name: where for name, (_, where) in placed.items()}, place)
-            if moved not in seen:
-                seen.add(moved)
-                yield moved
+            name = problem.location[0] if problem.location else None
+            if name is None or name in params:
+                where = place_of(params, problem.location).location
+                found[Problem(where, problem.message)] = None
+            else:
+                found[Problem(place, f"the parameter {name} {problem.message}")] = None
+    yield from found
 
 
 def _faults(definition: CheckDefinition[Any], params: dict[str, Any]) -> Iterator[Problem]:
@@ -139,13 +141,3 @@ def _faults(definition: CheckDefinition[Any], params: dict[str, Any]) -> Iterato
         yield from model_problems(error, model, params)
     except ValueError as error:
         yield Problem((), str(error))
-
-
-def _moved(problem: Problem, places: dict[str, Location], entry: Location) -> Problem:
-    """A problem of merged parameters, moved to where the file gives the parameter."""
-    if not problem.location:
-        return Problem(entry, problem.message)
-    name, *rest = problem.location
-    if name not in places:
-        return Problem(entry, f"the parameter {name} {problem.message}")
-    return Problem((*entry, *places[str(name)], *rest), problem.message)

@@ -73,14 +73,20 @@ def with_spack(described: SiteDescription) -> SiteDescription:
         )
         for name in (name for name in names if name in described.environments):
             like = described.environments[name]
+            starter = LAUNCHERS[like.launcher].mpirun
             served = {
                 "description": f"as {name}, with library and programs as Spack built them ({view})",
                 "compiler": str(folder / "bin" / "mpicc"),
-                "mpirun": _starts_ranks(like, folder),
+                # srun is Slurm's.
+                "mpirun": like.mpirun if starter in ("", "srun") else str(folder / "bin" / starter),
                 "ready_programs": str(folder / "libexec" / "assay"),
                 "programs": {
                     **{program: str(folder / path) for program, path in _PROGRAMS.items()},
-                    **_named_of_view(like, folder),
+                    **{
+                        program: path.replace(VIEW, str(folder))
+                        for program, path in like.programs.items()
+                        if path.startswith(f"{VIEW}/")
+                    },
                 },
                 "spack_view": view,
                 "variables": {**like.variables, **variables},
@@ -94,21 +100,6 @@ def with_spack(described: SiteDescription) -> SiteDescription:
             }
             environments[described.spack.name_of(name)] = like.model_copy(update=served)
     return described.model_copy(update={"environments": environments})
-
-
-def _starts_ranks(environment: EnvironmentDescription, folder: Path) -> str | None:
-    """The program that starts its ranks: the view's, except srun, which is Slurm's."""
-    own = LAUNCHERS[environment.launcher].mpirun
-    return environment.mpirun if own in ("", "srun") else str(folder / "bin" / own)
-
-
-def _named_of_view(environment: EnvironmentDescription, folder: Path) -> dict[str, str]:
-    """The programs that the site itself names as part of the view."""
-    return {
-        program: path.replace(VIEW, str(folder))
-        for program, path in environment.programs.items()
-        if path.startswith(f"{VIEW}/")
-    }
 
 
 def replaced_by_spack(described: SiteDescription) -> dict[str, EnvironmentDescription]:

@@ -351,9 +351,7 @@ class SiteKeys(Section):
 class SiteFile(SiteKeys, PartitionKeys):
     """A site.yaml as written, `like` and the defaults of partitions resolved."""
 
-    schema_: int = key(
-        "Version of this format; version 1 is read too.", alias="schema", ge=SCHEMA, le=SCHEMA
-    )
+    schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     partitions: dict[PartitionName, PartitionDescription] = key(
         "Kinds of nodes by their partition; a run uses one of them, --site NAME:PARTITION, and"
         " --site NAME is the first.",

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from assay import ROOT
+from assay.schema.json_schema import JsonSchema, alternatives
 from assay.schema.problems import allowed_text
 from assay.sites.description import PartitionKeys, SiteFile
 from checks.common.session.launch_commands import LAUNCHERS
 
 SCHEMA_FILE = ROOT / "site-config" / "site.schema.json"
 
-JsonSchema = dict[str, Any]
-
-#: What is said of a key, beside what it may hold.
-_TOLD: tuple[str, ...] = ("description", "unit", "default")
+_NULL: list[JsonSchema] = [{"type": "null"}]
 #: The parts of a file in the order of the page: definition, and how the heading names it.
 _PARTS = {
     "SiteFile": "The site",
@@ -50,22 +47,13 @@ def site_schema() -> JsonSchema:
         properties = definitions[name]["properties"]
         for key, node in properties.items():
             if "additionalProperties" in node:
-                node["additionalProperties"] = _or_null(node["additionalProperties"])
-            properties[key] = _or_null(node)
+                node["additionalProperties"] = alternatives(node["additionalProperties"], _NULL)
+            properties[key] = alternatives(node, _NULL)
     definitions["TopologyDescription"]["properties"].pop("left_out")
     partitions = schema["properties"]["partitions"]
-    partitions["additionalProperties"] = _or_null(partitions["additionalProperties"])
+    partitions["additionalProperties"] = alternatives(partitions["additionalProperties"], _NULL)
     schema["title"] = "Assay site"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-def _or_null(node: JsonSchema) -> JsonSchema:
-    told = {name: node[name] for name in _TOLD if name in node}
-    rest = {name: value for name, value in node.items() if name not in told}
-    options = rest.get("anyOf", [rest])
-    if {"type": "null"} in options:
-        return node
-    return {"anyOf": [*options, {"type": "null"}], **told}
 
 
 def key_tables() -> str:
@@ -86,25 +74,17 @@ def _rows(part: str, node: JsonSchema, schema: JsonSchema) -> Iterator[str]:
     required = node.get("required", [])
     # A reader looks for what must be there first.
     for name, key in sorted(node["properties"].items(), key=lambda item: item[0] not in required):
-        if (part, name) == ("TopologyDescription", "left_out"):
+        of_partition = name in PartitionKeys.model_fields
+        if name == "left_out" or (part == "SiteFile" and of_partition):
             continue
-        if part == "SiteFile" and name in PartitionKeys.model_fields:
-            continue
-        named = f"`{name}`"
-        if part == "PartitionDescription" and name in PartitionKeys.model_fields:
-            named = f"*{named}*"
-        allowed = "one of the launchers below" if name == "launcher" else allowed_text(key, schema)
-        cells = (named, key["description"], _unit(key), allowed, _default(name, key, required))
+        value = key.get("default")
+        is_empty = value in (None, "", 0, []) or isinstance(value, dict)
+        default = "" if is_empty and value is not False else f"`{json.dumps(value)}`"
+        cells = (
+            f"*`{name}`*" if part == "PartitionDescription" and of_partition else f"`{name}`",
+            key["description"],
+            key["unit"].removeprefix("none"),
+            "one of the launchers below" if name == "launcher" else allowed_text(key, schema),
+            "required" if name in required else default,
+        )
         yield f"| {' | '.join(cells)} |".replace("\n", " ")
-
-
-def _unit(key: JsonSchema) -> str:
-    return "" if key["unit"] == "none" else str(key["unit"])
-
-
-def _default(name: str, key: JsonSchema, required: list[str]) -> str:
-    if name in required:
-        return "required"
-    value = key.get("default")
-    empty = value in (None, "", 0) or value == [] or isinstance(value, dict)
-    return "" if empty and value is not False else f"`{json.dumps(value, ensure_ascii=False)}`"

@@ -18,7 +18,7 @@ from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
-from assay.sites.variants import refuse_taken_name, varied
+from assay.sites.variants import varied
 from checks.common.resources import values_of
 from checks.common.session.preparation import preparation
 from checks.common.slurm.text import option_values
@@ -96,6 +96,12 @@ class Site(ABC):
         bits = described.network.bits_per_second
         features: dict[str, set[str]] = {}
         missing: dict[str, dict[str, str]] = {}
+        source, no_hpl = self.hpl_source(), dict[str, str]()
+        if not Path(source).is_file():
+            no_hpl["hpl"] = (
+                f"not named, and there is no source of HPL to build it: {source} is no file; run"
+                " make hpl-source, or name an archive as hpl_source"
+            )
         for name, environment in described.environments.items():
             missing[name] = {
                 program: reason
@@ -103,7 +109,7 @@ class Site(ABC):
                 if (reason := _absence(path))
             }
             if "hpl" not in environment.programs and not environment.ready_programs:
-                missing[name] |= self._no_hpl()
+                missing[name] |= no_hpl
             there = environment.programs.keys() - missing[name].keys()
             features[name] = {*environment.features, *(f"program:{program}" for program in there)}
         return SiteFacts(
@@ -168,15 +174,6 @@ class Site(ABC):
         folder = ROOT / "build" / "sources"
         return str(min(folder.glob("hpcc_*.orig.tar.gz"), default=folder / "absent"))
 
-    def _no_hpl(self) -> dict[str, str]:
-        """Why HPL cannot be built, by its name; empty where its source is there."""
-        if Path(self.hpl_source()).is_file():
-            return {}
-        return {
-            "hpl": f"not named, and there is no source of HPL to build it: {self.hpl_source()}"
-            " is no file; run make hpl-source, or name an archive as hpl_source"
-        }
-
     def _changed(self, **update: Any) -> Self:
         """The site with some of its description replaced."""
         changed = copy(self)
@@ -188,25 +185,29 @@ class Site(ABC):
 
         Raises AssayError for a variant that it cannot give.
         """
-        own = self.description.environments
-        made = {name: varied(name, variant, own, self.name) for name, variant in variants.items()}
-        return self._changed(environments={**own, **made})
+        changed = self.with_possible_variants(variants)
+        for reason in changed._absent.values():
+            raise AssayError(reason)
+        return changed
 
     def with_possible_variants(self, variants: Mapping[str, Variant]) -> Self:
-        """The site with those of a campaign's variants that it can give; `facts` says why not the
-        others.
+        """As `with_variants`, without those that it cannot give: `facts` says why.
 
         Raises AssayError for one that has the name of an environment of the site.
         """
         own = self.description.environments
-        made, absent = {}, {}
+        made, absent = dict(own), {}
         for name, variant in variants.items():
-            refuse_taken_name(name, own, self.name)
+            if name in own:
+                raise AssayError(
+                    f"variants.{name}: site {self.name} has an environment of this name; choose"
+                    " another"
+                )
             try:
                 made[name] = varied(name, variant, own, self.name)
             except AssayError as error:
                 absent[name] = str(error)
-        changed = self._changed(environments={**own, **made})
+        changed = self._changed(environments=made)
         changed._absent = absent
         return changed
 

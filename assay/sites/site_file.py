@@ -6,22 +6,18 @@ No other file is read, no program looked for and no cluster asked; that happens 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from assay import ROOT
-from assay.schema.document import Location, Problem, read_text
-from assay.schema.problems import checked, did_you_mean, listed, model_problems, one_of
+from assay.schema.document import Block, Problem, place_of, read_text
+from assay.schema.problems import checked, did_you_mean, listed, model_problems
 from assay.sites.builds import with_spack
 from assay.sites.description import SiteDescription, SiteFile, of_partition
-from assay.sites.like import like_problems, resolved, where_written
-from assay.sites.partitions import partition_problems, where_in_partition, with_defaults
-from assay.sites.values import unset_fault
-from assay.sites.version1 import converted
+from assay.sites.resolving import complete, like_problems
+from assay.sites.rules import faults_between, unset_variables
 from records.errors import AssayError
 
 #: Folder with one folder a site.
@@ -50,9 +46,8 @@ def read_site_file(site: str) -> SiteFile:
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
     file = site_file(site)
-    document = checked(str(file), read_text(file), _NEEDS, lambda value: _problems(value, site))
-    assert isinstance(document.value, dict)
-    return SiteFile.model_validate(_resolved(converted(document.value)))
+    value = checked(str(file), read_text(file), _NEEDS, lambda value: _problems(value, site))
+    return SiteFile.model_validate(complete(value))
 
 
 def read_description(site: str, partition: str = "") -> SiteDescription:
@@ -78,85 +73,17 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
     return with_spack(described) if described.spack else described
 
 
-def _resolved(value: dict[str, Any]) -> dict[str, Any]:
-    return with_defaults({**value, "environments": resolved(value["environments"])})
-
-
-def _problems(as_written: dict[str, Any], site: str) -> Iterator[Problem]:
+def _problems(value: Block, site: str) -> Iterator[Problem]:
     """Every fault of a file's value, each once, where the file writes it."""
-    value = converted(as_written)
-    environments = value.get("environments")
+    environments, whole = value.get("environments"), complete(value)
     wrong_likes = list(like_problems(environments)) if isinstance(environments, dict) else []
-    yield from wrong_likes
-    whole = _resolved(value) if isinstance(environments, dict) else with_defaults(value)
-    found = _model_faults(whole)
-    if not found and not wrong_likes:
-        found = [*_faults_between(SiteFile.model_validate(whole), site)]
-    found += [
-        Problem(place, f"found {text}: {fault}; set it where Assay is called, or write the path")
-        for place, text in _paths(whole)
-        if (fault := unset_fault(text))
-    ]
-
-    def written(place: Location) -> Location:
-        return where_in_partition(where_written(place, environments or {}), as_written)
-
-    # A fault of one environment is one of all that are like it, but told once; so for partitions.
-    yield from dict.fromkeys(Problem(written(one.location), one.message) for one in found)
-
-
-def _model_faults(whole: Mapping[str, Any]) -> list[Problem]:
     try:
-        SiteFile.model_validate(whole)
+        file = SiteFile.model_validate(whole)
+        faults = [] if wrong_likes else [*faults_between(file, site)]
     except ValidationError as error:
-        return [*model_problems(error, SiteFile, whole)]
-    return []
-
-
-def _paths(whole: Mapping[str, Any]) -> Iterator[tuple[Location, str]]:
-    """The paths in which variables stand for values that a run cannot do without."""
-    places: list[tuple[Location, Any]] = [
-        ((key,), whole.get(key)) for key in ("work_dir", "module_init", "hpl_source")
-    ]
-    checks, partitions = whole.get("checks"), whole.get("partitions")
-    if isinstance(checks, list):
-        places += [(("checks", index), path) for index, path in enumerate(checks)]
-    for name, one in partitions.items() if isinstance(partitions, dict) else ():
-        topology = one.get("topology") if isinstance(one, dict) else None
-        if isinstance(topology, dict):
-            places.append((("partitions", name, "topology", "slurm"), topology.get("slurm")))
-    return ((place, path) for place, path in places if isinstance(path, str))
-
-
-def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
-    """What is wrong between the parts of a file that are right by themselves."""
-    if file.name != site:
-        yield Problem(("name",), f"found {file.name}; allowed is its folder's name, {site}")
-    for name, environment in file.environments.items():
-        if environment.modules and file.modules_system == "nomod":
-            yield Problem(
-                ("environments", name, "modules"),
-                f"found {listed(environment.modules)}; modules need modules_system at the top of"
-                " the file, e.g. modules_system: lmod",
-            )
-    yield from partition_problems(file)
-    yield from _spack_problems(file)
-
-
-def _spack_problems(file: SiteFile) -> Iterator[Problem]:
-    built = file.spack
-    if built is None:
-        return
-    served = Counter(name for names in built.views.values() for name in names)
-    for view, names in built.views.items():
-        for index, name in enumerate(names):
-            place = ("spack", "views", view, index)
-            yield from one_of(name, file.environments, place)
-            if served[name] > 1:
-                yield Problem(place, f"{name} is served more than once; keep one")
-            if not built.alone and built.name_of(name) in file.environments:
-                taken = f"the name of its build, {built.name_of(name)}, is taken"
-                yield Problem(place, f"{taken} by an environment of the site; rename that")
-    for key in ("devices", "settings", "modules"):
-        for view in getattr(built, key):
-            yield from one_of(view, built.views, ("spack", key, view))
+        faults = [*model_problems(error, SiteFile, whole)]
+    places = [(place_of(whole, p.location), p.message) for p in [*faults, *unset_variables(whole)]]
+    # A fault of one environment is one of all that are like it, but told once; so for partitions.
+    yield from dict.fromkeys(
+        [*wrong_likes, *(Problem(at, text, line) for (line, at), text in places)]
+    )

@@ -8,7 +8,7 @@ import pwd
 import re
 import shlex
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -18,50 +18,38 @@ from checks.common.session.launch_commands import LAUNCHERS, template_fault
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
 _SHELL = re.compile(r"[`$\"'\\;|&<>()\s]")
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(
-            f"found {text:.100}; allowed is a regular expression of Python, e.g. '^MPICH 4\\.':"
-            f" {error}"
-        ) from error
-    return text
+def _kind(allowed: str, is_right: Callable[[str], object]) -> AfterValidator:
+    """Refuses what is not right; an error of `is_right` is the reason."""
+
+    def validate(text: str) -> str:
+        try:
+            right, why = is_right(text), ""
+        except (re.error, ValueError, OverflowError, RecursionError) as error:
+            right, why = False, f": {error}"
+        if not right:
+            raise ValueError(f"found {text!r:.100}; allowed {allowed}{why}")
+        return text
+
+    return AfterValidator(validate)
 
 
-def _line(text: str) -> str:
-    if not text.strip() or "\n" in text:
-        raise ValueError(f"found {text!r:.100}; allowed is one line that is not empty")
-    return text
+def _form(allowed: str, pattern: str) -> AfterValidator:
+    return _kind(allowed, re.compile(pattern).fullmatch)
 
 
-def _value(text: str) -> str:
-    if "\n" in text:
-        raise ValueError(f"found {text!r:.100}; allowed is one line")
-    return text
+def _is_line(text: str) -> bool:
+    return bool(text.strip()) and "\n" not in text
 
 
-def _option(text: str) -> str:
-    try:
-        words = shlex.split(_line(text))
-    except ValueError as error:
-        raise ValueError(f"found {text!r:.100}; allowed is an option of sbatch: {error}") from error
-    if not words or not words[0].startswith("-"):
-        raise ValueError(f"found {text!r:.100}; allowed is an option of sbatch, e.g. --account=me")
-    return text
+def _is_option(text: str) -> bool:
+    return _is_line(text) and shlex.split(text)[0].startswith("-")
 
 
-def _command(text: str) -> str:
-    odd = [word for word in text.split(" ") if _SHELL.search(word)]
-    if not text.strip() or odd:
-        raise ValueError(
-            f"found {text!r:.100}; allowed are a program and its options, without variables and"
-            " quotes; what needs a shell goes into `prepare`"
-        )
-    return text
+def _has_named_values(text: str) -> bool:
+    parts = [part for part in string.Formatter().parse(text) if part[1] is not None]
+    return all(str(name).isidentifier() and not spec and not c for _, name, spec, c in parts)
 
 
 def _launcher(text: str) -> str:
@@ -73,71 +61,50 @@ def _launcher(text: str) -> str:
 
 
 def _template(text: str) -> str:
-    if fault := template_fault(_line(text)):
+    if fault := template_fault(text):
         raise ValueError(f"found {text!r:.100}, which {fault}")
     return text
 
 
-def _resource(text: str) -> str:
-    try:
-        parts = [*string.Formatter().parse(_option(text))]
-    except ValueError as error:
-        raise ValueError(
-            f"found {text!r:.100}; allowed is an option of sbatch with names of values in braces,"
-            f" e.g. --gres=gpu:{{count}}: {error}"
-        ) from error
-    for _, name, spec, conversion in parts:
-        if name is not None and (spec or conversion or not name.isidentifier()):
-            raise ValueError(
-                f"found {text!r:.100}; allowed are names of values in braces, e.g. {{count}}"
-            )
-    return text
-
-
-def _one_of_form(form: str, pattern: str) -> Callable[[str], str]:
-    whole = re.compile(pattern)
-
-    def validate(text: str) -> str:
-        if not whole.fullmatch(text):
-            raise ValueError(f"found {text!r:.100}; allowed is {form}")
-        return text
-
-    return validate
-
-
 Text = Annotated[str, Field(min_length=1)]
 #: One line: what goes into a job script.
-Line = Annotated[str, AfterValidator(_line)]
+Line = Annotated[str, _kind("is one line that is not empty", _is_line)]
 #: Value of a variable.
-Value = Annotated[str, AfterValidator(_value)]
-Pattern = Annotated[str, AfterValidator(_pattern)]
-SlurmOption = Annotated[str, AfterValidator(_option)]
-ResourceOption = Annotated[str, AfterValidator(_resource)]
-Command = Annotated[str, AfterValidator(_command)]
-LauncherName = Annotated[str, AfterValidator(_launcher)]
-LauncherCommand = Annotated[str, AfterValidator(_template)]
-Module = Annotated[
-    str, AfterValidator(_one_of_form("the name of a module", r"[A-Za-z0-9_@%+=.:/~^-]+"))
-]
-DeviceName = Annotated[
-    str,
-    AfterValidator(
-        _one_of_form(
-            "a device such as ch4:ofi, ch3:nemesis:tcp or ob1:tcp", r"[\w+-]+([:,][\w+-]+)*|"
-        )
+Value = Annotated[str, _kind("is one line", lambda text: "\n" not in text)]
+Pattern = Annotated[str, _kind(r"is a regular expression of Python, e.g. '^MPICH 4\.'", re.compile)]
+SlurmOption = Annotated[Line, _kind("is an option of sbatch, e.g. --account=me", _is_option)]
+ResourceOption = Annotated[
+    SlurmOption,
+    _kind(
+        "is an option of sbatch with names of values in braces, e.g. --gres=gpu:{count}",
+        _has_named_values,
     ),
 ]
-VariableName = Annotated[
-    str, AfterValidator(_one_of_form("the name of a variable", r"[A-Za-z_]\w*"))
+Command = Annotated[
+    str,
+    _kind(
+        "are a program and its options, without variables and quotes; what needs a shell goes into"
+        " `prepare`",
+        lambda text: text.strip() and not any(map(_SHELL.search, text.split(" "))),
+    ),
 ]
+LauncherName = Annotated[str, AfterValidator(_launcher)]
+LauncherCommand = Annotated[Line, AfterValidator(_template)]
+Module = Annotated[str, _form("is the name of a module", r"[A-Za-z0-9_@%+=.:/~^-]+")]
+DeviceName = Annotated[
+    str,
+    _form("is a device such as ch4:ofi, ch3:nemesis:tcp or ob1:tcp", r"[\w+-]+([:,][\w+-]+)*|"),
+]
+VariableName = Annotated[str, _form("is the name of a variable", r"[A-Za-z_]\w*")]
 PartitionName = Annotated[
     str,
-    AfterValidator(
-        _one_of_form("a name of letters, digits, dots, hyphens and underscores", _WORD.pattern)
+    _form(
+        "is a name of letters, digits, dots, hyphens and underscores",
+        r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}",
     ),
 ]
 SlurmPartition = Annotated[
-    str, AfterValidator(_one_of_form("a partition of Slurm, or several with commas", r"[\w.,+-]+"))
+    str, _form("is a partition of Slurm, or several with commas", r"[\w.,+-]+")
 ]
 
 
@@ -150,13 +117,6 @@ def _variables() -> dict[str, str]:
     return {**user, **os.environ}
 
 
-def unset_in(text: str) -> list[str]:
-    """The variables in a path that are not set or empty."""
-    known = _variables()
-    names = [name.strip("{}") for name in _VARIABLE.findall(text)]
-    return [name for name in dict.fromkeys(names) if not known.get(name)]
-
-
 def expanded(text: str) -> str:
     """A path with variables such as $HOME replaced by their values; those not set stay."""
     known = _variables()
@@ -165,21 +125,7 @@ def expanded(text: str) -> str:
 
 def unset_fault(text: str) -> str | None:
     """Why a path that needs variables cannot be used; None where it can."""
-    missing = unset_in(text)
-    if not missing:
-        return None
-    return f"the variable {', '.join(missing)} is not set"
-
-
-def option_values(options: Iterable[str], short: str, long: str) -> list[str]:
-    """The values that options of sbatch give for one of them, e.g. -p and --partition."""
-    words = [word for option in options for word in shlex.split(option)]
-    values = []
-    for index, word in enumerate(words):
-        if word in (short, long):
-            values += words[index + 1 : index + 2]
-        elif word.startswith(f"{long}="):
-            values.append(word.removeprefix(f"{long}="))
-        elif word.startswith(short) and not word.startswith("--"):
-            values.append(word.removeprefix(short))
-    return values
+    known = _variables()
+    names = dict.fromkeys(name.strip("{}") for name in _VARIABLE.findall(text))
+    missing = [name for name in names if not known.get(name)]
+    return f"the variable {', '.join(missing)} is not set" if missing else None

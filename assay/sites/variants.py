@@ -8,20 +8,12 @@ number inside the range.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from assay.schema.model import Variant
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.description import VALUE, EnvironmentDescription
 from records.errors import AssayError
-
-
-def refuse_taken_name(name: str, environments: Collection[str], site: str) -> None:
-    """Raise AssayError for a variant that is called as an environment of the site is."""
-    if name in environments:
-        raise AssayError(
-            f"variants.{name}: site {site} has an environment of this name; choose another"
-        )
 
 
 def varied(
@@ -31,7 +23,6 @@ def varied(
 
     Raises AssayError for a variant that the site cannot give.
     """
-    refuse_taken_name(name, environments, site)
     place = f"variants.{name}"
     if variant.of not in environments:
         raise AssayError(

@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from assay.criteria.json_schema import SCHEMA_FILE, criteria_schema
-from assay.criteria.loading import criteria_from_text, load_criteria
+from assay.criteria.loading import SCHEMA_FILE, criteria_from_text, criteria_schema, load_criteria
 from assay.shipped import criteria_names
 from checks.common.registry import CHECKS
 from records.errors import AssayError

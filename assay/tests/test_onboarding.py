@@ -21,7 +21,7 @@ from assay.onboarding.slurm_text import (
     qos_of,
 )
 from assay.sites.description import SiteFile
-from assay.sites.partitions import with_defaults
+from assay.sites.resolving import complete
 from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
 from records.node_facts import Nic, NodeFacts
@@ -272,7 +272,7 @@ def test_the_written_file_says_what_was_found():
     }
     text = site_text(data, "x", ["Further MPIs were found: mpich/4.0"])
     assert yaml.safe_load(text) == data
-    SiteFile.model_validate(with_defaults(yaml.safe_load(text)))
+    SiteFile.model_validate(complete(yaml.safe_load(text)))
     assert len(text.splitlines()) <= 45
     assert "network-unproven" in text
 

@@ -15,7 +15,7 @@ from assay.nightly import schedule
 from assay.nightly.schedule import Schedule, parse_time, without_block
 from assay.nightly.surroundings import surroundings_of
 from assay.sites.description import SiteFile, of_partition
-from assay.sites.partitions import with_defaults
+from assay.sites.resolving import complete
 from records.errors import AssayError, ExitStatus
 from records.history.store import Store
 
@@ -160,7 +160,7 @@ def theirs(tmp_path, monkeypatch):
 
 
 def site_of(text):
-    return of_partition(SiteFile.model_validate(with_defaults(yaml.safe_load(text))), "batch")
+    return of_partition(SiteFile.model_validate(complete(yaml.safe_load(text))), "batch")
 
 
 def test_the_job_of_scrontab_carries_account_partition_qos_and_time(theirs):

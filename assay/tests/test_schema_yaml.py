@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from assay.schema import campaign_from_text
-from assay.schema.document import parse
+from assay.schema.document import parse, place_of
 from records.errors import AssayError, ExitStatus
 
 
@@ -18,16 +18,17 @@ def refusal(text: str) -> str:
 
 
 def test_plain_values_follow_yaml_1_2() -> None:
-    document = parse("c.yaml", 'a: [1, -2, +3, 0.5, 1e9, true, null, word, "5", 2003-01-01]\n', "")
-    assert document.value == {"a": [1, -2, 3, 0.5, 1e9, True, None, "word", "5", "2003-01-01"]}
-    assert document.problems == []
+    text = 'a: [1, -2, +3, 0.5, 1e9, true, null, word, "5", 2003-01-01]\n'
+    expected = {"a": [1, -2, 3, 0.5, 1e9, True, None, "word", "5", "2003-01-01"]}
+    assert parse("c.yaml", text, "") == (expected, [])
 
 
 def test_every_place_knows_its_line() -> None:
-    document = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n", "")
-    assert document.line(("a", "b")) == 2
-    assert document.line(("a", "c", 1)) == 5
-    assert document.line(("a", "no such key")) == 1
+    value, _ = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n", "")
+    lines = {("a", "b"): 2, ("a", "c", 1): 5, ("a", "no such key"): 1}
+    assert {place: place_of(value, place) for place in lines} == {
+        place: (line, place) for place, line in lines.items()
+    }
 
 
 @pytest.mark.parametrize(

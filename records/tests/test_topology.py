@@ -148,7 +148,7 @@ def test_a_torus_with_a_place_left_is_refused():
 def described(folder, topology: str) -> str:
     (folder / "here").mkdir()
     (folder / "here/topology.conf").write_text(TWO_LEVELS)
-    text = "schema: 1\nname: here\npartition: all\nnodes: 6\ncores_per_node: 1\n"
+    text = "schema: 2\nname: here\npartitions: {all: {}}\nnodes: 6\ncores_per_node: 1\n"
     text += f"memory_bytes_per_node: 1000000000\ntopology: {topology}\n"
     text += "environments: {a: {description: A, compiler: cc, launcher: assay-srun, library: A}}\n"
     (folder / "here/site.yaml").write_text(text)

@@ -69,9 +69,9 @@ cases:
   - check: hello
 """
 SITE = """
-schema: 1
+schema: 2
 name: here
-partition: all
+partitions: {all: {}}
 nodes: 4
 cores_per_node: 2
 memory_bytes_per_node: 8000000000
