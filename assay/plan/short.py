@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from assay.plan.expand import Case, brief, telling
 from assay.sites.facts import SiteFacts
-from checks.common.definition import Layout
+from checks.common.definition import FastMachine
 from checks.common.durations import shortfall
 from checks.common.registry import CHECKS
 from records.plan import PlannedCase
@@ -48,10 +48,10 @@ def short_launches(
         if place.skipped is not None:
             continue
         definition, params = CHECKS[place.check], case.combination.parameters
-        layout = Layout(place.ranks, place.ranks_per_node, place.nodes, place.memory_bytes_per_node)
         known = measured.get(place.id)
-        fastest_s = definition.fastest_durations_s(params, layout, site)
-        found = shortfall(known or fastest_s, definition.least_measured_s)
+        fast = FastMachine(place.ranks, place.nodes, site.network_bytes_per_s)
+        expected_s = definition.fastest_s(params, fast)
+        found = shortfall(known or expected_s, definition.least_measured_s)
         if found is None:
             continue
         measured_s, factor = found

@@ -13,10 +13,10 @@ from pydantic import Field, model_validator
 from checks.common.answer import Asked, longer_than_launch
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
+    FastMachine,
     Layout,
     NodePairs,
     SiteCapacity,
-    fast_message_s,
 )
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
@@ -297,13 +297,11 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
             spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * trips * once_s)
         return spent_s.values()
 
-    def fastest_durations_s(
-        self, params: AlltoallPairsParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: AlltoallPairsParameters, fast: FastMachine) -> Iterable[float]:
         """The same."""
         sent = params.ranks_per_node * params.bandwidth_bytes
-        latency_s = fast_message_s(layout, site, params.latency_bytes)
-        bandwidth_s = fast_message_s(layout, site, sent)
+        latency_s = fast.message_s(params.latency_bytes)
+        bandwidth_s = fast.message_s(sent)
         trips = params.latency_iterations, params.bandwidth_iterations
         yield 2 * min(trips[0] * latency_s, trips[1] * bandwidth_s)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from checks.common.answer import Asked, least_of
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, fast_message_s
+from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.layouts import RankANodeDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES
 from checks.common.metrics import rate_metric
@@ -75,11 +75,9 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         rates = [rate for metric in metrics for rate in metric.samples or []]
         yield sum(params.iterations * moved / rate for rate in rates)
 
-    def fastest_durations_s(
-        self, params: BisectionParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: BisectionParameters, fast: FastMachine) -> Iterable[float]:
         """The same."""
-        once_s = fast_message_s(layout, site, params.window * params.message_bytes)
+        once_s = fast.message_s(params.window * params.message_bytes)
         yield params.matchings * params.iterations * once_s
 
     def least_duration_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:

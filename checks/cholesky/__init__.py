@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from checks.common.answer import Asked, Reading
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.durations import FAST_CORE_FLOP_PER_S
+from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -94,11 +93,9 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
         """The factorisations."""
         return (sum(metric.samples) for metric in metrics if metric.samples)
 
-    def fastest_durations_s(
-        self, params: CholeskyParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: CholeskyParameters, fast: FastMachine) -> Iterable[float]:
         """All operations; messages take no time."""
-        yield params.repetitions * params.operations / (layout.ranks * FAST_CORE_FLOP_PER_S)
+        yield params.repetitions * fast.compute_s(params.operations)
 
     def memory_bytes_per_node(self, params: CholeskyParameters, cores_per_node: int) -> int:
         """The columns of the node's ranks, and the allowance of each."""

@@ -11,9 +11,9 @@ from pydantic import AfterValidator
 from checks.common.answer import Asked, least_of
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
+    FastMachine,
     Layout,
     SiteCapacity,
-    fast_message_s,
     gigabytes,
     link_bytes_per_s,
 )
@@ -153,13 +153,11 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             if metric.name == self.deciding:
                 yield calls * sum(metric.samples or [metric.value])
 
-    def fastest_durations_s(
-        self, params: CollectivesParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: CollectivesParameters, fast: FastMachine) -> Iterable[float]:
         """One message a call."""
         calls = params.repetitions * (params.runs if params.procedure == "loop" else 1)
         for _, size in params.measured:
-            yield calls * fast_message_s(layout, site, size)
+            yield calls * fast.message_s(size)
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""

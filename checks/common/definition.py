@@ -26,7 +26,7 @@ from checks.common.answer import (
     other_program,
     other_settings,
 )
-from checks.common.durations import LEAST_REPEATED_S
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
@@ -35,6 +35,8 @@ from records.topology import Pair, Topology
 #: What the program, its libraries and their message buffers take beside the data, bytes a rank.
 RANK_ALLOWANCE_BYTES = 16 * 2**20
 
+#: Assumed speed of messages within a node.
+NODE_BYTES_PER_S = 1e9
 #: Parameters that say where and how a program is started; it is not told them.
 LAUNCH_PARAMETERS = frozenset({"ranks", "ranks_per_node", "placement", "hops", "mpi_profile"})
 
@@ -96,6 +98,30 @@ class Layout:
     ranks_per_node: int
     nodes: int
     memory_bytes_per_node: int
+
+
+@dataclass(frozen=True)
+class FastMachine:
+    """Cores and links as fast as one may expect, for a launch of `ranks` on `nodes`.
+
+    `link_bytes_per_s`: assumed speed of a node's link.
+    """
+
+    ranks: int
+    nodes: int
+    link_bytes_per_s: float
+
+    def message_s(self, message_bytes: float) -> float:
+        """Seconds of a message, one way: within a node, over a link above 10 Gbit/s, or over
+        Ethernet up to that."""
+        if self.nodes == 1:
+            return 2e-7 + message_bytes / NODE_BYTES_PER_S
+        start_s = 1e-6 if self.link_bytes_per_s > 1.25e9 else 2.5e-5
+        return start_s + message_bytes / self.link_bytes_per_s
+
+    def compute_s(self, operations: float) -> float:
+        """Seconds of floating-point operations that all ranks share."""
+        return operations / (self.ranks * FAST_CORE_FLOP_PER_S)
 
 
 class CheckDefinition(ABC, Generic[P]):
@@ -207,7 +233,7 @@ class CheckDefinition(ABC, Generic[P]):
         a launch does not matter."""
         return ()
 
-    def fastest_durations_s(self, params: P, layout: Layout, site: SiteCapacity) -> Iterable[float]:
+    def fastest_s(self, params: P, fast: FastMachine) -> Iterable[float]:
         """The least seconds that `durations_s` may find, on fast cores and links."""
         return ()
 
@@ -327,15 +353,7 @@ class CheckDefinition(ABC, Generic[P]):
 
 def link_bytes_per_s(layout: Layout, site: SiteCapacity) -> float:
     """Assumed speed of messages: the link's between nodes, 1 GB/s within a node."""
-    return site.network_bytes_per_s if layout.nodes > 1 else 1e9
-
-
-def fast_message_s(layout: Layout, site: SiteCapacity, message_bytes: float) -> float:
-    """The least time of a message, one way: its start within a node, over a link above 10 Gbit/s or
-    over Ethernet up to that, and its bytes."""
-    start_s = 1e-6 if site.network_bytes_per_s > 1.25e9 else 2.5e-5
-    start_s = 2e-7 if layout.nodes == 1 else start_s
-    return start_s + message_bytes / link_bytes_per_s(layout, site)
+    return site.network_bytes_per_s if layout.nodes > 1 else NODE_BYTES_PER_S
 
 
 def gigabytes(size_bytes: float) -> str:

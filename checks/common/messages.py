@@ -12,9 +12,9 @@ from checks.common.answer import Asked
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
+    FastMachine,
     Layout,
     SiteCapacity,
-    fast_message_s,
     gigabytes,
     link_bytes_per_s,
 )
@@ -168,9 +168,7 @@ class EchoesDefinition(MessagesDefinition[P]):
             if metric.name == HALF_ROUND_TRIPS[0].name and metric.samples:
                 yield 2 * sum(metric.samples)
 
-    def fastest_durations_s(
-        self, params: Any, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: Any, fast: FastMachine) -> Iterable[float]:
         """The round trips of each size."""
         for size in self.message_bytes(params):
-            yield 2 * params.iterations * fast_message_s(layout, site, size)
+            yield 2 * params.iterations * fast.message_s(size)

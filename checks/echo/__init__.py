@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import model_validator
 
 from checks.common.answer import Asked, length_over
-from checks.common.definition import Layout, SiteCapacity
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
 from checks.common.messages import (
     EchoesDefinition,
@@ -198,12 +198,11 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         alone = {"self": 1, LOGIN_NODE: 1, "within-node": 2}
         return alone.get(params.placement, params.distance + 1)
 
-    def fastest_durations_s(
-        self, params: EchoParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: EchoParameters, fast: FastMachine) -> Iterable[float]:
         """As of every echo; between a node and the login node too there is the network."""
-        hosts = 2 if params.placement == LOGIN_NODE else layout.nodes
-        return super().fastest_durations_s(params, replace(layout, nodes=hosts), site)
+        if params.placement == LOGIN_NODE:
+            fast = replace(fast, nodes=2)
+        return super().fastest_s(params, fast)
 
     def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

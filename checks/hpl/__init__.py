@@ -16,11 +16,12 @@ from pydantic import AfterValidator
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
+    FastMachine,
     Layout,
     SiteCapacity,
     gigabytes,
 )
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S
+from checks.common.durations import LEAST_ONCE_S
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
@@ -164,11 +165,9 @@ class HplDefinition(CheckDefinition[HplParameters]):
         """The solution, in one go."""
         return (metric.value for metric in metrics if metric.name == "time")
 
-    def fastest_durations_s(
-        self, params: HplParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: HplParameters, fast: FastMachine) -> Iterable[float]:
         """The operations; messages take no time."""
-        yield 2 * params.n**3 / 3 / (layout.ranks * FAST_CORE_FLOP_PER_S)
+        yield fast.compute_s(2 * params.n**3 / 3)
 
     def longer(self, params: HplParameters, factor: float) -> dict[str, int]:
         """N, with whose cube the time grows; whole hundreds."""

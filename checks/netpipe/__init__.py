@@ -9,9 +9,9 @@ from pydantic import model_validator
 
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
+    FastMachine,
     Layout,
     SiteCapacity,
-    fast_message_s,
     link_bytes_per_s,
 )
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
@@ -91,13 +91,11 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
             if metric.name == self.deciding:
                 yield 2 * TRIALS * params.repeats * metric.value
 
-    def fastest_durations_s(
-        self, params: NetpipeParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: NetpipeParameters, fast: FastMachine) -> Iterable[float]:
         """The same of sizes that double."""
         size = params.least_bytes
         while size <= params.greatest_bytes:
-            yield 2 * TRIALS * params.repeats * fast_message_s(layout, site, size)
+            yield 2 * TRIALS * params.repeats * fast.message_s(size)
             size *= 2
 
     def memory_bytes_per_node(self, params: NetpipeParameters, cores_per_node: int) -> int:

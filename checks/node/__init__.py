@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import model_validator
 
 from checks.common.answer import Asked, Reading
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
@@ -182,9 +182,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                 work = self._work(params, metric.name)
                 yield sum(work / rate for rate in metric.samples)
 
-    def fastest_durations_s(
-        self, params: NodeParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: NodeParameters, fast: FastMachine) -> Iterable[float]:
         """The same."""
         for metric, speed in SIZED.items():
             if any(metric in KERNEL_METRICS[kernel] for kernel in params.kernels):

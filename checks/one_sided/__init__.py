@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, least_of, length_over
-from checks.common.definition import Layout, SiteCapacity, fast_message_s
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import (
     MessagesDefinition,
@@ -115,12 +115,10 @@ class OneSidedDefinition(
         """The copies of each point."""
         return (sum(m.samples) for m in metrics if m.name == "one_sided_time" and m.samples)
 
-    def fastest_durations_s(
-        self, params: OneSidedParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: OneSidedParameters, fast: FastMachine) -> Iterable[float]:
         """The copies of each size."""
         for size in self.message_bytes(params):
-            yield params.iterations * fast_message_s(layout, site, size)
+            yield params.iterations * fast.message_s(size)
 
     def estimate_s(self, params: OneSidedParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every copy, its answer and its fences at 100 µs and the link's speed.

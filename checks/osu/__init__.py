@@ -10,9 +10,9 @@ from pydantic import model_validator
 
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
+    FastMachine,
     Layout,
     SiteCapacity,
-    fast_message_s,
     link_bytes_per_s,
 )
 from checks.common.durations import LEAST_ONCE_S
@@ -129,17 +129,15 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
                 size = float((metric.at or {}).get("message_bytes", 0))
                 yield params.iterations * WINDOW_MESSAGES * size / metric.value
 
-    def fastest_durations_s(
-        self, params: OsuParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: OsuParameters, fast: FastMachine) -> Iterable[float]:
         """One message an iteration, of each size by doubling, or a window of them."""
         window = WINDOW_MESSAGES if params.test in WINDOW_TESTS else 1
         trips = params.iterations * (2 if params.test in ROUND_TRIP_TESTS else 1)
         if params.test in UNSIZED_TESTS - STARTUP_TESTS:
-            yield trips * fast_message_s(layout, site, 0)
+            yield trips * fast.message_s(0)
         size = max(1, params.least_bytes)
         while params.test not in UNSIZED_TESTS and size <= params.greatest_bytes:
-            yield trips * fast_message_s(layout, site, window * size)
+            yield trips * fast.message_s(window * size)
             size *= 2
 
     def one_sided(self, params: OsuParameters) -> bool:

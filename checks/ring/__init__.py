@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity, fast_message_s
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
@@ -95,12 +95,10 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         """All turns of each size, in one go: their sum is the value."""
         return (metric.value for metric in metrics if metric.name == self.deciding)
 
-    def fastest_durations_s(
-        self, params: RingParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: RingParameters, fast: FastMachine) -> Iterable[float]:
         """The same."""
         for size in self.message_bytes(params):
-            yield params.turns * layout.ranks * fast_message_s(layout, site, size)
+            yield params.turns * params.ranks * fast.message_s(size)
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every step at 100 µs and the link's speed."""

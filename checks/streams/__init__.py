@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field, model_validator
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity, fast_message_s
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
@@ -102,12 +102,10 @@ class StreamsDefinition(
             if metric.samples:
                 yield sum(window_bytes / rate for rate in metric.samples)
 
-    def fastest_durations_s(
-        self, params: StreamsParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: StreamsParameters, fast: FastMachine) -> Iterable[float]:
         """The same."""
         for size in self.message_bytes(params) * len(params.directions):
-            yield params.iterations * fast_message_s(layout, site, params.window * size)
+            yield params.iterations * fast.message_s(params.window * size)
 
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way; over TCP one message."""

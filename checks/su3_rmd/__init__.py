@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from checks.common.answer import Asked, Reading, mean_is_possible
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S
+from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
+from checks.common.durations import LEAST_ONCE_S
 from checks.common.json_lines import Output, OutputError, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH
@@ -118,13 +118,10 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         """The program, in one go."""
         return (metric.value for metric in metrics if metric.name == "program_time")
 
-    def fastest_durations_s(
-        self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[float]:
+    def fastest_s(self, params: Su3RmdParameters, fast: FastMachine) -> Iterable[float]:
         """The original's operations, of which about half are done, in single precision at twice the
         speed; messages take no time."""
-        at_once = 2 if params.precision == "single" else 1
-        yield params.operations / (layout.ranks * at_once * FAST_CORE_FLOP_PER_S)
+        yield fast.compute_s(params.operations) / (2 if params.precision == "single" else 1)
 
     def longer(self, params: Su3RmdParameters, factor: float) -> dict[str, int]:
         """Trajectories; warm-ups, which are in the program's time too, stay."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from checks.common.definition import FastMachine
 from checks.common.durations import LEAST_ONCE_S, LEAST_REPEATED_S, shortfall
 from checks.common.registry import CHECKS
 from checks.common.sizing import NominalSite
@@ -81,7 +82,8 @@ def test_a_proposed_size_is_long_enough_and_no_more_than_it_must(check, given):
     def short_by(**change):
         params = params_of(check, **{**given, **change})
         layout = definition.layout(params, SITE.cores_per_node)
-        times_s = list(definition.fastest_durations_s(params, layout, SITE))
+        fast = FastMachine(layout.ranks, layout.nodes, SITE.network_bytes_per_s)
+        times_s = list(definition.fastest_s(params, fast))
         return params, times_s, shortfall(times_s, definition.least_measured_s)
 
     params, _, found = short_by()
