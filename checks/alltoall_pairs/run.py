@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scan of pairs: very many values come in a file and lie in one beside the record."""
+"""A scan of pairs: its nodes, where pairs are listed; very many values, which come in a file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from random import Random
 
 from checks.alltoall_pairs import FILE, AlltoallPairsDefinition, AlltoallPairsParameters
-from checks.alltoall_pairs.listed_hosts import nodes_for_pairs
 from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
+from checks.common.slurm.allocation import told_allocation
+from checks.common.slurm.commands import output, usable_nodes
+from checks.common.slurm.scheduler import RUN_ID
+from checks.common.slurm.text import option_values
 from records.metric import Metric
 from records.topology import Topology
 
@@ -37,17 +42,17 @@ class Run(OwnProgram):
     def read(self, output: Output, text: str) -> Reading:
         """The values asked for; those of a file as a table, with a summary of them."""
         reading = super().read(output, text)
-        if reading.wrong is not None or not self.definition.in_file(self.params):
+        definition, params = self.definition, self.params
+        if reading.wrong is not None or not definition.in_file(params):
             return reading
-        if self.kept_table is not None:
-            return read_kept(self.definition, self.params, output, self.kept_table)
-        return read_file(
-            self.definition,
-            self.params,
-            output,
-            Path(self.stagedir),
-            self.declared_topology(),
-        )
+        if self.kept_table is None:
+            topology = self.declared_topology()
+            return read_file(definition, params, output, Path(self.stagedir), topology)
+        from checks.alltoall_pairs.pair_file import read_table  # slow: polars
+
+        names = list(dict.fromkeys(output.hosts()))
+        values = read_table(self.kept_table, names, definition.wanted(params, names))
+        return Reading(definition.summary(values), table=TABLE)
 
     def _hops(self, output: Output) -> list[Metric]:
         """Of a file none: it has the switches of the nodes."""
@@ -69,22 +74,49 @@ def read_file(
     pairs = read_pairs(folder / FILE, output.notes.get("pair_file"), names, wanted)
     leaves = {} if topology is None else topology.leaves
     at = {node: leaf for leaf, nodes in leaves.items() for node in nodes}
-    switches = [at.get(name, "") for name in names] if at else None
-    pairs.write(folder / TABLE, switches)
+    pairs.write(folder / TABLE, [at.get(name, "") for name in names] if at else None)
     metrics = definition.summary(pairs.values)
     wrong = definition.too_long(params, metrics, output)
     return Reading(wrong=wrong) if wrong else Reading(metrics, table=str(folder / TABLE))
 
 
-def read_kept(
-    definition: AlltoallPairsDefinition,
-    params: AlltoallPairsParameters,
-    output: Output,
-    table: bytes,
-) -> Reading:
-    """The summary of a table that `read_file` made."""
-    from checks.alltoall_pairs.pair_file import read_table  # slow: polars
+def nodes_for_pairs(
+    pairs: Sequence[str], count: int, slurm_partition: str, access: Sequence[str], drawn_by: str
+) -> list[str] | None:
+    """Hosts of the pairs, at most `count`, that Slurm or the allocation has; None: none.
 
-    names = list(dict.fromkeys(output.hosts()))
-    values = read_table(table, names, definition.wanted(params, names))
-    return Reading(definition.summary(values), table=TABLE)
+    Slurm adds others by itself; those of an allocation are drawn and added here. `access`: options
+    of every job, which may exclude nodes.
+    """
+    allocation = told_allocation()
+    if allocation is None:
+        there = usable_nodes(slurm_partition) - _excluded(access)
+    else:
+        there = set(allocation.nodes)
+    dice = Random(f"{os.environ.get(RUN_ID)}.{drawn_by}")  # noqa: S311  not for secrets
+    named = _hosts_of(pairs, count, there, dice)
+    if not named or len(there) < count:
+        return None
+    if allocation is None:
+        return sorted(named)
+    others = [node for node in allocation.nodes if node not in named]
+    named.update(dice.sample(others, count - len(named)))
+    return [node for node in allocation.nodes if node in named]
+
+
+def _excluded(access: Sequence[str]) -> set[str]:
+    """The nodes that the options of every job keep it off."""
+    listed = option_values(access, "exclude", "x")[-1:]
+    told = output(["scontrol", "show", "hostnames", *listed]) if listed else None
+    return {*(told or "").split()}
+
+
+def _hosts_of(pairs: Sequence[str], count: int, there: Collection[str], dice: Random) -> set[str]:
+    """Both hosts of as many pairs as `count` nodes hold, taken at random, so that in several
+    launches each has its chance."""
+    chosen: set[str] = set()
+    for pair in dice.sample(pairs, len(pairs)):
+        ends = set(pair.split(":"))
+        if all(end in there for end in ends) and len(chosen) + len(ends - chosen) <= count:
+            chosen |= ends
+    return chosen

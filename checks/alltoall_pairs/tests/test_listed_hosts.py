@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checks.alltoall_pairs import CHECK
-from checks.alltoall_pairs.listed_hosts import nodes_for_pairs
+from checks.alltoall_pairs.run import nodes_for_pairs
 from checks.common.json_lines import Output
 from checks.common.slurm import commands as slurm_answers
 from checks.common.slurm.allocation import ALLOCATION, Allocation

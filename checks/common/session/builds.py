@@ -43,11 +43,6 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     valid_prog_environs = ["+mpi"]
 
     @property
-    def ready(self) -> str:
-        """Folder of programs that were built beforehand for the environment (by Spack), or ""."""
-        return str(self.current_environ.extras.get("ready_programs", ""))
-
-    @property
     def chosen_target(self) -> str:
         """The target for this environment."""
         return str(self.target)
@@ -56,9 +51,8 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def program(self) -> str:
         """What is built: the fixture's name, with the module of one that a check brings."""
         kind = type(self)
-        return (
-            kind.__name__ if kind.__module__ == __name__ else f"{kind.__module__}.{kind.__name__}"
-        )
+        own = kind.__module__ == __name__
+        return kind.__name__ if own else f"{kind.__module__}.{kind.__name__}"
 
     @property
     def copied(self) -> Path | None:
@@ -84,53 +78,39 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_locally = partition.extras["build_on"] == "login"
 
     @run_before("compile")
-    def set_job(self) -> None:
-        """Mark the job of the build as one of the run, and limit its time."""
-        if self.build_locally:
-            return
-        extras, processor = self.current_partition.extras, self.current_partition.processor
-        self.build_job.options = run_options()
-        self.build_job.num_cpus_per_task = min(MAKE_JOBS, processor.num_cpus)
-        self.build_time_limit = f"{min(BUILD_LIMIT_S, extras['longest_job_s'] or BUILD_LIMIT_S)}s"
-
-    @run_before("compile")
-    def copy_programs(self) -> None:
-        """Copy the programs' folders into the stage, where ReFrame puts the library."""
+    def set_up_make(self) -> None:
+        """Limit the job of the build; copy the programs' folders into the stage, where ReFrame puts
+        the library; choose target and compiler."""
+        if not self.build_locally:
+            extras, processor = self.current_partition.extras, self.current_partition.processor
+            self.build_job.options = run_options()
+            self.build_job.num_cpus_per_task = min(MAKE_JOBS, processor.num_cpus)
+            longest_s = extras["longest_job_s"] or BUILD_LIMIT_S
+            self.build_time_limit = f"{min(BUILD_LIMIT_S, longest_s)}s"
         for folder in program_folders():
             for source in c_sources(folder):
                 copy = Path(self.stagedir, "programs", folder.name, source.relative_to(folder))
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, copy)
-
-    @run_before("compile")
-    def set_make_options(self) -> None:
-        """Choose target and compiler."""
-        ready_words: list[str] = []
-        if self.ready and self.goal == self.chosen_target:
+        is_left = self.goal == self.chosen_target
+        words = [f"CC={self.current_environ.cc}", f"FOLDERS={_copies(program_folders())}"]
+        if self.ready and is_left:
             self.build_system.makefile = "ready.mk"
-            outside = _copies(program_folders(shipped=False))
-            ready_words = [f"READY={self.ready}", f"OUTSIDE={outside}"]
-        if self.goal == self.chosen_target:
+            words += [f"READY={self.ready}", f"OUTSIDE={_copies(program_folders(shipped=False))}"]
+        if is_left:
             doing = f"building {type(self).__name__} for {self.current_environ.name}"
             send(Outcome(progress=doing))
-        self.build_system.options = [
-            shlex.quote(f"CC={self.current_environ.cc}"),
-            "OUT=out",
-            shlex.quote(f"FOLDERS={_copies(program_folders())}"),
-            *(shlex.quote(word) for word in ready_words),
-            *(shlex.quote(word) for word in self.blas_words()),
-            self.goal,
-        ]
+        if blas := self.current_environ.extras["blas"]:
+            libraries = [*blas["ldflags"], *(f"-l{name}" for name in blas["libraries"])]
+            words += [f"BLAS={' '.join(libraries)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]
+        self.build_system.options = ["OUT=out", *map(shlex.quote, words), self.goal]
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = MAKE_JOBS
 
-    def blas_words(self) -> list[str]:
-        """What make is told of the BLAS; nothing where the site says nothing of it."""
-        blas = self.current_environ.extras["blas"]
-        if blas is None:
-            return []
-        words = [*blas["ldflags"], *(f"-l{name}" for name in blas["libraries"])]
-        return [f"BLAS={' '.join(words)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]
+    @property
+    def ready(self) -> str:
+        """Folder of programs that were built beforehand for the environment (by Spack), or ""."""
+        return str(self.current_environ.extras.get("ready_programs", ""))
 
     @run_after("compile")
     def hand_over(self) -> None:
@@ -177,7 +157,7 @@ def _text(path: Path) -> str:
 
 
 def _copies(folders: list[Path]) -> str:
-    """Where `copy_programs` puts folders, as make reads them."""
+    """Where `set_up_make` puts folders, as make reads them."""
     return " ".join(f"programs/{folder.name}" for folder in folders)
 
 
