@@ -20,15 +20,15 @@ from checks.common.definition import (
 )
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import MAX_MESSAGE_BYTES
+from checks.common.messages import MAX_MESSAGE_BYTES, Length
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
-    iterations_field,
+    Ranks,
+    Repeats,
+    Seed,
     quantity,
-    seed_field,
-    warmup_field,
 )
 from records.metric import Metric, MetricDefinition
 from records.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
@@ -61,34 +61,30 @@ class AlltoallPairsParameters(ProfiledParameters):
     ranks: int = quantity(
         "Ranks of the launch, `ranks_per_node` on each node.", "ranks", ge=2, le=MAX_RANKS
     )
-    ranks_per_node: int = quantity(
+    ranks_per_node: Ranks = quantity(
         "Ranks on each node, which send at the same time, one way at a time: a pair's bandwidth is"
         " that of all of them. In a campaign also link: as many as the site says fill a node's"
         " link.",
         "ranks",
         1,
-        ge=1,
-        le=MAX_RANKS,
     )
     latency_bytes: int = quantity(
         "Message length for the latency.", "bytes", 8, ge=0, le=MAX_MESSAGE_BYTES
     )
-    latency_iterations: int = iterations_field(
+    latency_iterations: Repeats = quantity(
         "Round trips a pair for the latency.", "round trips", 100
     )
-    bandwidth_bytes: int = quantity(
-        "Message length for the bandwidth.", "bytes", 2**20, ge=1, le=MAX_MESSAGE_BYTES
-    )
-    bandwidth_iterations: int = iterations_field(
+    bandwidth_bytes: Length = quantity("Message length for the bandwidth.", "bytes", 2**20)
+    bandwidth_iterations: Repeats = quantity(
         "Round trips a pair for the bandwidth.", "round trips", 10
     )
-    warmup: int = warmup_field("round trips", 2)
+    warmup: Repeats = quantity("Round trips before them that are left out.", "round trips", 2)
     turns: bool = quantity(
         "One pair after the other while the other nodes sleep; else all pairs of a round at once.",
         "none",
         False,
     )
-    seed: int = seed_field("the order of pairs")
+    seed: Seed = quantity("Seed of the order of pairs.", "none", 1)
     rounds: int = quantity(
         "So many rounds, in each of which a node has one partner, of those of the whole"
         " tournament; 0: all, every pair.",

@@ -9,15 +9,14 @@ from typing import Any
 from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.layouts import RankANodeDefinition
-from checks.common.messages import MAX_MESSAGE_BYTES
+from checks.common.messages import MAX_MESSAGE_BYTES, Length
 from checks.common.metrics import rate_metric
 from checks.common.parameters import (
     MAX_NODES,
     ProfiledParameters,
-    iterations_field,
+    Repeats,
+    Seed,
     quantity,
-    seed_field,
-    warmup_field,
 )
 from records.metric import Metric
 
@@ -26,14 +25,14 @@ class BisectionParameters(ProfiledParameters):
     """One launch over `ranks` nodes, one rank on each; of an odd number one sits out each time."""
 
     ranks: int = quantity("Nodes, with one rank on each.", "ranks", ge=2, le=MAX_NODES)
-    message_bytes: int = quantity("Message length.", "bytes", 262144, ge=1, le=MAX_MESSAGE_BYTES)
+    message_bytes: Length = quantity("Message length.", "bytes", 262144)
     window: int = quantity("Messages in flight each way.", "messages", 8, ge=1, le=4096)
     matchings: int = quantity(
         "Random matchings of one half of the nodes with the other.", "matchings", 10, ge=1, le=10**5
     )
-    iterations: int = iterations_field("Windows a matching.", "windows", 10)
-    warmup: int = warmup_field("windows", 2)
-    seed: int = seed_field("the matchings")
+    iterations: Repeats = quantity("Windows a matching.", "windows", 10)
+    warmup: Repeats = quantity("Windows before them that are left out.", "windows", 2)
+    seed: Seed = quantity("Seed of the matchings.", "none", 1)
 
 
 class BisectionDefinition(RankANodeDefinition[BisectionParameters]):

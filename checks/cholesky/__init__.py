@@ -13,10 +13,11 @@ from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
+    Ranks,
     RanksPerNode,
+    Seed,
     quantity,
     ranks_per_node_field,
-    seed_field,
 )
 from records.metric import Metric, MetricDefinition
 
@@ -27,13 +28,13 @@ GREATEST_RESIDUAL = 16.0
 class CholeskyParameters(ProfiledParameters):
     """One launch: a matrix, and the ranks that share its columns."""
 
-    ranks: int = quantity("Ranks that share the columns.", "ranks", ge=1, le=MAX_RANKS)
+    ranks: Ranks = quantity("Ranks that share the columns.", "ranks")
     ranks_per_node: RanksPerNode = ranks_per_node_field()
     n: int = quantity("Order of the matrix.", "rows", 300, ge=2, le=100_000)
     repetitions: int = quantity(
         "Factorisations after one that is left out.", "factorisations", 5, ge=1, le=10_000
     )
-    seed: int = seed_field("the matrix")
+    seed: Seed = quantity("Seed of the matrix.", "none", 1)
 
     @property
     def operations(self) -> float:

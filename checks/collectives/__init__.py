@@ -24,10 +24,10 @@ from checks.common.parameters import (
     EachOnce,
     Parameters,
     RanksPerNode,
-    iterations_field,
+    Repeats,
+    Seed,
     quantity,
     ranks_per_node_field,
-    seed_field,
 )
 from records.metric import Metric
 
@@ -78,16 +78,16 @@ class CollectivesParameters(Parameters):
         "none",
         "each",
     )
-    repetitions: int = iterations_field(
+    repetitions: Repeats = quantity(
         "Measured calls of each operation and size; in a loop, of each run.", "calls", 20
     )
     runs: int = quantity("Loops of each operation and size (loop only).", "runs", 5, ge=1, le=1000)
-    warmup: int = iterations_field(
+    warmup: Repeats = quantity(
         "Calls that are left out before the first repetition; in a loop, before each run.",
         "calls",
         2,
     )
-    seed: int = seed_field("the order of operations and sizes inside a launch")
+    seed: Seed = quantity("Seed of the order of operations and sizes inside a launch.", "none", 1)
 
     @property
     def message_bytes(self) -> list[int]:

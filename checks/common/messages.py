@@ -26,6 +26,8 @@ P = TypeVar("P", bound=Parameters)
 
 MAX_MESSAGE_BYTES = 2**30
 MAX_SIZES = 10_000
+#: The length of a message.
+Length = Annotated[int, Field(ge=1, le=MAX_MESSAGE_BYTES)]
 #: Samples one launch may take (each is kept and printed): constructs × sizes × iterations.
 MAX_SAMPLES = 10_000_000
 
@@ -33,8 +35,8 @@ MAX_SAMPLES = 10_000_000
 class SizeRange(Parameters):
     """Sizes from `from` to `to`, evenly spaced (`step`) or so many for each doubling."""
 
-    first: int = quantity("Least size.", "bytes", alias="from", ge=1, le=MAX_MESSAGE_BYTES)
-    last: int = quantity("Greatest size.", "bytes", alias="to", ge=1, le=MAX_MESSAGE_BYTES)
+    first: Length = quantity("Least size.", "bytes", alias="from")
+    last: Length = quantity("Greatest size.", "bytes", alias="to")
     step: int | None = quantity(
         "Distance of neighbouring sizes.", "bytes", None, ge=1, le=MAX_MESSAGE_BYTES
     )

@@ -17,8 +17,12 @@ MAX_NODES = 4096
 #: Repetitions of anything that a program repeats.
 MAX_ITERATIONS = 1_000_000
 
+#: How many ranks there are, how often something is done, what a random draw begins with.
+Ranks = Annotated[int, Field(ge=1, le=MAX_RANKS)]
+Repeats = Annotated[int, Field(ge=1, le=MAX_ITERATIONS)]
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 #: A number of ranks, or as many as a node has cores, or half as many.
-RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill", "half"]
+RanksPerNode = Ranks | Literal["fill", "half"]
 
 
 class Parameters(BaseModel):
@@ -70,21 +74,6 @@ def spaced(first: int, last: int, step: int | None, per_octave: int | None) -> S
         return range(first, last + 1, step)
     steps = (k / (per_octave or 1) for k in range(spaced_count(first, last, step, per_octave)))
     return [min(round(first * 2**step), last) for step in steps]
-
-
-def seed_field(what: str) -> Any:
-    """The parameter `seed`, of what the check draws at random."""
-    return quantity(f"Seed of {what}.", "none", 1, ge=0, le=2**31 - 1)
-
-
-def iterations_field(description: str, unit: str, default: int) -> Any:
-    """A parameter that says how often something is measured."""
-    return quantity(description, unit, default, ge=1, le=MAX_ITERATIONS)
-
-
-def warmup_field(unit: str, default: int) -> Any:
-    """The parameter `warmup`: what is done before the measurement, and left out."""
-    return iterations_field(f"{unit.capitalize()} before them that are left out.", unit, default)
 
 
 def ranks_per_node_field() -> Any:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from checks.common.definition import CheckDefinition, SiteCapacity
-from checks.common.parameters import MAX_RANKS, Parameters, quantity, spaced
+from checks.common.parameters import MAX_RANKS, Parameters, Ranks, quantity, spaced
 from records.topology import Topology
 
 #: The word for as many ranks on a node as fill its link.
@@ -44,7 +44,7 @@ class NominalSite:
 class NodeRange(Parameters):
     """Numbers of nodes from `from` to `to`: evenly spaced, or so many for each doubling."""
 
-    first: int = quantity("Least number of nodes.", "nodes", alias="from", ge=1, le=MAX_RANKS)
+    first: Ranks = quantity("Least number of nodes.", "nodes", alias="from")
     last: Literal["all"] | int = quantity("Greatest number, or all.", "nodes", alias="to")
     step: int | None = quantity("Distance of neighbours.", "nodes", None, ge=1, le=MAX_RANKS)
     per_octave: int | None = quantity("Numbers for each doubling.", "numbers", None, ge=1, le=64)
@@ -73,7 +73,7 @@ Nodes = Annotated[
 class MostRanks(Parameters):
     """As many ranks as a node has cores, up to a number."""
 
-    most: int = quantity("Greatest number of ranks on a node.", "ranks", ge=1, le=MAX_RANKS)
+    most: Ranks = quantity("Greatest number of ranks on a node.", "ranks")
 
 
 class SizingKeys(Parameters):

@@ -25,7 +25,7 @@ from checks.common.metrics import (
     rate_metric,
     time_metric,
 )
-from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
+from checks.common.parameters import Repeats, Seed, quantity
 from records.metric import Metric, MetricDefinition
 
 EchoPlacement = Literal["self", "within-node", "between-nodes", "login-node"]
@@ -63,11 +63,11 @@ class EchoParameters(TwoRankParameters):
         le=4096,
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes beside 0")
-    iterations: int = iterations_field(
+    iterations: Repeats = quantity(
         "Round trips a size, by each method of timing.", "round trips", 100
     )
-    warmup: int = warmup_field("round trips", 10)
-    seed: int = seed_field("the order of sizes")
+    warmup: Repeats = quantity("Round trips before them that are left out.", "round trips", 10)
+    seed: Seed = quantity("Seed of the order of sizes.", "none", 1)
 
     @model_validator(mode="after")
     def _distance_needs_nodes(self) -> EchoParameters:

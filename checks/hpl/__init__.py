@@ -26,6 +26,7 @@ from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
+    Ranks,
     RanksPerNode,
     quantity,
     ranks_per_node_field,
@@ -72,8 +73,8 @@ _THRESHOLD_LIMITS = {"exclusiveMinimum": 0, "maximum": 1000}
 class HplParameters(ProfiledParameters):
     """One line of HPL output: a process grid, a problem size and the variant of the algorithm."""
 
-    p: int = quantity("Rows of the process grid.", "ranks", ge=1, le=MAX_RANKS)
-    q: int = quantity("Columns of the process grid.", "ranks", ge=1, le=MAX_RANKS)
+    p: Ranks = quantity("Rows of the process grid.", "ranks")
+    q: Ranks = quantity("Columns of the process grid.", "ranks")
     n: int = quantity("Problem size N: order of the matrix.", "rows", ge=1, le=MAX_N)
     nb: int = quantity("Block size NB.", "columns", 150, ge=1, le=100_000)
     pmap: ProcessMap = quantity("Order in which ranks fill the grid.", "none", "row")

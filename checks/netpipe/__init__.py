@@ -15,10 +15,11 @@ from checks.common.definition import (
     link_bytes_per_s,
 )
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
+from checks.common.messages import Length
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
     Parameters,
-    iterations_field,
+    Repeats,
     quantity,
     refuse_least_above_greatest,
 )
@@ -35,8 +36,8 @@ class NetpipeParameters(Parameters):
         "What carries the messages: the library (MPI or PVM), or TCP without it.", "none", "library"
     )
     placement: Placement = quantity("Where the two ends lie.", "none", "between-nodes")
-    least_bytes: int = quantity("Least message.", "bytes", 1, ge=1, le=2**30)
-    greatest_bytes: int = quantity("Greatest message.", "bytes", 2**20, ge=1, le=2**30)
+    least_bytes: Length = quantity("Least message.", "bytes", 1)
+    greatest_bytes: Length = quantity("Greatest message.", "bytes", 2**20)
     perturbation_bytes: int = quantity(
         "Sizes so much below and above each are measured too; 0 for none.",
         "bytes",
@@ -44,7 +45,7 @@ class NetpipeParameters(Parameters):
         ge=0,
         le=1024,
     )
-    repeats: int = iterations_field("Round trips of each of NetPIPE's trials.", "round trips", 50)
+    repeats: Repeats = quantity("Round trips of each of NetPIPE's trials.", "round trips", 50)
 
     @model_validator(mode="after")
     def _least_first(self) -> NetpipeParameters:

@@ -14,7 +14,7 @@ from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, 
 from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
-from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, quantity, seed_field
+from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, Ranks, Seed, quantity
 from checks.node.metrics import METRICS
 from records.limits import CORE_HZ
 from records.metric import Metric
@@ -85,13 +85,11 @@ GREATEST_OPERATIONS_PER_CYCLE = 64.0
 class NodeParameters(Parameters):
     """One launch of the node program over `ranks` / `ranks_per_node` nodes."""
 
-    ranks: int = quantity("Ranks of the launch, on all nodes.", "ranks", ge=1, le=MAX_RANKS)
-    ranks_per_node: int = quantity(
+    ranks: Ranks = quantity("Ranks of the launch, on all nodes.", "ranks")
+    ranks_per_node: Ranks = quantity(
         "Ranks on each node, which work at the same time; a node's rate is that of all of them.",
         "ranks",
         1,
-        ge=1,
-        le=MAX_RANKS,
     )
     turns: bool = quantity(
         "Whether the nodes measure one after the other, else all at once.", "none", True
@@ -122,7 +120,7 @@ class NodeParameters(Parameters):
     repetitions: int = quantity(
         "Samples of each quantity in a launch.", "samples", 5, ge=1, le=10_000
     )
-    seed: int = seed_field("the random matrices")
+    seed: Seed = quantity("Seed of the random matrices.", "none", 1)
 
     @model_validator(mode="after")
     def _memory_is_some_or_all(self) -> NodeParameters:

@@ -17,7 +17,7 @@ from checks.common.messages import (
     sizes_field,
 )
 from checks.common.metrics import rate_metric, time_metric
-from checks.common.parameters import EachOnce, iterations_field, quantity, seed_field, warmup_field
+from checks.common.parameters import EachOnce, Repeats, Seed, quantity
 from records.metric import Metric
 
 Operation = Literal["put", "get"]
@@ -41,9 +41,9 @@ class OneSidedParameters(TwoRankParameters):
         "fence",
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES, "Lengths of copies")
-    iterations: int = iterations_field("Copies for each operation and size.", "copies", 100)
-    warmup: int = warmup_field("copies", 10)
-    seed: int = seed_field("the order of points")
+    iterations: Repeats = quantity("Copies for each operation and size.", "copies", 100)
+    warmup: Repeats = quantity("Copies before them that are left out.", "copies", 10)
+    seed: Seed = quantity("Seed of the order of points.", "none", 1)
 
     def model_post_init(self, context: Any) -> None:
         """Refuse more samples than a launch may keep."""

@@ -21,7 +21,7 @@ from checks.common.messages import (
     sizes_field,
 )
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
-from checks.common.parameters import EachOnce, iterations_field, quantity, seed_field, warmup_field
+from checks.common.parameters import EachOnce, Repeats, Seed, quantity
 from records.flags import INVALID_ON_PURPOSE
 
 Construct = Literal[
@@ -54,16 +54,16 @@ class Pt2ptParameters(TwoRankParameters):
         "Kinds of send and receive.", "none", list(CONSTRUCTS)
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES)
-    iterations: int = iterations_field(
+    iterations: Repeats = quantity(
         "Measured round trips for each construct and size.", "round trips", 100
     )
-    warmup: int = warmup_field("round trips", 10)
+    warmup: Repeats = quantity("Round trips before them that are left out.", "round trips", 10)
     reply_before_wait: bool = quantity(
         "Answer before the message has arrived: the fault of 2003, its records count as wrong.",
         "none",
         False,
     )
-    seed: int = seed_field("the order of sizes inside a launch")
+    seed: Seed = quantity("Seed of the order of sizes inside a launch.", "none", 1)
 
     @model_validator(mode="after")
     def _few_enough_samples(self) -> Pt2ptParameters:

@@ -23,10 +23,9 @@ from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS, 
 from checks.common.parameters import (
     EachOnce,
     Parameters,
-    iterations_field,
+    Repeats,
+    Seed,
     quantity,
-    seed_field,
-    warmup_field,
 )
 from records.metric import Metric
 
@@ -79,11 +78,11 @@ class PvmEchoParameters(Parameters):
         "double",
     )
     sizes: SizesFromZero = sizes_field(DEFAULT_PVM_SIZES)
-    iterations: int = iterations_field(
+    iterations: Repeats = quantity(
         "Measured round trips for each construct and size.", "round trips", 100
     )
-    warmup: int = warmup_field("round trips", 10)
-    seed: int = seed_field("the order of constructs and sizes inside a launch")
+    warmup: Repeats = quantity("Round trips before them that are left out.", "round trips", 10)
+    seed: Seed = quantity("Seed of the order of constructs and sizes inside a launch.", "none", 1)
 
     @model_validator(mode="after")
     def _few_enough_samples(self) -> PvmEchoParameters:

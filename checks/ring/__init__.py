@@ -15,12 +15,12 @@ from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
+    Ranks,
     RanksPerNode,
-    iterations_field,
+    Repeats,
+    Seed,
     quantity,
     ranks_per_node_field,
-    seed_field,
-    warmup_field,
 )
 from records.metric import Metric
 
@@ -33,15 +33,15 @@ DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 8192, "per_octave": 1}, 65536, 1
 class RingParameters(ProfiledParameters):
     """One launch of the ring program. In the order `gray` neighbours differ in one bit."""
 
-    ranks: int = quantity("Ranks in the ring.", "ranks", ge=1, le=MAX_RANKS)
+    ranks: Ranks = quantity("Ranks in the ring.", "ranks")
     ranks_per_node: RanksPerNode = ranks_per_node_field()
     order: RingOrder = quantity(
         "Order of the ranks in the ring; gray needs a power of two of them.", "none", "natural"
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES)
-    turns: int = iterations_field("Turns round the ring for each size.", "turns", 100)
-    warmup: int = warmup_field("turns", 2)
-    seed: int = seed_field("the random order, and of the order of sizes")
+    turns: Repeats = quantity("Turns round the ring for each size.", "turns", 100)
+    warmup: Repeats = quantity("Turns before them that are left out.", "turns", 2)
+    seed: Seed = quantity("Seed of the random order, and of the order of sizes.", "none", 1)
 
 
 class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[RingParameters]):

@@ -14,6 +14,7 @@ from checks.common.metrics import LAUNCH, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
+    Ranks,
     RanksPerNode,
     quantity,
     ranks_per_node_field,
@@ -34,7 +35,7 @@ ROUNDING_S = 2e-6
 class StartupParameters(ProfiledParameters):
     """One launch of the start-up program."""
 
-    ranks: int = quantity("Ranks to start.", "ranks", ge=1, le=MAX_RANKS)
+    ranks: Ranks = quantity("Ranks to start.", "ranks")
     ranks_per_node: RanksPerNode = ranks_per_node_field()
 
 

@@ -14,7 +14,7 @@ from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
-from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
+from checks.common.parameters import Repeats, Seed, quantity
 from records.metric import Metric
 
 Direction = Literal["one-way", "both-ways"]
@@ -38,9 +38,9 @@ class StreamsParameters(TwoRankParameters):
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES)
     window: int = quantity("Messages in flight each way.", "messages", 32, ge=1, le=4096)
-    iterations: int = iterations_field("Windows for each direction and size.", "windows", 20)
-    warmup: int = warmup_field("windows", 2)
-    seed: int = seed_field("the order of points")
+    iterations: Repeats = quantity("Windows for each direction and size.", "windows", 20)
+    warmup: Repeats = quantity("Windows before them that are left out.", "windows", 2)
+    seed: Seed = quantity("Seed of the order of points.", "none", 1)
 
     @model_validator(mode="after")
     def _tcp_goes_one_way(self) -> StreamsParameters:

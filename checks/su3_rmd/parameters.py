@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import model_validator
 
 from checks.common.parameters import (
-    MAX_RANKS,
     ProfiledParameters,
+    Ranks,
     RanksPerNode,
     quantity,
     ranks_per_node_field,
@@ -46,7 +46,7 @@ class Su3RmdParameters(ProfiledParameters):
     ny: int = _extent("y")
     nz: int = _extent("z")
     nt: int = _extent("t")
-    ranks: int = quantity("Ranks that share the lattice.", "ranks", ge=1, le=MAX_RANKS)
+    ranks: Ranks = quantity("Ranks that share the lattice.", "ranks")
     ranks_per_node: RanksPerNode = ranks_per_node_field()
     trajectories: int = quantity("Measured trajectories.", "trajectories", ge=1, le=1_000_000)
     warmups: int = quantity("Trajectories before them.", "trajectories", 1, ge=0, le=1_000_000)
