@@ -22,14 +22,7 @@ from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES, Length
 from checks.common.metrics import rate_metric, time_metric
-from checks.common.parameters import (
-    MAX_RANKS,
-    ProfiledParameters,
-    Ranks,
-    Repeats,
-    Seed,
-    quantity,
-)
+from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, Repeats, Seed, quantity
 from records.metric import Metric, MetricDefinition
 from records.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
 from records.rerun import MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes

@@ -9,15 +9,9 @@ from typing import Any
 from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.layouts import RankANodeDefinition
-from checks.common.messages import MAX_MESSAGE_BYTES, Length
+from checks.common.messages import Length
 from checks.common.metrics import rate_metric
-from checks.common.parameters import (
-    MAX_NODES,
-    ProfiledParameters,
-    Repeats,
-    Seed,
-    quantity,
-)
+from checks.common.parameters import MAX_NODES, ProfiledParameters, Repeats, Seed, quantity
 from records.metric import Metric
 
 

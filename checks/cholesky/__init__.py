@@ -11,7 +11,6 @@ from checks.common.json_lines import Output
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
-    MAX_RANKS,
     ProfiledParameters,
     Ranks,
     RanksPerNode,

@@ -12,12 +12,7 @@ from pydantic import model_validator
 from checks.common.answer import Asked, length_over
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
-from checks.common.messages import (
-    EchoesDefinition,
-    Sizes,
-    expand_sizes,
-    sizes_field,
-)
+from checks.common.messages import EchoesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import (
     BANDWIDTHS,
     ECHO_RELATIONS,

@@ -24,7 +24,6 @@ from checks.common.definition import (
 from checks.common.durations import LEAST_ONCE_S
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
-    MAX_RANKS,
     ProfiledParameters,
     Ranks,
     RanksPerNode,

@@ -17,12 +17,7 @@ from checks.common.definition import (
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
 from checks.common.messages import Length
 from checks.common.metrics import rate_metric, time_metric
-from checks.common.parameters import (
-    Parameters,
-    Repeats,
-    quantity,
-    refuse_least_above_greatest,
-)
+from checks.common.parameters import Parameters, Repeats, quantity, refuse_least_above_greatest
 from records.metric import Metric
 
 #: NetPIPE's trials of each size, of which the best counts.

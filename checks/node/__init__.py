@@ -14,7 +14,7 @@ from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, 
 from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
-from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, Ranks, Seed, quantity
+from checks.common.parameters import EachOnce, Parameters, Ranks, Seed, quantity
 from checks.node.metrics import METRICS
 from records.limits import CORE_HZ
 from records.metric import Metric

@@ -28,13 +28,7 @@ from checks.common.parameters import (
 from checks.osu.metrics import METRICS
 from records.metric import Metric
 
-PointToPoint = Literal[
-    "osu_latency",
-    "osu_bw",
-    "osu_bibw",
-    "osu_multi_lat",
-    "osu_mbw_mr",
-]
+PointToPoint = Literal["osu_latency", "osu_bw", "osu_bibw", "osu_multi_lat", "osu_mbw_mr"]
 Collective = Literal[
     "osu_allgather",
     "osu_allreduce",

@@ -13,13 +13,7 @@ from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
-from checks.common.messages import (
-    EchoesDefinition,
-    Sizes,
-    echoes,
-    refuse_many_samples,
-    sizes_field,
-)
+from checks.common.messages import EchoesDefinition, Sizes, echoes, refuse_many_samples, sizes_field
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
 from checks.common.parameters import EachOnce, Repeats, Seed, quantity
 from records.flags import INVALID_ON_PURPOSE

@@ -20,13 +20,7 @@ from checks.common.messages import (
     sizes_field,
 )
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS, time_metric
-from checks.common.parameters import (
-    EachOnce,
-    Parameters,
-    Repeats,
-    Seed,
-    quantity,
-)
+from checks.common.parameters import EachOnce, Parameters, Repeats, Seed, quantity
 from records.metric import Metric
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]

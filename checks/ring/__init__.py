@@ -13,7 +13,6 @@ from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
-    MAX_RANKS,
     ProfiledParameters,
     Ranks,
     RanksPerNode,

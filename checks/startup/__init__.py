@@ -12,7 +12,6 @@ from checks.common.json_lines import Output, check_number, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, time_metric
 from checks.common.parameters import (
-    MAX_RANKS,
     ProfiledParameters,
     Ranks,
     RanksPerNode,

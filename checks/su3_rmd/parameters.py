@@ -39,7 +39,7 @@ class Su3RmdParameters(ProfiledParameters):
     """One run of the program: a lattice, its trajectories and how ranks communicate."""
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {
-        *("implementation", "keep_measurements"),
+        *("implementation", "keep_measurements")
     }
 
     nx: int = _extent("x")

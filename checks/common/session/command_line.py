@@ -21,22 +21,13 @@ from reframe.core.logging import LoggerAdapter
 from reframe.core.schedulers import local
 from reframe.frontend import cli
 from reframe.frontend.executors import RegressionTask, TaskEventListener, policies
-from reframe.frontend.executors.policies import (
-    AsynchronousExecutionPolicy,
-    SerialExecutionPolicy,
-)
+from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, SerialExecutionPolicy
 from reframe.frontend.printer import PrettyPrinter
 
 from checks.common.base import MpiCheck
 from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
-from checks.common.session.outcome import (
-    BuildFailure,
-    Outcome,
-    outcome_pipe,
-    report_refusal,
-    send,
-)
+from checks.common.session.outcome import BuildFailure, Outcome, outcome_pipe, report_refusal, send
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 
 #: Seconds without news after which launches, and builds, are looked at.

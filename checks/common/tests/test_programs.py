@@ -18,10 +18,7 @@ SU3 = CHECKS / "su3_rmd" / "src"
 RANKS = (1, 2, 3, 4)
 PROPERTY = re.compile(r"right +\S.* deviation \S+ tolerance \S+")
 #: What each set of vector kernels needs of the processor, in the words of /proc/cpuinfo.
-KERNEL_FLAGS = {
-    "avx2": {"avx2", "fma"},
-    "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
-}
+KERNEL_FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}}
 
 
 def proofs(folder, library, out):

@@ -196,10 +196,7 @@ def _bad_inputs() -> dict[str, tuple[str, str]]:
         "unknown start": (sample_input().replace("fresh", "hot"), "found 'hot'"),
         "continue at once": (sample_input().replace("fresh", "continue"), "second block"),
         "extra text": (sample_input() + "and more\n", "line 15: found 'and'"),
-        "absurd size": (
-            sample_input(nx="4096", ny="4096", nz="64", nt="64"),
-            "is too large",
-        ),
+        "absurd size": (sample_input(nx="4096", ny="4096", nz="64", nt="64"), "is too large"),
         "no such file": (
             sample_input().replace("fresh", "reload_serial /nowhere/x"),
             "'/nowhere/x': No such file",
