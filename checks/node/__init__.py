@@ -226,43 +226,46 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                     wrong=f"{metric.name} at {metric.at} is {metric.value:.6g} s; no core takes"
                     f" less than {least_s:.3g} s"
                 )
-        values = {(m.name, *(m.at or {}).values()): m.value for m in output.metrics}
-        additions = {
-            metric.at["node"]: metric
-            for metric in output.metrics
-            if metric.name == "operation_time" and metric.at and CLOCK.items() <= metric.at.items()
-        }
-        clock, per_cycle = (
-            self.metrics_by_name[name] for name in ("core_clock", "operations_per_cycle")
-        )
+        by_node: dict[str, list[Metric]] = {}
+        for metric in output.metrics:
+            by_node.setdefault((metric.at or {})["node"], []).append(metric)
         derived: list[Metric] = []
-        for node in dict.fromkeys((metric.at or {})["node"] for metric in output.metrics):
-            memory = values.get(("allocatable_memory", node), 0.0)
-            if memory > (params.memory_bytes or math.inf) * (1 + 10.0**-self.digits):
-                return Reading(
-                    wrong=f"{memory:.0f} bytes were allocated on {node}; the bound was"
-                    f" {params.memory_bytes}"
-                )
-            addition = additions.get(node)
-            if addition is None:
-                continue
-            hertz = 1 / addition.value
-            # What else ran on the core made additions longer, some samples less than others.
-            fastest_hz = 1 / min(addition.samples or [addition.value])
-            derived.append(measured(clock, hertz, {"node": node}))
-            for kernel in FLOP_KERNELS:
-                rate = values.get((KERNEL_METRICS[kernel][0], node))
-                if rate is None:
-                    continue
-                of_core = rate / params.ranks_per_node
-                if (least := of_core / fastest_hz) >= GREATEST_OPERATIONS_PER_CYCLE:
-                    return Reading(
-                        wrong=f"{kernel} on {node}: {least:.4g} operations a cycle; no core"
-                        f" finishes {GREATEST_OPERATIONS_PER_CYCLE:g}"
-                    )
-                where = {"node": node, "kernel": kernel}
-                derived.append(measured(per_cycle, of_core / hertz, where))
+        for node, metrics in by_node.items():
+            found = self._derived(params, node, metrics)
+            if isinstance(found, str):
+                return Reading(wrong=found)
+            derived += found
         return Reading([*output.metrics, *derived])
+
+    def _derived(
+        self, params: NodeParameters, node: str, metrics: Sequence[Metric]
+    ) -> list[Metric] | str:
+        """The clock of a node and its operations per cycle, or what is wrong with its values."""
+        values = {m.name: m.value for m in metrics if not m.at or m.at.keys() == {"node"}}
+        memory = values.get("allocatable_memory", 0.0)
+        if memory > (params.memory_bytes or math.inf) * (1 + 10.0**-self.digits):
+            bound = params.memory_bytes
+            return f"{memory:.0f} bytes were allocated on {node}; the bound was {bound}"
+        additions = (m for m in metrics if m.at and CLOCK.items() <= m.at.items())
+        addition = next(additions, None)
+        if addition is None:
+            return []
+        hertz = 1 / addition.value
+        # What else ran on the core made additions longer, some samples less than others.
+        fastest_hz = 1 / min(addition.samples or [addition.value])
+        derived = [measured(self.metrics_by_name["core_clock"], hertz, {"node": node})]
+        for kernel in FLOP_KERNELS:
+            rate = values.get(KERNEL_METRICS[kernel][0])
+            if rate is None:
+                continue
+            of_core = rate / params.ranks_per_node
+            if (least := of_core / fastest_hz) >= GREATEST_OPERATIONS_PER_CYCLE:
+                most = f"no core finishes {GREATEST_OPERATIONS_PER_CYCLE:g}"
+                return f"{kernel} on {node}: {least:.4g} operations a cycle; {most}"
+            at = {"node": node, "kernel": kernel}
+            per_cycle = self.metrics_by_name["operations_per_cycle"]
+            derived.append(measured(per_cycle, of_core / hertz, at))
+        return derived
 
     def hosts_take_turns(self, params: NodeParameters) -> bool:
         """Ranks of other nodes sleep while a node measures, if so asked."""

@@ -97,16 +97,9 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
             ),
         ]
         times = {metric.name: metric.value for metric in metrics}
-        probe_s = (output.evidence and output.evidence.probe_s) or 0.0
-        wrong = (
-            _other_begin(output)
-            or _impossible_init(output, params.ranks, times["init"])
-            or _other_start(output, _settings(output)["launched-at"], times["first_instruction"])
-            or _not_within(output, times, probe_s)
-        )
-        if wrong:
+        if wrong := next(_faults(output, times, params.ranks), None):
             return Reading(wrong=wrong)
-        whole_s = sum(times[name] for name in phases) - probe_s
+        whole_s = sum(times[name] for name in phases) - _probe_s(output)
         return Reading([measured(self.metrics_by_name["whole_start"], whole_s), *metrics])
 
     def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
@@ -118,62 +111,47 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         return site.launch_overhead_s + 0.2 * layout.ranks
 
 
-def _settings(output: Output) -> Mapping[str, Any]:
-    settings: Mapping[str, Any] = (output.program or {})["settings"]
-    return settings
+def _probe_s(output: Output) -> float:
+    """Seconds of our probe of the links."""
+    return (output.evidence and output.evidence.probe_s) or 0.0
 
 
-def _other_begin(output: Output) -> str | None:
-    """What is wrong with the begin that the program counts from, or None.
+def _faults(output: Output, times: Mapping[str, float], ranks: int) -> Iterator[str]:
+    """What is wrong with the begin that the program counts from, and with its times.
 
     Its clock begins when session.sh is about to stamp the launch's begin.
     """
-    host, begun = map(_settings(output).get, ("launch-host", "launched-at"))
+    settings: Mapping[str, Any] = (output.program or {})["settings"]
+    host, begun = map(settings.get, ("launch-host", "launched-at"))
     if host not in output.hosts()[:1]:
-        return f"the launch began on {host!r:.80}, not rank 0's host"
+        yield f"the launch began on {host!r:.80}, not rank 0's host"
     if not isinstance(begun, float) or not output.stamps["launch_begin"] - begun >= 0:
-        return f"the program counts from {begun!r}, not from the launch's begin"
-    return None
-
-
-def _other_start(output: Output, begun: float, first_s: float) -> str | None:
-    """What is wrong where rank 0's evidence says that it began at another time, or None."""
-    start = output.evidence.ranks[0].start if output.evidence else None
-    if start is None or abs(start - begun - first_s) <= ROUNDING_S:
-        return None
-    return f"first_instruction is {first_s:.9g} s; rank 0 began {start - begun:.6f} s after that"
-
-
-def _impossible_init(output: Output, ranks: int, longest_s: float) -> str | None:
-    """What is wrong with the times of MPI_Init over the ranks, or None."""
+        yield f"the program counts from {begun!r}, not from the launch's begin"
+        return
     least_s, mean_s = (
         check_number(output.notes.get(f"init_{which}_s"), "s", "init")
         for which in ("least", "mean")
     )
-    if mean_is_possible(least_s, mean_s, longest_s, ranks):
-        return None
-    return (
-        f"init took {longest_s:.9g} s, over {ranks} ranks at least {least_s:.9g} s and in the mean"
-        f" {mean_s:.9g} s"
-    )
-
-
-def _not_within(output: Output, times: Mapping[str, float], probe_s: float) -> str | None:
-    """Which of the program's times does not lie within the one that contains it, or None."""
-    launch_s = output.stamps["launch_end"] - _settings(output)["launched-at"]
-    heard_s = times["all_heard"]
-    for part in ("first_instruction", "init"):
-        if times[part] > heard_s + ROUNDING_S:
-            return f"{part} took {times[part]:.9g} s, all_heard {heard_s:.9g} s"
-    if heard_s > launch_s + ROUNDING_S:
-        return f"all_heard took {heard_s:.9g} s, the launch {launch_s:.9g} s"
-    # The links are probed once all ranks are heard.
-    if heard_s + probe_s > launch_s + ROUNDING_S:
-        return (
-            f"all_heard took {heard_s:.9g} s and the probe {probe_s:.9g} s, the launch"
-            f" {launch_s:.9g} s"
+    init_s, first_s, heard_s = (times[name] for name in PROGRAM_METRICS)
+    if not mean_is_possible(least_s, mean_s, init_s, ranks):
+        yield (
+            f"init took {init_s:.9g} s, over {ranks} ranks at least {least_s:.9g} s and in the mean"
+            f" {mean_s:.9g} s"
         )
-    return None
+    start = output.evidence.ranks[0].start if output.evidence else None
+    if start is not None and abs(start - begun - first_s) > ROUNDING_S:
+        after_s = start - begun
+        yield f"first_instruction is {first_s:.9g} s; rank 0 began {after_s:.6f} s after that"
+    for part, part_s in (("first_instruction", first_s), ("init", init_s)):
+        if part_s > heard_s + ROUNDING_S:
+            yield f"{part} took {part_s:.9g} s, all_heard {heard_s:.9g} s"
+    # The links are probed once all ranks are heard.
+    launch_s, probe_s = output.stamps["launch_end"] - begun, _probe_s(output)
+    if heard_s > launch_s + ROUNDING_S:
+        yield f"all_heard took {heard_s:.9g} s, the launch {launch_s:.9g} s"
+    if heard_s + probe_s > launch_s + ROUNDING_S:
+        probed = f"all_heard took {heard_s:.9g} s and the probe {probe_s:.9g} s"
+        yield f"{probed}, the launch {launch_s:.9g} s"
 
 
 CHECK = StartupDefinition()

@@ -321,8 +321,16 @@ def _matching_exists(masks: list[list[int]]) -> bool:
     holder: dict[int, int] = {}  # of a core
     held: dict[int, int] = {}  # by a rank
     for rank in range(len(masks)):
+        # The first free core on a path from the rank over cores whose holders could move.
         reached_by: dict[int, int] = {}
-        free = _free_core(rank, masks, holder, reached_by)
+        asking, free = [rank], None
+        for one in asking:
+            new = [core for core in masks[one] if core not in reached_by]
+            reached_by |= dict.fromkeys(new, one)
+            free = next((core for core in new if core not in holder), None)
+            if free is not None:
+                break
+            asking += [holder[core] for core in new]
         if free is None:
             return False
         while free is not None:  # along the path each rank passes its core on
@@ -330,19 +338,3 @@ def _matching_exists(masks: list[list[int]]) -> bool:
             passed_on = held.get(taker)
             holder[free], held[taker], free = taker, free, passed_on
     return True
-
-
-def _free_core(
-    rank: int, masks: list[list[int]], holder: dict[int, int], reached_by: dict[int, int]
-) -> int | None:
-    """The first free core on a path from `rank` over cores whose holders could move; or None."""
-    asking = [rank]
-    for one in asking:
-        for core in masks[one]:
-            if core in reached_by:
-                continue
-            reached_by[core] = one
-            if core not in holder:
-                return core
-            asking.append(holder[core])
-    return None
