@@ -26,7 +26,6 @@ BENCHES = (
     "report",
     "nightly",
     "small_sites",
-    "chaos_outputs",
 )
 #: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
 ON_REQUEST = (

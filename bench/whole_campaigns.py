@@ -15,8 +15,8 @@ import numpy as np
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.sites.facts import SiteFacts
-from bench.output_samples import samples
 from checks.common.registry import CHECKS
+from checks.common.tests.good_outputs import samples
 from records.metric import Metric, MetricDefinition
 from reports.tests.synthetic import write_run
 

@@ -89,6 +89,13 @@ class Sample:
         beyond = reading.wrong or beyond_window(reading.metrics, known, output)
         return Reading(wrong=beyond) if beyond else reading
 
+    def refusal(self, text: str) -> str | None:
+        """Why `text` is refused, or None."""
+        try:
+            return self.judge(text).wrong
+        except json_lines.OutputError as error:
+            return str(error)
+
 
 def samples() -> list[Sample]:
     """Every good output there is: of real launches, of the suite's source where there is none."""
@@ -144,33 +151,31 @@ def _osu_sample(name: str, text: str, asked: Mapping[str, Any]) -> Sample:
 
 def _osu_forms() -> Iterator[Sample]:
     """Tests of which there is no output of a real launch, as the suite's source prints them."""
-    rates = "".join(
-        f"{size:<10}{rate * size / 1e6:18.2f}{rate:18.2f}\n"
-        for size, rate in ((2**k, 2718661.04 / (1 + 2**k / 4096)) for k in range(17))
-    )
-    heading = f"{'# Size':<10}{'MB/s':>18}{'Messages/s':>18}\n"
-    title = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
-    pairs = "# [ pairs: 1 ] [ window size: 64 ]\n# Datatype: MPI_CHAR.\n"
-    yield _osu_sample("mbw_mr", title + pairs + heading + rates, {"test": "osu_mbw_mr"})
+    title, sizes = "# OSU MPI {} Test v7.4\n", [2**k for k in range(17)]
+    rates = [(size, 2718661.04 / (1 + size / 4096)) for size in sizes]
+    rows = "".join(f"{size:<10}{rate * size / 1e6:18.2f}{rate:18.2f}\n" for size, rate in rates)
+    head = "# [ pairs: 1 ] [ window size: 64 ]\n# Datatype: MPI_CHAR.\n"
+    head += f"{'# Size':<10}{'MB/s':>18}{'Messages/s':>18}\n"
+    text = title.format("Multiple Bandwidth / Message Rate") + head + rows
+    yield _osu_sample("mbw_mr", text, {"test": "osu_mbw_mr"})
     names = ["Overall", "Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Pure Comm."]
     names = [f"{name}(us)" for name in (*names, "Min Comm.", "Max Comm.")] + ["Overlap(%)"]
-    for test, title, sizes in (
-        ("osu_ibarrier", "Non-blocking Barrier", None),
-        ("osu_ialltoall", "Non-blocking All-to-All", range(17)),
+    for test, name, points in (
+        ("osu_ibarrier", "Barrier", [0]),
+        ("osu_ialltoall", "All-to-All", sizes),
     ):
-        lines = [f"# OSU MPI {title} Latency Test v7.4"]
-        lines += ["# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait", ""]
-        first = "# " if sizes is None else f"{'# Size':<10}"
-        lines.append(first + "".join(f"{name:>18}" for name in names))
-        for k in sizes or [0]:
-            comm = 12.25 + 2**k / 100
+        text = title.format(f"Non-blocking {name} Latency")
+        text += "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+        text += f"{'# Size':<10}" if any(points) else "# "
+        text += "".join(f"{name:>18}" for name in names) + "\n"
+        for size in points:
+            comm = 12.25 + (size or 1) / 100
             parts = [comm * 1.02, 6.08, 1.5, 9.53]
             overall = sum(parts) + 0.33
             overlap = max(0.0, 100 - (overall - parts[0]) / comm * 100)
             row = [overall, *parts, comm, comm - 3.21, comm + 3.21, overlap]
-            size = "" if sizes is None else f"{2**k:<10}"
-            lines.append(size + "".join(f"{value:18.2f}" for value in row))
-        text = "\n".join([*lines, ""])
+            text += f"{size:<10}" if size else ""
+            text += "".join(f"{value:18.2f}" for value in row) + "\n"
         yield _osu_sample(test, text, {"test": test, "full": True})
 
 
