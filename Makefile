@@ -62,7 +62,7 @@ test-spack: cluster-packages setup ## build every library with Spack without the
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
 	@$(MAKE) --no-print-directory -C checks/su3_rmd/src physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
 
-doctor: ## what is missing on this machine, and the command that mends it
+doctor: ## missing requirements of this machine, and the command that fixes each
 	@$(ASSAY) doctor
 
 schema: setup ## write the JSON Schemas of campaign, criteria and site files and of machine forms anew, and the keys in docs

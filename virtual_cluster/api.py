@@ -202,8 +202,8 @@ def load(name: str = "default") -> Cluster:
     """
     state = _state_of(name)
     if not lifecycle.is_alive(state):
-        ended = lifecycle.told(lifecycle.dead_parts(state))
-        raise InfrastructureError(f"cluster {name}: {ended}; {lifecycle.mending(state)}")
+        ended = lifecycle.describe_ended(lifecycle.dead_parts(state))
+        raise InfrastructureError(f"cluster {name}: {ended}; {lifecycle.remedy(state)}")
     return Cluster(state)
 
 

@@ -63,8 +63,8 @@ def start_munge(state: State) -> None:
 def start_controller(state: State, answers: Callable[[], bool]) -> None:
     """Start slurmctld; returns when `answers` says so."""
     conf = str(folders(state.spec.name).slurm_conf)
-    login = state.spec.site.login if state.spec.site else "login"
-    argv = [*state.enter_login(), "unshare", "--uts", "sh", "-c", _LOGIN, "sh", conf, login]
+    argv = [*state.enter_login(), "unshare", "--uts", "sh", "-c", _LOGIN, "sh"]
+    argv += [conf, state.spec.login_host]
     start_daemon(state, "slurmctld", argv, answers)
 
 

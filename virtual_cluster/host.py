@@ -43,7 +43,7 @@ CAPABILITIES = ((7, "CAP_SETUID"), (12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN"))
 
 
 def program(name: str) -> str:
-    """Where a system program lies; its bare name if it is not installed."""
+    """Path of a system program; its bare name if it is not installed."""
     return shutil.which(name, path=SYSTEM_PATH) or name
 
 

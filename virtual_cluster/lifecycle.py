@@ -53,18 +53,15 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
         state = load_state(spec.name)
         ended = dead_parts(state) if state is not None else []
         if state is not None and _is_there(state) and "slurmctld" not in ended:
-            size = f"({state.spec.nodes} nodes, {state.spec.network})"
+            found = f"cluster {spec.name} ({state.spec.nodes} nodes, {state.spec.network}) is up"
             if ended:
-                raise InfrastructureError(
-                    f"cluster {spec.name} {size} is up, but {told(ended)}; {mending(state)}"
-                )
+                raise InfrastructureError(f"{found}, but {describe_ended(ended)}; {remedy(state)}")
             raise AssayError(
-                f"cluster {spec.name} is up already {size}; "
-                f"use it, take it down with `assay cluster down --name {spec.name}`, "
-                "or choose another --name"
+                f"{found} already; use it, take it down with `assay cluster down --name"
+                f" {spec.name}`, or choose another --name"
             )
         if leftovers(spec.name):
-            why = f" ({told(ended)})" if ended else ""
+            why = f" ({describe_ended(ended)})" if ended else ""
             progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
             _sweep_or_fail(spec.name)
         try:
@@ -134,7 +131,7 @@ def dead_parts(state: State) -> list[str]:
     ]
 
 
-def told(parts: list[str]) -> str:
+def describe_ended(parts: list[str]) -> str:
     """What has ended, in words."""
     daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
     nodes = [part for part in parts if part not in daemons_ended]
@@ -143,8 +140,8 @@ def told(parts: list[str]) -> str:
     return " and ".join(words)
 
 
-def mending(state: State) -> str:
-    """The commands that mend a cluster of which something has ended."""
+def remedy(state: State) -> str:
+    """The commands that restore a cluster of which something has ended."""
     name = state.spec.name
     return (
         f"start it again with `assay cluster revive --name {name}`, or take all of it down with"
@@ -239,7 +236,7 @@ def _sweep_or_fail(name: str) -> None:
     if problems:
         raise InfrastructureError(
             f"cluster {name}: not everything could be removed: {'; '.join(problems)}. "
-            f"Mend that and run `assay cluster down --name {name}` again"
+            f"Fix that and run `assay cluster down --name {name}` again"
         )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders of the machine shown to jobs in the nodes, at their own paths, read-only.
 
-A node has a /tmp of its own, and a job may not enter private folders, so what lies below these is
+A node has a /tmp of its own, and a job may not enter private folders, so what is below these is
 hidden. While a node starts, the machine's /tmp is bound aside, where only root comes; a private
 folder on the way is bound aside, too, and covered by an empty one. What is shown is bound below
 that. It stays for as long as the node has power, and is shown again when it is restored.
@@ -119,7 +119,7 @@ def _current(state: State) -> dict[str, list[str]]:
 
 
 def _outermost(shown: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Without what lies in another of them: that shows it, too."""
+    """Without what is in another of them: that shows it, too."""
     return {
         name: how
         for name, how in sorted(shown.items())

@@ -135,7 +135,7 @@ def end_all_inside(namespaces: Sequence[Path], spare: Iterable[int] = ()) -> lis
 
 
 def end_all_of(uid: int) -> list[Process]:
-    """Kill all processes of a user, in whatever namespaces; return those that did not end."""
+    """Kill all processes of a user, in any namespaces; return those that did not end."""
     return _end_all(lambda: [one for one in _running() if uid in _uids(one.pid)])
 
 

@@ -71,8 +71,7 @@ def cluster_files(
     spec: ClusterSpec, root: Path, addresses: dict[str, str], memory_bytes: int
 ) -> dict[str, str]:
     """Text of all files that hosts and users of a cluster read, by path below its folder `root`."""
-    login = spec.site.login if spec.site else "login"
-    named = {login if name == "login" else name: address for name, address in addresses.items()}
+    named = {spec.login_host if at == "login" else at: address for at, address in addresses.items()}
     files = {"etc/cgroup.conf": cgroup_conf(), "etc/hosts": hosts_file(named)}
     if spec.site:
         return files | {"bin/mounts": spec.site.mounts} | spec.site.files
@@ -138,13 +137,13 @@ def hosts_file(addresses: dict[str, str]) -> str:
 
 
 def sbatch_script(sbatch: str, last_node: str) -> str:
-    """Text of the sbatch that stands first in the ordinary user's PATH, before Slurm's `sbatch`.
+    """Text of the sbatch that comes first in the ordinary user's PATH, before Slurm's `sbatch`.
 
     Slurm starts batch jobs only at the next full second, or when another job ends. So a job
     that does nothing is run behind each submission; the lower priority of the submitted one
     lets it pass. It takes the last node, so that a job of few nodes still gets the first ones,
     which share no cores. It gives up where that is not free: then the next second will do. It has
-    a limit, for where slurmctld dies before its end is told: the node would be held for ever.
+    a limit, for when slurmctld dies before it learns of its end: the node would be held for ever.
     """
     return f"""\
 #!/bin/sh

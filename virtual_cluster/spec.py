@@ -31,7 +31,7 @@ class LinkSpeed:
     """A kind of link. `bits_per_s` is None where nothing limits it.
 
     `burst_bytes` and `limit_bytes` are the bucket and the queue of the token bucket filter
-    that stands on both ends of each link. The bucket must last as long as timers are late (some 15
+    on both ends of each link. The bucket must last as long as timers are late (some 15
     to 50 µs on a virtual machine), or the link loses rate; and what it holds passes at once after a
     pause, faster than on a wire: of each message in a ping-pong, that many bytes.
     """
@@ -144,6 +144,11 @@ class ClusterSpec:
     def user_name(self) -> str:
         """The ordinary user who owns the jobs."""
         return f"assay-{self.name}"
+
+    @property
+    def login_host(self) -> str:
+        """Host name of the login environment."""
+        return self.site.login if self.site else "login"
 
     def accounts(self) -> dict[str, str]:
         """Name on this machine of each user of a site, or of the one user, ""."""

@@ -55,7 +55,7 @@ class Folders:
         self.secret = self.munge / "secret"
 
     def console(self, name: str) -> Path:
-        """The output of a daemon or node as it starts; its own log lies beside it."""
+        """The output of a daemon or node as it starts; its own log is next to it."""
         return self.root / "log" / f"{name}.console"
 
     def aside(self, node: str) -> Path:

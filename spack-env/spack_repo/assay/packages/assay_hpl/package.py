@@ -5,8 +5,8 @@ from spack.package import version
 
 
 class AssayHpl(AssayPrograms):
-    """HPL 2.0 as it stands inside HPCC, with a main program of Assay's own that states the
-    evidence of each launch."""
+    """HPL 2.0 as HPCC has it, with Assay's own main program, which states the evidence of each
+    launch."""
 
     homepage = "https://hpcchallenge.org"
     url = "https://hpcchallenge.org/projectsfiles/hpcc/download/hpcc-1.5.0.tar.gz"
