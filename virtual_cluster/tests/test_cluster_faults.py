@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import api
+from virtual_cluster import Cluster, api
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import (
@@ -30,19 +31,28 @@ pytestmark = NEEDS_CLUSTER
 BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
-def test_a_node_without_power_comes_back(name: str) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
-    cluster.kill_node("n2")
-    assert [node["power"] for node in cluster.status()["nodes"]] == [True, False]
-    assert as_user(cluster, "srun", "-w", "n1", "hostname") == "n1\n"
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Cluster]:
+    """Two nodes on unlimited links, which each test leaves with power."""
+    name = f"t-p{os.getpid()}"
+    try:
+        yield virtual_cluster.up(ClusterSpec(name, nodes=2))
+    finally:
+        virtual_cluster.down(name)
+
+
+def test_a_node_without_power_comes_back(pair: Cluster) -> None:
+    pair.kill_node("n2")
+    assert [node["power"] for node in pair.status()["nodes"]] == [True, False]
+    assert as_user(pair, "srun", "-w", "n1", "hostname") == "n1\n"
     with pytest.raises(AssayError, match="has no power"):
-        cluster.kill_node("n2")
-    cluster.restore_node("n2")
-    assert as_user(cluster, "srun", "-w", "n2", "hostname") == "n2\n"
+        pair.kill_node("n2")
+    pair.restore_node("n2")
+    assert as_user(pair, "srun", "-w", "n2", "hostname") == "n2\n"
     with pytest.raises(AssayError, match="nothing to restore"):
-        cluster.restore_node("n2")
+        pair.restore_node("n2")
     with pytest.raises(AssayError, match="no node 'n3'"):
-        cluster.kill_node("n3")
+        pair.kill_node("n3")
 
 
 def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
@@ -130,31 +140,27 @@ def test_the_link_between_switches_is_made_slow_and_mended(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "cpu", "link", "told"),
+    ("cpu", "link", "told"),
     [
-        ("unlimited", None, 0.5, "--network gigabit or fast-ethernet"),
-        ("unlimited", None, None, "give --cpu SHARE"),
-        ("unlimited", 1.5, None, "from 0.01 to below 1"),
+        (None, 0.5, "--network gigabit or fast-ethernet"),
+        (None, None, "give --cpu SHARE"),
+        (1.5, None, "from 0.01 to below 1"),
     ],
 )
 def test_what_cannot_be_made_slow_is_said(
-    name: str, network: str, cpu: float | None, link: float | None, told: str
+    pair: Cluster, cpu: float | None, link: float | None, told: str
 ) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=1, network=network))
     with pytest.raises(AssayError, match=told):
-        cluster.degrade("n1", cpu, link)
+        pair.degrade("n1", cpu, link)
 
 
-def test_a_job_on_a_node_that_lost_power_is_a_node_failure(name: str) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
-    script = Path(cluster.site_facts()["work_dir"]) / "job.sh"
-    script.write_text("#!/bin/sh\nsrun sleep 1000\n")
-    job = as_user(cluster, "sbatch", "--parsable", "-N2", str(script)).strip()
+def test_a_job_on_a_node_that_lost_power_is_a_node_failure(pair: Cluster) -> None:
+    job = as_user(pair, "sbatch", "--parsable", "-N2", "--wrap", "srun sleep 1000").strip()
     shown = ["scontrol", "show", "job", "-o", job]
-    wait_for(lambda: "JobState=RUNNING" in as_user(cluster, *shown))
-    cluster.kill_node("n2")
-    cluster.restore_node("n2")
-    wait_for(lambda: "JobState=NODE_FAIL" in as_user(cluster, *shown))
+    wait_for(lambda: "JobState=RUNNING" in as_user(pair, *shown))
+    pair.kill_node("n2")
+    pair.restore_node("n2")
+    wait_for(lambda: "JobState=NODE_FAIL" in as_user(pair, *shown))
 
 
 @pytest.mark.parametrize("isolated", [True, False])

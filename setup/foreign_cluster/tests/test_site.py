@@ -72,6 +72,14 @@ def nodes_of(walk: Walk, site: str) -> list[str]:
     return sorted(set(listed.split()))
 
 
+def tiny(walk: Walk, site: str, ranks: str = "2", blocks: int = 1) -> list[str]:
+    """The first user's command of a new run of a tiny campaign."""
+    user = walk.users()[0]
+    walk.user(user, "rm -rf results/tiny")
+    campaign = walk.campaign(user, environment(site), ranks, blocks)
+    return [".venv/bin/assay", "run", campaign, "--site", NAME, "--plain"]
+
+
 def all_ok(walk: Walk, user: str, count: int, name: str = "tiny") -> bool:
     """Whether the newest run has so many records, all good."""
     return [record["status"] for record in walk.records(user, name)] == ["ok"] * count
@@ -117,9 +125,7 @@ def test_a_busy_queue_is_waited_for_and_two_users_run_at_once(ready, site):
 
 def test_killed_and_resumed_through_a_maintenance(ready, site):
     user = ready.users()[0]
-    ready.user(user, "rm -rf results/tiny")
-    campaign = ready.campaign(user, environment(site), blocks=4)
-    running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
+    running = ready.start(user, *tiny(ready, site, blocks=4))
     running.until(lambda: "[1/4]" in running.text(), "the first record")
     running.process.kill()
     running.process.wait()
@@ -137,10 +143,8 @@ def test_killed_and_resumed_through_a_maintenance(ready, site):
 
 def test_a_drained_node_is_waited_for(ready, site):
     user, nodes = ready.users()[0], nodes_of(ready, site)
-    ready.user(user, "rm -rf results/tiny")
     ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=DRAIN", "Reason=fan")
-    campaign = ready.campaign(user, environment(site), ranks=str(len(nodes)))
-    running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
+    running = ready.start(user, *tiny(ready, site, ranks=str(len(nodes))))
     running.until(lambda: WAITS.search(running.text()) is not None, "a launch that waits")
     told = ready.user(user, ".venv/bin/assay status").stdout
     ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=RESUME")
@@ -152,11 +156,9 @@ def test_a_drained_node_is_waited_for(ready, site):
 def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
     user = ready.users()[0]
     name = f"assay-{NAME}-{user}"
-    ready.user(user, "rm -rf results/tiny")
     held = ready.user(user, f"sbatch --parsable -p {partition(site)} -t 60 --wrap 'sleep 3600'")
     ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=1")
-    campaign = ready.campaign(user, environment(site))
-    running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
+    running = ready.start(user, *tiny(ready, site))
     try:
         running.until(lambda: LATER.search(running.text()) is not None, "a job that is not taken")
         ready.user(user, f"scancel {held.stdout.strip()}")
@@ -177,11 +179,9 @@ def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
 )
 def test_a_wrong_site_is_told_and_records_nothing(ready, site, old, new, said):
     user = ready.users()[0]
-    ready.user(user, "rm -rf results/tiny")
     assert re.search(old, site)
     ready.write(user, f"site-config/{NAME}/site.yaml", re.sub(old, new, site, count=1))
-    campaign = ready.campaign(user, environment(site))
-    done = ready.user(user, f".venv/bin/assay run {campaign} --site {NAME} --plain")
+    done = ready.user(user, " ".join(tiny(ready, site)))
     assert done.returncode in (2, 4)
     assert re.search(said, done.stdout + done.stderr)
     assert not any(
@@ -191,9 +191,7 @@ def test_a_wrong_site_is_told_and_records_nothing(ready, site, old, new, said):
 
 def test_cron_knows_the_modules(ready, site):
     user = ready.users()[0]
-    ready.user(user, "rm -rf results/tiny")
-    campaign = ready.campaign(user, environment(site))
-    run = f".venv/bin/assay run {campaign} --site {NAME} --plain"
+    run = " ".join(tiny(ready, site))
     done = ready.user(user, f"env -i HOME=$HOME LOGNAME=$LOGNAME PATH=/usr/bin:/bin {run}")
     assert done.returncode == 0, done.stderr
     assert all_ok(ready, user, 1)
