@@ -110,7 +110,7 @@ COMMANDS = {
 
 def resumed(name: str) -> None:
     """What `run --resume` does before it asks Slurm."""
-    from assay.run.coming import launches_to_come  # slow: every check
+    from assay.run.launches import launches_to_come  # slow: every check
 
     run = RunDirectory(Path(name))
     print(len([*launches_to_come(run.plan(), run.ledger().entries, run.interims())]))

@@ -23,8 +23,9 @@ from assay.onboarding.slurm_text import (
     partitions_of,
     qos_of,
 )
-from assay.probe.commands import Answer, run_command
+from assay.probe.commands import run_command
 from assay.sites.slurm import environment_of_commands
+from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
 from records.topology import TopologyDescription, switches_of
 

@@ -12,7 +12,7 @@ import msgspec
 from assay.onboarding.modules import Say
 from assay.probe.commands import Pause
 from assay.probe.environments import fault_of, placement_faults, trial_by
-from assay.probe.job import Job
+from assay.probe.job import Job, Step, spoken
 from assay.probe.probe import Order, Probes
 from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
 from assay.probe.script import ATTEMPT_S, Trial
@@ -85,7 +85,7 @@ def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say, pause: Pause = ti
     proofs = {}
     for key in file.partitions:
         site = SlurmSite(of_partition(file, key))
-        with Probes(site, expanded(work_dir), say, pause=pause) as probes:
+        with Probes(site, expanded(work_dir), spoken(say), pause=pause) as probes:
             proofs[key] = _Proving(site, probes, ways, say).partition(key)
     return Proof(work_dir=work_dir, partitions=proofs)
 
@@ -112,7 +112,7 @@ class _Proving:
         orders = {(name, size): self._order(key, name, size) for name in names for size in sizes}
         if orders:
             self._say(f"{key}: {len(orders)} probe jobs of {', '.join(names)}")
-        jobs: dict[tuple[str, int], Job] = {}
+        jobs: dict[tuple[str, int], Job | Step] = {}
         results: dict[tuple[str, int], ProbeResult] = {}
         for place, order in orders.items():
             jobs[place] = self._probes.submit(order)

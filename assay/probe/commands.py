@@ -6,12 +6,11 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.sites.site import Site
+from checks.common.slurm.commands import Answer, Slurm
 from records.errors import InfrastructureError
-from records.plain_text import one_line
 
 #: Seconds that a command on the login node may take.
 COMMAND_LIMIT_S = 60.0
@@ -21,21 +20,6 @@ KEPT_CHARACTERS = 1 << 24
 _PAUSED_AFTER_S, _PAUSE_S = 0.5, 0.1
 
 Pause = Callable[[float], None]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command of the jobs' user printed, and its status."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    @property
-    def said(self) -> str:
-        """Its last words, for a message."""
-        lines = [line for line in (self.stderr or self.stdout).splitlines() if line.strip()]
-        return one_line(lines[-1])[:300] if lines else f"status {self.status}"
 
 
 def ask(
@@ -53,6 +37,18 @@ def ask(
     """
     command, environment = site.command(list(argv), {}, reads)
     return run_command(command, environment, given, limit_s, called=argv[0], pause=pause)
+
+
+def slurm_of(site: Site) -> Slurm:
+    """The site's Slurm; a command that does not end has status 124."""
+
+    def run(argv: Sequence[str]) -> Answer:
+        try:
+            return ask(site, argv)
+        except InfrastructureError as silence:
+            return Answer(124, "", str(silence))
+
+    return Slurm(run)
 
 
 def run_command(

@@ -8,7 +8,6 @@ astray, and what fails fails as it would for a launch.
 from __future__ import annotations
 
 import io
-import re
 import secrets
 import tarfile
 import time
@@ -17,36 +16,26 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePosixPath
 
-from assay.probe.commands import COMMAND_LIMIT_S, KEPT_CHARACTERS, Pause, ask, run_command
+from assay.probe.commands import KEPT_CHARACTERS, Pause, ask, run_command, slurm_of
 from assay.sites.site import Site
-from checks.common.evidence.clocks import Moment
-from checks.common.session.outcome import iso_time
 from checks.common.slurm.allocation import Allocation, without_slurm
-from checks.common.slurm.commands import Alone, slurm_seconds
-from checks.common.slurm.reasons import (
-    last_words,
-    pending_verdict,
-    refusal_verdict,
-    with_meaning,
-)
+from checks.common.slurm.commands import Answer
+from checks.common.slurm.job import BEFORE, OPEN, SILENCE_S, SlurmJob, Watch
+from checks.common.slurm.reasons import with_meaning
 from records.errors import AssayError, InfrastructureError
-from records.plain_text import one_line
-from records.queue_state import QueueState, State
+from records.queue_state import QueueState
 
-#: Seconds that a shared file system may take to show what a job wrote.
-_VISIBLE_WITHIN_S = 30.0
+#: Seconds that a shared file system may take to show what a job wrote, and that the last line of
+#: a script may take that was ended before it.
+_VISIBLE_WITHIN_S, _CUT_OFF_AFTER_S = 30.0, 5.0
 #: Polls of a job follow each other after these seconds; the last repeats.
 _POLLS_S = (0.1, 0.1, 0.2, 0.2, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0, 5.0)
 #: Seconds after which the same reason for waiting is said again.
 _SAID_AGAIN_S = 300.0
 #: Nothing is said of a job that starts within these seconds.
 _QUIET_S = 2.0
-#: Seconds that Slurm's controller may be silent.
-_SILENT_S = 300.0
-
-Say = Callable[[str], None]
-#: Is told where a job is at each question, e.g. for `assay status`.
-Watch = Callable[[QueueState], None]
+#: The last line that a script of ours prints.
+END_MARK = "== end"
 
 
 class WorkFolderError(AssayError):
@@ -92,15 +81,6 @@ class JobFolder:
 
 
 @dataclass(frozen=True)
-class Waiter:
-    """How one waits for jobs: who is told, what sleeps, who watches."""
-
-    say: Say
-    pause: Pause = time.sleep
-    watch: Watch | None = None
-
-
-@dataclass(frozen=True)
 class JobEnd:
     """A job that has ended: Slurm's last word of it, and what it printed (None: not to be seen)."""
 
@@ -110,22 +90,40 @@ class JobEnd:
     output: str | None
 
 
+def spoken(say: Callable[[str], None]) -> Watch:
+    """Says where a job is when that changes, and again after a while."""
+    said: tuple[str, str | None] | None = None
+    said_at = 0.0
+
+    def heard(state: QueueState) -> None:
+        nonlocal said, said_at
+        found, now = (state.reason, state.expected_start), time.monotonic()
+        if found != said or now - said_at > _SAID_AGAIN_S:
+            say(f"the job {state.told()}")
+            said, said_at = found, now
+
+    return heard
+
+
 class Job:
     """One job. Use as a context manager: leaving it cancels the job if it has not ended."""
 
-    def __init__(self, folder: JobFolder, name: str, waiter: Waiter) -> None:
-        self._folder, self._site = folder, folder.site
-        self.name, self._waiter = name, waiter
-        self.job_id = ""
-        self._handed_in = Moment.now()
+    def __init__(self, folder: JobFolder, name: str, pause: Pause, watch: Watch) -> None:
+        self._folder, self.name, self._pause = folder, name, pause
+        self._job = SlurmJob(slurm_of(folder.site), watch=watch)
         self._ended = False
 
     def __enter__(self) -> Job:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.job_id and not self._ended:
-            ask(self._site, ["scancel", self.job_id])
+        if not self._ended:
+            self._job.cancel()
+
+    @property
+    def job_id(self) -> str:
+        """Its id; "" until it is submitted."""
+        return self._job.job_id
 
     def submit(self, script: str, options: Sequence[str]) -> None:
         """Submit; what Slurm may take later is tried again, patiently.
@@ -137,177 +135,110 @@ class Job:
             *(f"--output={self._folder.path}/{self.name}.out", "--open-mode=truncate"),
             *options,
         ]
-        told, answered = "", time.monotonic()
-        while True:
-            answer = ask(self._site, words, script.encode())
-            found = re.match(r"\s*(\d+)", answer.stdout)
-            if answer.status == 0 and found:
-                self.job_id = found[1]
-                return
+
+        def sbatch() -> Answer:
+            answer = ask(self._folder.site, words, script.encode())
             if answer.status == 127:
                 raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
-            verdict = refusal_verdict(answer.stderr)
-            if verdict != "unreached":
-                answered = time.monotonic()
-            if time.monotonic() - answered > _SILENT_S:
-                raise InfrastructureError(
-                    f"Slurm does not answer for {_SILENT_S:.0f} s: {answer.said}"
-                )
-            if verdict not in ("waits", "unreached"):
-                raise AssayError(
-                    f"Slurm does not take the job ({' '.join(options)}): {answer.said}"
-                )
-            self._tell("not-taken", last_words(answer.stderr))
-            if answer.said != told:
-                told = answer.said
-                self._waiter.say(f"Slurm does not take {self.name} now, trying again: {told}")
-            self._waiter.pause(_POLLS_S[-1])
+            return answer
+
+        refused = self._job.submit(sbatch, ("waits", "unreached"), self._pause)
+        if refused is not None and refused.verdict == "unreached":
+            raise InfrastructureError(
+                f"Slurm does not answer for {SILENCE_S:.0f} s: {refused.words}"
+            )
+        if refused is not None:
+            raise AssayError(f"Slurm does not take the job ({' '.join(options)}): {refused.words}")
 
     def wait(self) -> JobEnd:
         """Wait until the job has ended, saying why it waits; no clock of ours ends that.
 
         Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
         """
-        state, waited_s = self._follow(_OPEN)
+        waited_s = self._follow(OPEN)
         self._ended = True
-        return JobEnd(self.job_id, state, waited_s, self._output())
+        return JobEnd(self.job_id, self._job.state, waited_s, self._output())
 
-    def started(self) -> str:
-        """Wait as `wait` does, until the job has begun; gives its state then."""
-        state, _ = self._follow(_BEFORE)
-        return state
+    def started(self) -> None:
+        """Wait as `wait` does, until the job has begun."""
+        self._follow(BEFORE)
 
-    def _follow(self, states: Collection[str]) -> tuple[str, float]:
-        """Wait while the job is in one of `states`; its state then, and for how long it waited."""
-        begun = answered = time.monotonic()
-        alone = Alone(self._output_of)
-        started: float | None = None
-        told, told_at = ("", ""), 0.0
+    def _follow(self, states: Collection[str]) -> float:
+        """Wait while the job is in one of `states`; gives the seconds until it began."""
+        job, begun, started = self._job, time.monotonic(), 0.0
         for poll in count():
-            state, reason, start = self._state()
-            estimate = f", to start {start} by Slurm's estimate" if start else ""
-            now = time.monotonic()
-            answered = answered if state == "UNKNOWN" else now
-            if now - answered > _SILENT_S:
-                raise InfrastructureError(f"Slurm does not answer for {_SILENT_S:.0f} s: {reason}")
-            if started is None and state not in _BEFORE:
-                started = now
-            if state not in states:
-                break
-            verdict = pending_verdict(reason) if state == "PENDING" else "waits"
-            if verdict == "never" or alone.long_enough(verdict):
-                raise AssayError(
-                    f"job {self.job_id} can never start: Slurm says {with_meaning(reason)}"
+            if job.look():
+                if job.state not in BEFORE:
+                    started = started or job.asked_at
+                if job.state not in states:
+                    break
+                if job.state == "PENDING":
+                    if never := job.never_runs():
+                        raise AssayError(f"job {self.job_id} can never start: Slurm says {never}")
+                    if job.asked_at - begun > _QUIET_S:
+                        job.tell("pending", with_meaning(job.reason))
+            elif job.silent_s > SILENCE_S:
+                raise InfrastructureError(
+                    f"Slurm does not answer for {SILENCE_S:.0f} s: {job.silence}"
                 )
-            if state == "PENDING" and now - begun > _QUIET_S:
-                self._tell("pending", with_meaning(reason), start)
-            again = (reason, estimate) != told or now - told_at > _SAID_AGAIN_S
-            if state == "PENDING" and again and now - begun > _QUIET_S:
-                self._waiter.say(
-                    f"job {self.job_id} waits: {reason}{estimate} ({now - begun:.0f} s so far)"
-                )
-                told, told_at = (reason, estimate), now
-            self._waiter.pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
-        return state, (started or now) - begun
-
-    def _output_of(self, argv: list[str]) -> str | None:
-        answer = ask(self._site, argv)
-        return answer.stdout if answer.status == 0 else None
-
-    def _state(self) -> tuple[str, str, str]:
-        """State, reason, and when Slurm thinks that it starts."""
-        answer = ask(self._site, ["squeue", "-h", "-j", self.job_id, "-o", "%T|%r|%S"])
-        fields = answer.stdout.strip().split("|")
-        if answer.status == 0 and len(fields) == 3:
-            return fields[0], fields[1], fields[2].removesuffix("N/A")
-        if answer.status != 0 and "invalid job id" not in answer.stderr.lower():
-            return "UNKNOWN", answer.said, ""  # the controller does not answer: the job goes on
-        last = ask(self._site, ["scontrol", "show", "job", "-o", self.job_id])
-        found = re.search(r"\bJobState=(\w+)", last.stdout)
-        return (found[1] if found else "ENDED"), "", ""
-
-    def _tell(self, state: State, reason: str, start: str = "") -> None:
-        """Tell whoever watches where the job is."""
-        if self._waiter.watch is not None:
-            self._waiter.watch(
-                QueueState(
-                    state=state,
-                    job_id=self.job_id or None,
-                    reason=one_line(reason)[:300],
-                    since=str(iso_time(self._handed_in.wall)),
-                    waited_s=self._handed_in.ago_s(),
-                    expected_start=iso_time(slurm_seconds(start)),
-                )
-            )
+            self._pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
+        return started - begun
 
     def _output(self) -> str | None:
         """What the job printed, as soon as this side sees it whole."""
-        deadline, text = time.monotonic() + _VISIBLE_WITHIN_S, None
-        while time.monotonic() < deadline:
+        begun, text = time.monotonic(), None
+        while time.monotonic() - begun < _VISIBLE_WITHIN_S:
             text = self._folder.text(f"{self.name}.out")
             if text is not None and END_MARK in text:
                 break
-            self._waiter.pause(0.5 if text is None else 0.2)
-            if text is not None and time.monotonic() > deadline - _VISIBLE_WITHIN_S + 5:
-                break  # its script was ended before its last line
+            self._pause(0.5 if text is None else 0.2)
+            if text is not None and time.monotonic() - begun > _CUT_OFF_AFTER_S:
+                break
         return text
 
 
-class Step(Job):
-    """A script that runs in a step of an allocation, in place of a job of its own."""
+class Step:
+    """A script that runs in a step of an allocation, in place of a job of its own; the step's name
+    names `run`."""
 
     def __init__(
-        self, folder: JobFolder, name: str, waiter: Waiter, allocation: Allocation
+        self,
+        folder: JobFolder,
+        name: str,
+        pause: Pause,
+        allocation: Allocation,
+        run: str,
+        *,
+        nodes: int,
+        ranks_per_node: int,
+        limit_s: float,
     ) -> None:
-        super().__init__(folder, name, waiter)
-        self._allocation = allocation
-        self._ended = True  # the job is not this step's to cancel
-        self._words: list[str] = []
-        self._variables: dict[str, str] = {}
-        self._limit_s = COMMAND_LIMIT_S
-
-    def prepare(
-        self, script: str, nodes: int, ranks_per_node: int, limit_s: float, *, run: str
-    ) -> None:
-        """Put the script into the folder; `wait` runs it, by a name that names `run`."""
-        file, folder = f"{self.name}.job", self._folder.path
-        self._folder.put({file: script.encode()})
-        step = self._allocation.step(
-            str(folder / "launch/allocated.sh"),
+        self._folder, self.name, self._pause, self._limit_s = folder, name, pause, limit_s
+        self.job_id, self._run = allocation.job_id, run
+        self._script = str(folder.path / f"{name}.job")
+        step = allocation.step(
+            str(folder.path / "launch/allocated.sh"),
             # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
-            self._allocation.nodes[-nodes:],
+            allocation.nodes[-nodes:],
             nodes * ranks_per_node,
             ranks_per_node,
         )
-        options = [f"--job-name=assay-{run}.{self.name}", f"--chdir={folder}"]
-        self._words = [*step[:1], *options, *step[1:], "bash", str(folder / file)]
-        self._variables = {"ASSAY_RUN_ID": run}
-        self.job_id, self._limit_s = self._allocation.job_id, limit_s
+        options = [f"--job-name=assay-{run}.{name}", f"--chdir={folder.path}"]
+        self.words = [*step[:1], *options, *step[1:], "bash", self._script]
+
+    def submit(self, script: str) -> None:
+        """Put the script into the folder; `wait` runs it."""
+        self._folder.put({f"{self.name}.job": script.encode()})
 
     def wait(self) -> JobEnd:
         """Run the script. Raises InfrastructureError where it does not end in time."""
-        argv, environment = self._site.command(self._words, self._variables)
+        argv, environment = self._folder.site.command(self.words, {"ASSAY_RUN_ID": self._run})
         answer = run_command(
             argv,
             without_slurm(environment),
             limit_s=self._limit_s,
-            called=f"{self._words[0]} {self.name}",
-            pause=self._waiter.pause,
+            called=f"{self.words[0]} {self.name}",
+            pause=self._pause,
         )
         state = "FAILED" if answer.status else "COMPLETED"
         return JobEnd(self.job_id, state, 0.0, answer.stdout or answer.stderr)
-
-
-#: The last line that a script of ours prints.
-END_MARK = "== end"
-#: States before a job's script has begun; UNKNOWN: Slurm does not answer.
-_BEFORE = {"PENDING", "CONFIGURING", "UNKNOWN"}
-_OPEN = _BEFORE | {
-    "RUNNING",
-    "SUSPENDED",
-    "STAGE_OUT",
-    "RESIZING",
-    "REQUEUED",
-    "STOPPED",
-    "SIGNALING",
-}

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.probe.commands import Pause, ask
-from assay.probe.job import Job, JobFolder, Say, Step, Waiter, Watch, WorkFolderError
+from assay.probe.job import Job, JobFolder, Step, WorkFolderError
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
 from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.job import Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 
 HERE = Path(__file__).parent
@@ -48,14 +49,13 @@ class Probes:
         self,
         site: Site,
         above: str,
-        say: Say,
+        watch: Watch,
         *,
         pause: Pause = time.sleep,
-        watch: Watch | None = None,
         allocation: Allocation | None = None,
         run: str = "",
     ) -> None:
-        self._site, self._waiter = site, Waiter(say, pause, watch)
+        self._site, self._pause, self._watch = site, pause, watch
         self._allocation, self._run = allocation, run
         self.folder = JobFolder(site, above)
         self._outs: dict[tuple[str, str, bool], str] = {}
@@ -86,7 +86,7 @@ class Probes:
         ask(
             *(self._site, ["bash", "-s"], script.encode()),
             limit_s=_BUILDS_LIMIT_S,
-            pause=self._waiter.pause,
+            pause=self._pause,
         )
         return {
             trial.name: None
@@ -97,7 +97,7 @@ class Probes:
             for trial, out in zip(trials, outs, strict=True)
         }
 
-    def submit(self, order: Order) -> Job:
+    def submit(self, order: Order) -> Job | Step:
         """Submit a probe job; Slurm's refusal is an AssayError."""
         if order.trials or self._allocation is not None:
             self._unpack()
@@ -106,11 +106,15 @@ class Probes:
             str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
         )
         if self._allocation is not None:
-            step = Step(self.folder, order.name, self._waiter, self._allocation)
-            size = order.nodes, order.ranks_per_node
-            step.prepare(script, *size, order.limit_s, run=self._run)
+            step = Step(
+                *(self.folder, order.name, self._pause, self._allocation, self._run),
+                nodes=order.nodes,
+                ranks_per_node=order.ranks_per_node,
+                limit_s=order.limit_s,
+            )
+            step.submit(script)
             return step
-        job = Job(self.folder, order.name, self._waiter)
+        job = Job(self.folder, order.name, self._pause, self._watch)
         self._jobs.append(job)
         job.submit(
             script,
@@ -124,7 +128,7 @@ class Probes:
         )
         return job
 
-    def result(self, order: Order, job: Job) -> ProbeResult:
+    def result(self, order: Order, job: Job | Step) -> ProbeResult:
         """Wait for a job and read what it found.
 
         Raises WorkFolderError where the folder is not the same on the nodes.

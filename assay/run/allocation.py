@@ -9,34 +9,23 @@ job with enough nodes uses that one.
 from __future__ import annotations
 
 import shlex
-import socket
-import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import PurePosixPath
 
-from assay.probe.job import Job, JobFolder, Waiter
-from assay.run.far_apart import too_near
+from assay.probe.job import Job, JobFolder
 from assay.run.infrastructure import end_steps
-from assay.run.own_job import (
-    has_whole,
-    left_out,
-    named_nodes,
-    other_kind,
-    own_job,
-    running_job,
-)
+from assay.run.nodes import granted, nodes_far_apart, running_job
 from assay.run.waiting import Waiting
 from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
 from checks.common.slurm.allocation import ENDING_S, Allocation
-from checks.common.slurm.commands import left_s
 from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.plan import Plan, PlannedCase
-from records.queue_state import QueueState
+from records.plan import Plan
 
 #: Seconds between two beats, and after which a script that hears none ends.
 BEAT_S, SILENCE_S = 30, 900
@@ -61,73 +50,6 @@ done
 """
 
 
-def granted(
-    site: Site, job: dict[str, str], seed: int, without: Collection[str] = ()
-) -> Allocation:
-    """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
-    nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]
-    topology, rest_s = site.description.topology, left_s(job)
-    return Allocation(
-        job_id=job["JobId"],
-        nodes=nodes,
-        ends_at=sys.float_info.max if rest_s is None else time.monotonic() + rest_s,
-        seed=seed,
-        at_once=site.description.concurrency,
-        cores=site.description.shared_cores,
-        leaves={
-            switch: here
-            for switch, at in (topology.topology().leaves if topology else {}).items()
-            if (here := [node for node in at if node in nodes])
-        },
-    )
-
-
-def own_allocation(
-    site: Site, cases: Sequence[PlannedCase], seed: int, say: Callable[[str], None]
-) -> Allocation | None:
-    """The job that this process runs in, where launches of these cases have room in it.
-
-    None outside a job of the site's cluster, in one of fewer nodes or of another kind, and in one
-    that does not have them whole: others' ranks could run beside the measured ones. The node that
-    this process runs on is left out where the others suffice.
-    """
-    job = own_job(site)
-    if job is None or job.get("Partition") != site.description.slurm_partition:
-        return None
-    named = f"job {job['JobId']}, in which assay runs,"
-    if (kind := other_kind(site, job)) is not None:
-        say(f"the nodes of {named} are not used: they were asked for without {kind}")
-        return None
-    nodes = named_nodes(site, job["NodeList"])
-    if not has_whole(job, len(nodes), site):
-        return None
-    out = left_out(site)
-    mine = {node for node in nodes if _short(node) == _short(socket.gethostname())} - out
-    for without in [out | mine, out] if mine else [out]:
-        if set(nodes) <= without:
-            continue
-        found = granted(site, job, seed, without)
-        near = without > out and too_near(cases, site, found)
-        if _has_room(found, cases) and not near:
-            if mine - without:
-                say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
-            return found
-    return None
-
-
-def _has_room(allocation: Allocation, cases: Sequence[PlannedCase]) -> bool:
-    """Whether the nodes suffice, and lie at switches as each case asks."""
-    shapes = {(case.nodes, case.switches) for case in cases}
-    return all(
-        allocation.drawn(count, allocation.nodes, "", switches) is not None
-        for count, switches in shapes
-    )
-
-
-def _short(host: str) -> str:
-    return host.partition(".")[0]
-
-
 @dataclass(frozen=True)
 class InOneJob:
     """That launches share an allocation.
@@ -140,11 +62,6 @@ class InOneJob:
     inherited: Allocation | None = None
 
 
-def widest(cases: Iterable[PlannedCase]) -> int:
-    """Nodes of the widest launch."""
-    return max((case.nodes for case in cases), default=1)
-
-
 def nodes_at_once(plan: Plan, site: Site) -> int:
     """How many nodes an allocation needs: as --nodes says, else those of the widest launch, or of
     several at a time, and as many as leave no doubt that launches lie at switches as they ask."""
@@ -154,14 +71,15 @@ def nodes_at_once(plan: Plan, site: Site) -> int:
     topology = site.description.topology
     leaves = topology.topology().leaves if topology else {}
     sure = max((nodes_to_be_sure(c.switches, c.nodes, leaves) for c in cases), default=1)
-    side_by_side = min(site.description.concurrency, len(cases)) * widest(cases)
-    return max(widest(cases), min(site.facts().nodes, max(side_by_side, sure)))
+    widest = max((case.nodes for case in cases), default=1)
+    side_by_side = min(site.description.concurrency, len(cases)) * widest
+    return max(widest, min(site.facts().nodes, max(side_by_side, sure)))
 
 
 class Allocations:
-    """The allocation that launches are run in now; another one when it is over.
+    """The allocation that launches of a plan are run in now; another one when it is over.
 
-    It is asked for with so many `nodes` at least, and those that `among_them` gives then.
+    `asked`: how they share one; None: each has a job of its own.
     """
 
     def __init__(
@@ -170,17 +88,16 @@ class Allocations:
         work: WorkFolder,
         waiting: Waiting,
         pause: Callable[[float], None],
-        asked: InOneJob,
+        asked: InOneJob | None,
         *,
-        seed: int,
-        nodes: int,
-        among_them: Callable[[], Sequence[str]] = tuple,
+        plan: Plan,
         say: Callable[[str], None],
     ) -> None:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
-        self._seed, self._nodes, self._limit_s = seed, nodes, asked.limit_s
-        self._say, self._among_them = say, among_them
-        self._inherited = self._now = asked.inherited
+        self._plan, self._asked, self._say = plan, asked, say
+        #: Whether launches share an allocation.
+        self.shared = asked is not None
+        self._inherited = self._now = None if asked is None else asked.inherited
         #: Why the job that the harness runs in serves no more, and the last step seen.
         self._over, self._last_step = "", -1
         self._held = ExitStack()
@@ -194,12 +111,17 @@ class Allocations:
         """The job of the current allocation, if it is this run's."""
         return None if self._now is None or self._now is self._inherited else self._now.job_id
 
-    def with_time_for(self, next_s: float, longest_s: float, estimate_s: float) -> Allocation:
-        """An allocation that lasts for the next launch, which may take `next_s`.
+    def with_time_for(
+        self, next_s: float, longest_s: float, estimate_s: float
+    ) -> Allocation | None:
+        """An allocation that lasts for the next launch, which may take `next_s`; None: launches
+        have jobs of their own.
 
         `longest_s`: what any of the launches to come may take, `estimate_s`: what all of them
         probably do. Raises AssayError where there is none.
         """
+        if self._asked is None:
+            return None
         now = self._now
         if now is not None and now.ends_at - ENDING_S - time.monotonic() >= next_s:
             return now.model_copy(update={"last_step": self._last_step})
@@ -212,7 +134,7 @@ class Allocations:
                 ExitStatus.INCONCLUSIVE,
             )
         self.end()
-        self._now, self._last_step = self._asked(longest_s, estimate_s), -1
+        self._now, self._last_step = self._new(longest_s, estimate_s, self._asked.limit_s), -1
         return self._now
 
     def beat(self) -> None:
@@ -261,10 +183,10 @@ class Allocations:
         self._folder = None
         self._held.close()
 
-    def _asked(self, longest_s: float, estimate_s: float) -> Allocation:
+    def _new(self, longest_s: float, estimate_s: float, limit_s: float | None) -> Allocation:
         needed_s = longest_s + ENDING_S + START_S
         most_s = self._site.description.longest_job_s
-        wanted_s = self._limit_s or max(needed_s, _SLACK * estimate_s + needed_s)
+        wanted_s = limit_s or max(needed_s, _SLACK * estimate_s + needed_s)
         if most_s is not None:
             wanted_s = min(wanted_s, most_s)
         if wanted_s < longest_s + ENDING_S:
@@ -277,7 +199,8 @@ class Allocations:
             JobFolder(self._site, str(self._work.session / HELD))
         )
         self._put_beat(self._folder)
-        job = Job(self._folder, "allocation", Waiter(_silent, self._pause, self._heard))
+        watch = partial(self._waiting.heed, what="the allocation of all launches")
+        job = Job(self._folder, "allocation", self._pause, watch)
         self._held.enter_context(job)
         job.submit(_script(self._folder.path), self._options(wanted_s))
         job.started()
@@ -285,23 +208,16 @@ class Allocations:
         running = running_job(self._site, job.job_id)
         if running is None:
             raise InfrastructureError(f"allocation {job.job_id} ended as soon as it began")
-        return granted(self._site, running, self._seed)
+        return granted(self._site, running, self._plan.seed)
 
     def _options(self, wanted_s: float) -> list[str]:
         minutes, seconds = divmod(int(wanted_s), 60)
         comment = f"--comment=assay-{self._work.name}"
-        among = self._among_them()
-        count = max(self._nodes, len(among))
+        among = nodes_far_apart(self._plan.cases, self._site)
+        count = max(nodes_at_once(self._plan, self._site), len(among))
         return [
             *self._site.description.access,
             *(comment, "--no-requeue", "--exclusive"),
             *(f"--nodes={count}", f"--time={minutes}:{seconds:02}"),
             *([f"--nodelist={','.join(among)}"] if among else []),
         ]
-
-    def _heard(self, state: QueueState) -> None:
-        self._waiting.heed(state, "the allocation of all launches")
-
-
-def _silent(said: str) -> None:
-    """What a job says while it waits is told as a state."""

@@ -11,23 +11,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 
-from assay.run.allocation import START_S, Allocations, InOneJob, nodes_at_once
-from assay.run.coming import Attempts, Launch, launches_to_come
-from assay.run.failed_builds import FailedBuilds
-from assay.run.far_apart import nodes_far_apart
-from assay.run.heard import Hearing
+from assay.run.allocation import START_S, Allocations, InOneJob
 from assay.run.infrastructure import end_jobs, trouble
-from assay.run.interims import judge
 from assay.run.interruption import Interruption
 from assay.run.kept_builds import KeptBuilds
+from assay.run.launches import Attempts, FailedBuilds, Launch, judge, launches_to_come
 from assay.run.preflight import Preflight, lately_right
 from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
 from assay.run.provenance import with_facts
-from assay.run.raw_output import RawArchives, keep_points
-from assay.run.record_making import RecordMaker
+from assay.run.raw_output import RawArchives
+from assay.run.recording import Hearing, RecordMaker
 from assay.run.session import Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
@@ -39,7 +35,6 @@ from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.ledger import Ledger
-from records.pair_scans import ARTIFACT
 from records.record import RecordWriter
 from records.run_directory import RunDirectory, launch_stem
 
@@ -89,18 +84,14 @@ class Driver:
         self.begun = time.monotonic()
         self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
         self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
-        self.allocations: Allocations | None = None
-        if in_one_job is not None:
-            self.allocations = Allocations(
-                *(site, self.work, self.waiting, interruption.sleep, in_one_job),
-                seed=self.plan.seed,
-                nodes=nodes_at_once(self.plan, site),
-                among_them=partial(nodes_far_apart, self.plan.cases, site),
-                say=progress.say,
-            )
-            if (longest_s := site.description.longest_job_s) is not None:
-                # What a launch may take; begin and end of the allocation are kept free of them.
-                self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
+        self.allocations = Allocations(
+            *(site, self.work, self.waiting, interruption.sleep, in_one_job),
+            plan=self.plan,
+            say=progress.say,
+        )
+        if in_one_job is not None and (longest_s := site.description.longest_job_s) is not None:
+            # What a launch may take; begin and end of the allocation are kept free of them.
+            self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
         self._records = RecordMaker(run.run_id, self.plan, site)
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         #: How many records of this driver are of launches that were not lost.
@@ -122,24 +113,25 @@ class Driver:
         self._end_other_jobs()
         with self.work:
             try:
-                if self.allocations is not None:
+                if self.allocations.shared:
                     self.work.fresh_session()  # the job that holds the nodes has a folder there
                 # Before the first record: the chain begins with what is proven now.
                 self._prove(self._to_come())
                 chain = self.ledger.chain if self.ledger.entries else None
-                with (
-                    self._raw,
-                    RecordWriter(self.run_directory.records_file, chain) as writer,
-                ):
+                with self._raw, RecordWriter(self.run_directory.records_file, chain) as writer:
                     self._record_skipped(writer)
-                    self._run_all(writer)
+                    self._run_asked(writer)
+                    # In a sequential design as many blocks as it takes, with a judgement between.
+                    while interim := judge(self.run_directory, self.ledger.entries):
+                        for sentence in interim.told(self.plan):
+                            self.progress.say(sentence)
+                        self._run_asked(writer)
             finally:
                 self.waiting.over()
-                if self.allocations is not None:
-                    self.allocations.end()
-                    with suppress(InfrastructureError):
-                        self.allocations.end_steps()
+                self.allocations.end()
                 # Where Slurm does not answer, the next driver ends them before it begins.
+                with suppress(InfrastructureError):
+                    self.allocations.end_steps()
                 with suppress(InfrastructureError):
                     said = self.progress.say
                     end_jobs(self.site, self.work.name, say=said, clearing_s=LAST_CLEARING_S)
@@ -182,7 +174,10 @@ class Driver:
                 f" {self.run_directory.path}"
             ) from error
         self.waiting.over()
-        self._keep_facts(preflight)
+        run = self.run_directory
+        if not (run.records_file.exists() or (run.path / SEAL).exists()):
+            found = with_facts(run.provenance(), preflight.nodes, preflight.trials)
+            write_whole(run.provenance_file, found.to_json())
         if broken:
             raise AssayError(preflight_told(broken, self.plan, self.run_directory.path))
         took_s = time.monotonic() - begun
@@ -190,8 +185,6 @@ class Driver:
 
     def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
         """The allocation in which these launches are run; None: each has a job of its own."""
-        if self.allocations is None:
-            return None
         longest_job_s = self.site.description.longest_job_s
         needed_s = [limits_s(one.limit_s, longest_job_s)[0] + HALTING_S for one in coming]
         programs = {(one.environment, one.check) for one in coming}
@@ -199,32 +192,18 @@ class Driver:
         estimate_s += sum(self._estimates_s[launch.case_id] for launch in coming)
         return self.allocations.with_time_for(needed_s[0], max(needed_s), estimate_s)
 
-    def _beat(self) -> None:
-        if self.allocations is not None:
-            self.allocations.beat()
-
     def _pause_in_proof(self, seconds: float) -> None:
         """Sleep, while the allocation's job is kept and a signal is heeded."""
-        self._beat()
+        self.allocations.beat()
         self.interruption.sleep(seconds)
 
     def _end_other_jobs(self) -> None:
         """End the jobs of this run but that which holds the nodes of its launches, and what runs
         in that."""
-        shared = self.allocations
-        kept = () if shared is None else (shared.job_id, shared.given_back)
+        kept = self.allocations.job_id, self.allocations.given_back
         sleep = self.interruption.sleep
         end_jobs(self.site, self.work.name, *kept, say=self.progress.say, pause=sleep)
-        if shared is not None:
-            shared.end_steps()
-
-    def _keep_facts(self, preflight: Preflight) -> None:
-        """Add what jobs found to the provenance of a run that has no record yet."""
-        run = self.run_directory
-        if run.records_file.exists() or (run.path / SEAL).exists():
-            return
-        found = with_facts(run.provenance(), preflight.nodes, preflight.trials)
-        write_whole(run.provenance_file, found.to_json())
+        self.allocations.end_steps()
 
     def _to_come(self) -> list[Launch]:
         unbuilt = self._failed_builds.launches
@@ -234,18 +213,10 @@ class Driver:
                 self.plan,
                 self.ledger.entries,
                 self.run_directory.interims(),
-                1 if self.allocations is None else self.site.description.concurrency,
+                self.site.description.concurrency if self.allocations.shared else 1,
             )
             if self._attempts.left(launch) and launch.key not in unbuilt
         ]
-
-    def _run_all(self, writer: RecordWriter) -> None:
-        """All blocks; in a sequential design as many as it takes, with a judgement between."""
-        self._run_asked(writer)
-        while interim := judge(self.run_directory, self.ledger.entries):
-            for sentence in interim.told(self.plan):
-                self.progress.say(sentence)
-            self._run_asked(writer)
 
     def _run_asked(self, writer: RecordWriter) -> None:
         """Round by round; what a fault kept from being run comes again in the next one."""
@@ -291,7 +262,7 @@ class Driver:
         self._kept_builds.lay_out()
         with Session(self.site, self.work, batch, self._shared) as session:
             for message in session.messages(PATIENCE_S):
-                self._beat()
+                self.allocations.beat()
                 self._hearing.tick()
                 if message is None:
                     self.progress.tick()
@@ -333,7 +304,7 @@ class Driver:
         if not faults:
             return
         last = faults[-1]
-        if last.fault == "allocation" and self.allocations is not None:
+        if last.fault == "allocation" and self._shared is not None:
             self.allocations.over(last.reason or "")
             raise _AllocationOverError(last.reason)
         if last.fault == "refused":
@@ -356,21 +327,17 @@ class Driver:
 
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
-        points = message.files.pop(ARTIFACT, None)
-        kept = self._raw.keep(self.work, stem, launch.block, message.files)
-        keep_points(self.work, self.run_directory, stem, points, kept)
-        kept.tell(message)
+        artifacts = self._raw.keep(self.work, stem, launch.block, message)
         programs, wrong = self._kept_builds.executed(launch.environment, message.programs)
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
-        record = self._records.record(launch, message, kept.artifacts, self._batch, programs)
+        record = self._records.record(launch, message, artifacts, self._batch, programs)
         fault = self._hearing.fault(launch, message, record, self._shared, self._batch)
         if fault is not None:
             said = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", said, launch_index=launch.index)
-            record = self._records.record(launch, message, kept.artifacts, self._batch)
-        if self.allocations is not None and message.job_id:
-            self.allocations.saw(message.job_id)
+            record = self._records.record(launch, message, artifacts, self._batch)
+        self.allocations.saw(message.job_id or "")
         writer.append(record)
         self.ledger.add(record)
         self._attempts.made(launch, message)

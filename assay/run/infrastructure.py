@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from assay.probe.commands import Answer, ask
+from assay.probe.commands import ask
 from assay.sites.site import Site
-from checks.common.slurm.commands import begun, is_down, steps_asked
+from checks.common.slurm.commands import Answer, Slurm
+from checks.common.slurm.text import is_down, pairs
 from records.errors import InfrastructureError
 
 #: Seconds that a command may take.
@@ -93,7 +94,7 @@ def node_states(site: Site) -> dict[str, str]:
     """The states of the nodes of the site's partition, as sinfo says them."""
     partition = site.description.slurm_partition
     listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
-    return dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
+    return pairs(listed)
 
 
 def end_steps(site: Site, name: str, job: str) -> None:
@@ -102,15 +103,14 @@ def end_steps(site: Site, name: str, job: str) -> None:
 
     Raises InfrastructureError when Slurm does not answer, or a step does not end.
     """
-    since = time.monotonic()
+    since, slurm = time.monotonic(), Slurm(lambda argv: asked(site, *argv))
     while True:
-        listed = asked(site, *steps_asked(job)).stdout
-        left = [step for step, called in begun(listed) if called.startswith(f"assay-{name}.")]
+        left = [step for step, called in slurm.steps(job) if called.startswith(f"assay-{name}.")]
         if not left:
             return
         if time.monotonic() - since > _ENDING_S:
             raise InfrastructureError(f"step {left[0]} of this run does not end")
-        asked(site, "scancel", *left)
+        slurm.cancel(*left)
         time.sleep(0.5)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from assay.probe.environments import fault_of, trials_of
@@ -26,7 +27,6 @@ from records.errors import InfrastructureError
 from records.ledger import Entry
 from records.node_facts import NodeFacts
 from records.plan import Plan
-from records.queue_state import QueueState
 
 #: Seconds of the job: for itself, and for each environment.
 _JOB_S, _ENVIRONMENT_S = 60, 60
@@ -80,9 +80,8 @@ class Preflight:
         faults: dict[str, str] = {}
         above = str(self._work.session)
         with Probes(
-            *(self._site, above, _silent),
+            *(self._site, above, partial(self._waiting.heed, what="the proof of the environments")),
             pause=self._pause,
-            watch=self._heard,
             allocation=self._allocation,
             run=self._work.name,
         ) as probes:
@@ -139,9 +138,6 @@ class Preflight:
             )
         return fault_of(self._site, name, result, ranks_per_node=1)
 
-    def _heard(self, state: QueueState) -> None:
-        self._waiting.heed(state, "the proof of the environments")
-
 
 def lately_right(records: Iterable[Entry]) -> set[str]:
     """Environments with a good launch of which no hour has passed: they need no further proof."""
@@ -169,7 +165,3 @@ def told(broken: Mapping[str, str], plan: Plan, run: Path) -> str:
         f"{faults}\nNothing is recorded of {', '.join(broken)}. Mend the site's site.yaml or its"
         f" modules, then go on with: assay run --resume {run}.{without}"
     )
-
-
-def _silent(_: str) -> None:
-    """Waiting is told by `_heard`."""

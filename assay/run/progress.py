@@ -4,10 +4,12 @@ failures by reason; elsewhere a plain line a launch."""
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from rich.console import Console, Group
@@ -15,8 +17,7 @@ from rich.live import Live
 from rich.text import Text
 
 from assay.folding import folded
-from assay.run.coming import Launch
-from assay.run.time_left import TimeLeft, time_text
+from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from checks.common.registry import register
 from records.errors import InfrastructureError
@@ -29,6 +30,47 @@ from reports.notation.units import count_text, readable_unit, three_digits
 QUIET_S = 30.0
 #: Cells of the bar, on a narrow terminal, and reasons below it.
 BAR, LEAST_BAR, MOST_REASONS = 20, 4, 3
+#: Launches whose estimates weigh as much as what was seen: the first few tell little.
+TRUSTED = 3
+
+
+class TimeLeft:
+    """What is left of launches of cases with these estimates.
+
+    A launch took the time since the one before, whatever it waited for; the first one is left out,
+    for programs are built before it.
+    """
+
+    def __init__(
+        self,
+        estimates_s: Mapping[str, float],
+        coming: Iterable[str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._estimates_s, self._clock = estimates_s, clock
+        launches = Counter(coming)
+        #: By the plan's estimates.
+        self._left_s = sum(estimates_s.get(case, 0.0) * n for case, n in launches.items())
+        self._coming = launches.total()
+        self._prior_s = TRUSTED * self._left_s / self._coming if launches else 0.0
+        self._since: float | None = None
+        self._took_s = self._estimated_s = 0.0
+
+    def done(self, case_id: str) -> None:
+        """A launch of a case has ended."""
+        now, estimate_s = self._clock(), self._estimates_s.get(case_id, 0.0)
+        if self._since is not None:
+            self._took_s += now - self._since
+            self._estimated_s += estimate_s
+        self._since = now
+        self._coming -= 1
+        self._left_s = max(0.0, self._left_s - estimate_s) if self._coming > 0 else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """About how many seconds are left."""
+        known_s = self._prior_s + self._estimated_s
+        return self._left_s * (self._prior_s + self._took_s) / known_s if known_s else 0.0
 
 
 class Progress:
@@ -161,3 +203,10 @@ def describe(record: Record) -> str:
         value = three_digits(best.value / unit.factor)
         head = f"{head}, {best.name.replace('_', ' ')} {most}{value}{label}"
     return f"{head} ({one_line(', '.join(record.flags))})" if record.flags else head
+
+
+def time_text(time_s: float) -> str:
+    """ "40 s", "7 min", "2.5 h"."""
+    if time_s < 90:
+        return f"{math.ceil(time_s)} s"
+    return f"{time_s / 60:.0f} min" if time_s < 5400 else f"{time_s / 3600:.1f} h"

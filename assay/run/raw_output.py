@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
@@ -28,28 +27,6 @@ _PIECE_BYTES = 1 << 20
 MOST_POINTS_BYTES = 1 << 32
 #: Archives that are held open: at the end of a block launches of the next one may end first.
 MOST_OPEN = 2
-
-
-@dataclass
-class RawOutput:
-    """What was kept: artifacts with their checksums; whether a file was cut; what was refused."""
-
-    artifacts: dict[str, str] = field(default_factory=dict)
-    cut: bool = False
-    missing: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-
-    def tell(self, outcome: Outcome) -> None:
-        """Say in the outcome what is not kept; a launch is not `ok` without its raw output."""
-        if self.cut:
-            outcome.flags.append(RAW_CUT)
-        told = list(self.refused)
-        if outcome.status == "ok":
-            told += [f"{kind} is missing" for kind in self.missing]
-        if told:
-            said = f"raw output refused: {'; '.join(told)}"
-            outcome.reason = f"{outcome.reason}; {said}" if outcome.reason else said
-            outcome.status = "wrong" if outcome.status == "ok" else outcome.status
 
 
 class RawArchives:
@@ -76,32 +53,60 @@ class RawArchives:
             with suppress(*[InfrastructureError] if kind else []):
                 self._close(block)
 
-    def keep(self, work: WorkFolder, stem: str, block: int, files: Mapping[str, str]) -> RawOutput:
-        """Append a launch's files (kind: path) to its block's archive, on disk when this ends.
+    def keep(self, work: WorkFolder, stem: str, block: int, outcome: Outcome) -> dict[str, str]:
+        """Append a launch's files to its block's archive, on disk when this ends, and copy the
+        values of a scan to points/STEM.parquet; gives the record's artifacts, with checksums.
 
-        A file that is not a regular file of the jobs' user in the session's folder is refused.
+        A file that is not a regular file of the jobs' user in the session's folder is refused. The
+        outcome tells what is not kept; a launch is not `ok` without its raw output.
         """
-        kept, packed = RawOutput(), []
-        for kind, path in files.items():
-            with _given(work, path, kind, kept) as source:
-                if source is None:
+        artifacts: dict[str, str] = {}
+        packed, faults, cut = [], [], False
+        for kind, path in outcome.files.items():
+            try:
+                source = work.open(path)
+            except FileNotFoundError:
+                faults += [f"{kind} is missing"] * (outcome.status == "ok")
+                continue
+            except RefusedFileError as refused:
+                faults.append(f"{kind} {refused}")
+                continue
+            try:
+                size, digest = os.fstat(source).st_size, hashlib.sha256()
+                if kind != ARTIFACT:
+                    name = f"{stem}.{RAW_SUFFIX[kind]}"
+                    packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
+                    artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+                    outcome.flags += [RAW_CUT] * (
+                        size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags
+                    )
+                elif size <= MOST_POINTS_BYTES:
+                    target = self._run.points / f"{stem}.{SUFFIX}"
+                    _copy(_digested(_range(source, 0, size), digest.update), target)
+                    artifacts[kind] = f"{FOLDER}/{target.name}"
+                else:
+                    faults.append(f"{kind} has {size} bytes; allowed: {MOST_POINTS_BYTES}")
                     continue
-                kept.cut |= os.fstat(source).st_size > RAW_LIMIT_BYTES
-                name, digest = f"{stem}.{RAW_SUFFIX[kind]}", hashlib.sha256()
-                packed.append(Packed(name, _digested(_pieces(source), digest.update)))
-            kept.artifacts[kind] = f"raw/{archive_name(block)}/{name}"
-            kept.artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
+                artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
+            finally:
+                os.close(source)
         if packed:
-            with self._told(block):
-                self._archive(block).append(packed)
-        return kept
+            archive = self._archive(block)
+            with _kept(self._run.raw / archive_name(block)):
+                archive.append(packed)
+        outcome.flags += [RAW_CUT] * cut
+        if faults:
+            told = f"raw output refused: {'; '.join(faults)}"
+            outcome.reason = f"{outcome.reason}; {told}" if outcome.reason else told
+            outcome.status = "wrong" if outcome.status == "ok" else outcome.status
+        return artifacts
 
     def _archive(self, block: int) -> ArchiveWriter:
-        """The archive of a block, open; the one that was opened first gives way."""
+        """The archive of a block, open; of more than MOST_OPEN the one opened first is closed."""
         if block not in self._open:
             while len(self._open) >= MOST_OPEN:
                 self._close(next(iter(self._open)))
-            with self._told(block):
+            with _kept(self._run.raw / archive_name(block)):
                 self._open[block] = self._opened(block)
         return self._open[block]
 
@@ -117,38 +122,19 @@ class RawArchives:
         return made
 
     def _close(self, block: int) -> None:
-        with self._told(block):
+        with _kept(self._run.raw / archive_name(block)):
             self._open.pop(block).close()
-
-    @contextmanager
-    def _told(self, block: int) -> Iterator[None]:
-        """Errors of the file system as what they mean for the run."""
-        try:
-            yield
-        except OSError as error:
-            raise InfrastructureError(
-                f"{self._run.raw / archive_name(block)}: raw output could not be kept"
-                f" ({error.strerror}); make room, then resume"
-            ) from error
 
 
 @contextmanager
-def _given(work: WorkFolder, path: str, kind: str, kept: RawOutput) -> Iterator[int | None]:
-    """A launch's file, open; None, and why in `kept`, where there is none that may be read."""
+def _kept(path: Path) -> Iterator[None]:
+    """Errors of the file system as what they mean for the run."""
     try:
-        source = work.open(path)
-    except FileNotFoundError:
-        kept.missing.append(kind)
-        yield None
-        return
-    except RefusedFileError as refused:
-        kept.refused.append(f"{kind} {refused}")
-        yield None
-        return
-    try:
-        yield source
-    finally:
-        os.close(source)
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"{path}: raw output could not be kept ({error.strerror}); make room, then resume"
+        ) from error
 
 
 def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
@@ -158,43 +144,16 @@ def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Ite
         yield piece
 
 
-def keep_points(
-    work: WorkFolder, run: RunDirectory, stem: str, path: str | None, kept: RawOutput
-) -> None:
-    """Copy the values of a scan, whole, to points/<stem>.parquet, if there are any."""
-    if path is None:
-        return
-    target = run.points / f"{stem}.{SUFFIX}"
-    with _given(work, path, ARTIFACT, kept) as source:
-        if source is None:
-            return
-        size = os.fstat(source).st_size
-        if size > MOST_POINTS_BYTES:
-            kept.refused.append(f"{ARTIFACT} has {size} bytes; allowed: {MOST_POINTS_BYTES}")
-            return
-        checksum = _copied(_range(source, 0, size), target)
-    kept.artifacts[ARTIFACT] = f"{FOLDER}/{target.name}"
-    kept.artifacts[f"{ARTIFACT}{CHECKSUM}"] = checksum
-
-
-def _copied(pieces: Iterable[bytes], target: Path) -> str:
-    """Write a file of the run directory; its SHA-256."""
-    digest = hashlib.sha256()
-    try:
+def _copy(pieces: Iterable[bytes], target: Path) -> None:
+    """Write a file of the run directory."""
+    with _kept(target):
         target.parent.mkdir(mode=0o700, exist_ok=True)
         with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-            for piece in _digested(pieces, digest.update):
-                file.write(piece)
-    except OSError as error:
-        raise InfrastructureError(
-            f"{target}: raw output could not be kept ({error.strerror}); make room, then resume"
-        ) from error
-    return digest.hexdigest()
+            file.writelines(pieces)
 
 
-def _pieces(source: int) -> Iterator[bytes]:
+def _pieces(source: int, size: int) -> Iterator[bytes]:
     """The file; of a long one its head, a line that counts what is left out, and its tail."""
-    size = os.fstat(source).st_size
     if size <= RAW_LIMIT_BYTES:
         yield from _range(source, 0, size)
         return

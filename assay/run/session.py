@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from assay import ROOT
-from assay.run.coming import Launch
+from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site

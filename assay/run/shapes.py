@@ -13,13 +13,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from assay.plan import launch_limit_s
-from assay.probe.commands import Answer
-from assay.run.accounting import longest_by_accounting
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
-from checks.common.slurm.commands import fields
+from checks.common.slurm.commands import Answer
 from checks.common.slurm.reasons import last_words, refusal_verdict
-from checks.common.slurm.text import HALTING_S, limits_s, seconds_of
+from checks.common.slurm.text import (
+    HALTING_S,
+    fields,
+    limits_s,
+    option_values,
+    pairs,
+    seconds_of,
+    setting,
+)
 from records.errors import AssayError, InfrastructureError
 from records.plan import Plan, PlannedCase
 
@@ -75,14 +81,16 @@ def partition_limits(site: Site) -> PartitionLimits:
     name, stated_s = site.description.slurm_partition, site.description.longest_job_s
     answer = asked(site, "scontrol", "show", "partition", "-o", name)
     if answer.status and "not found" in answer.stderr:
+        listed = answer_of(site, "sinfo", "--noheader", "--format=%R").split()
         raise AssayError(
-            f"site {site.name}: Slurm has no partition {name}; it has {_partitions(site)}. Mend"
-            f" `partitions` in site-config/{site.name}/site.yaml"
+            f"site {site.name}: Slurm has no partition {name}; it has"
+            f" {', '.join(dict.fromkeys(listed)) or 'none'}. Correct `partitions` in"
+            f" site-config/{site.name}/site.yaml"
         )
     if answer.status:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
     found = fields(answer.stdout)
-    limits_s = (stated_s, seconds_of(found.get("MaxTime", "")), longest_by_accounting(site))
+    limits_s = (stated_s, seconds_of(found.get("MaxTime", "")), _longest_by_accounting(site))
     longest = min((limit_s for limit_s in limits_s if limit_s is not None), default=None)
     most = found.get("MaxNodes", "UNLIMITED")
     total = found.get("TotalNodes", "")
@@ -96,8 +104,21 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
     Gives what is worth telling of those that can, but not now.
     """
     feasible = [case for case in plan.cases if case.skipped is None]
-    _refuse_above_limits(site, feasible, limits)
-    notes = (_told(site, shape) for shape in _shapes(site, plan, feasible, limits))
+    longest_s = limits.longest_job_s
+    for case in feasible:
+        if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
+            raise AssayError(
+                f"{case.id} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
+                f" {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
+                f" partition (--site {site.name}:PARTITION), or shorten the case; nothing was run"
+            )
+        if limits.most_nodes is not None and case.nodes > limits.most_nodes:
+            raise AssayError(
+                f"{case.id} needs {case.nodes} nodes; partition {limits.name} of site {site.name}"
+                f" allows a job {limits.most_nodes}. Choose another partition (--site"
+                f" {site.name}:PARTITION), or correct `nodes` in its site.yaml; nothing was run"
+            )
+    notes = (_note(site, shape) for shape in _shapes(site, plan, feasible, limits))
     return list(dict.fromkeys(note for note in notes if note is not None))
 
 
@@ -116,24 +137,7 @@ def _shapes(
     return found.values()
 
 
-def _refuse_above_limits(site: Site, cases: Iterable[PlannedCase], limits: PartitionLimits) -> None:
-    longest_s = limits.longest_job_s
-    for case in cases:
-        if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
-            raise AssayError(
-                f"{case.id} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
-                f" {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
-                f" partition (--site {site.name}:PARTITION), or shorten the case; nothing was run"
-            )
-        if limits.most_nodes is not None and case.nodes > limits.most_nodes:
-            raise AssayError(
-                f"{case.id} needs {case.nodes} nodes; partition {limits.name} of site {site.name}"
-                f" allows a job {limits.most_nodes}. Choose another partition (--site"
-                f" {site.name}:PARTITION), or mend `nodes` in its site.yaml; nothing was run"
-            )
-
-
-def _told(site: Site, shape: Shape) -> str | None:
+def _note(site: Site, shape: Shape) -> str | None:
     """What Slurm has against a shape of job for now, or None. Raises AssayError if for good."""
     answer = _tested(site, shape)
     if answer.status == 0:
@@ -156,7 +160,7 @@ def _told(site: Site, shape: Shape) -> str | None:
         return f"launches of {shape.nodes} nodes will wait: Slurm says now: {said}"
     raise AssayError(
         f"site {site.name}: Slurm will not run jobs of {shape} with"
-        f" {' '.join(site.description.access)}: {said}. Nothing was run. Mend"
+        f" {' '.join(site.description.access)}: {said}. Nothing was run. Correct"
         f" {'what the case asks for, or ' if shape.further else ''}`access` in"
         f" site-config/{site.name}/site.yaml, or choose another partition with --site"
         f" {site.name}:PARTITION"
@@ -173,14 +177,38 @@ def _out_of_service(site: Site) -> str:
     """Nodes of the partition that a test of sbatch does not count, and reservations; or ""."""
     partition = f"--partition={site.description.slurm_partition}"
     listed = answer_of(site, "sinfo", "--noheader", "--Node", partition, "--format=%N %T")
-    rows = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
-    out = [f"{name} is {state}" for name, state in rows.items() if not _COUNTED.fullmatch(state)]
+    states = pairs(listed)
+    out = [f"{name} is {state}" for name, state in states.items() if not _COUNTED.fullmatch(state)]
     reserved = re.findall(
         r"^ReservationName=(\S+)", answer_of(site, "scontrol", "show", "res"), re.MULTILINE
     )
     return ", ".join([*out[:8], *(f"reservation {name}" for name in reserved[:4])])
 
 
-def _partitions(site: Site) -> str:
-    listed = answer_of(site, "sinfo", "--noheader", "--format=%R")
-    return ", ".join(dict.fromkeys(listed.split())) or "none"
+def _longest_by_accounting(site: Site) -> int | None:
+    """Seconds of MaxWall of the QOS that the site's jobs have, else of the account; None: none.
+
+    `sbatch --test-only` does not tell it. Without slurmdbd, or where Slurm does not enforce limits,
+    there is none.
+    """
+    settings = site.slurm_output("scontrol", "show", "config")
+    if "limits" not in (setting(settings, "AccountingStorageEnforce") or ""):
+        return None
+
+    def rows(what: str, *words: str) -> str:
+        return site.slurm_output("sacctmgr", "-nP", "show", what, *words)
+
+    user, access = site.slurm_output("id", "-un").strip(), site.description.access
+    named = option_values(access, "account", "A")[-1:]
+    default_account = rows("user", user, "format=defaultaccount").partition("|")[0].strip()
+    account = named[0] if named else default_account
+    listed = rows("assoc", f"user={user}", "format=account,qos,defaultqos,maxwall")
+    associations = [line.split("|") for line in listed.splitlines()]
+    mine = next((row for row in associations if len(row) == 4 and row[0] == account), None)
+    if mine is None:
+        return None
+    _, allowed, default, of_account = mine
+    only = allowed if "," not in allowed else ""
+    qos = (option_values(access, "qos", "q")[-1:] or [default or only])[0]
+    of_qos = rows("qos", qos, "format=maxwall").strip() if qos else ""
+    return seconds_of(of_qos) or seconds_of(of_account)

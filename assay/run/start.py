@@ -13,12 +13,11 @@ from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import WHOLE, Narrowing, make_plan
 from assay.plan.planned import planned_variants, refuse_foreign_parameters
-from assay.run.allocation import InOneJob, own_allocation
+from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
-from assay.run.far_apart import refuse_too_near
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
-from assay.run.own_job import refuse_own_nodes
+from assay.run.nodes import own_allocation, refuse_own_nodes, refuse_too_near
 from assay.run.progress import Progress
 from assay.run.provenance import gather
 from assay.run.shapes import partition_limits, refuse_unfit_shapes

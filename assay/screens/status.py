@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from shlex import quote
 
 from assay.folding import cells
+from assay.run.progress import time_text
 from assay.run.status import FailedFor, RunStatus, counted_text, now_text
-from assay.run.time_left import time_text
 from assay.screens.screen import Screen, Tone
 from reports.notation.labels import shortened
 from reports.notation.units import count_text

@@ -10,8 +10,8 @@ from assay.plan import make_plan
 from assay.run import allocation as allocations_module
 from assay.run import infrastructure
 from assay.run.allocation import BEAT_S, Allocations, InOneJob
-from assay.run.coming import Attempts, launches_to_come
 from assay.run.infrastructure import CLEARING_S, end_jobs
+from assay.run.launches import Attempts, launches_to_come
 from assay.schema import campaign_from_text
 from assay.tests.test_driver import CAMPAIGN, SITE
 from assay.tests.test_shapes import say
@@ -118,7 +118,7 @@ def beats(site, monkeypatch):
     monkeypatch.setattr(allocations_module, "time", clock)
     made = Allocations(
         *(site, SimpleNamespace(), SimpleNamespace(), clock.pause, InOneJob()),
-        **{"seed": 1, "nodes": 2, "say": said.append},
+        **{"plan": None, "say": said.append},
     )
     made._folder = SimpleNamespace(put=put)
     return made, clock, said, faults

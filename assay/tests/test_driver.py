@@ -2,7 +2,7 @@
 """What is still to be run, from a plan and the records so far."""
 
 from assay.plan import make_plan, runs_alone
-from assay.run.coming import launches_to_come
+from assay.run.launches import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from records.tests.test_record import record

@@ -5,11 +5,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.probe.commands import Answer
-from assay.run import far_apart, infrastructure
-from assay.run.far_apart import nodes_far_apart, refuse_too_near, too_near
+from assay.run import infrastructure
+from assay.run import nodes as far_apart
 from assay.run.infrastructure import end_steps
+from assay.run.nodes import nodes_far_apart, refuse_too_near, too_near
 from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.commands import Answer
 from records.errors import AssayError
 from records.topology import TopologyDescription
 

@@ -15,15 +15,16 @@ import msgspec
 import pytest
 
 from assay.cli import main
-from assay.probe.commands import Answer
 from assay.run import driver as drivers
-from assay.run import heard, kept_builds
+from assay.run import kept_builds
+from assay.run import recording as heard
 from assay.run.driver import Driver
 from assay.run.interruption import Interruption
 from assay.run.progress import Progress
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.test_accept_every_campaign import stored_run
+from checks.common.slurm.commands import Answer
 from records.errors import AssayError
 from records.record import read_records
 from records.run_directory import RunDirectory

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.run.coming import launches_to_come
-from assay.run.interims import _too_dear, judge
+from assay.run.launches import _too_dear, judge, launches_to_come
 from assay.run.preflight import lately_right
 from assay.run.status import run_status
 from assay.screens.screen import Screen

@@ -4,8 +4,7 @@
 import pytest
 
 from assay.plan import make_plan
-from assay.run.allocation import own_allocation
-from assay.run.own_job import own_job, refuse_own_nodes
+from assay.run.nodes import own_allocation, own_job, refuse_own_nodes
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.tests.test_shapes import say

@@ -2,11 +2,12 @@
 """Commands of a probe: whoever waits for one is heard, and may end it."""
 
 import os
+import time
 
 import pytest
 
 from assay.probe.commands import run_command
-from assay.probe.job import END_MARK, JobFolder, Step, Waiter
+from assay.probe.job import END_MARK, JobFolder, Step
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
 from checks.common.slurm.allocation import Allocation
@@ -35,14 +36,18 @@ def test_a_command_that_does_not_end_in_time_is_ended_and_named():
         run_command(["sleep", "1000"], dict(os.environ), limit_s=0.1, called="it")
 
 
+def step_of(folder, allocation, pause=time.sleep, nodes=1):
+    shape = {"nodes": nodes, "ranks_per_node": 1, "limit_s": 60.0}
+    return Step(folder, "proof", pause, allocation, "night-1", **shape)
+
+
 def test_a_proof_lies_on_nodes_that_srun_would_not_take_by_itself(tmp_path):
     allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
     with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
-        proof = Step(folder, "proof", Waiter(print), allocation)
-        proof.prepare(f"echo {END_MARK}", 2, 1, 60.0, run="night-1")
-    assert "--nodelist=n3" in proof._words
-    assert "n3,n4" in proof._words
-    assert "--job-name=assay-night-1.proof" in proof._words, "by which what it leaves is ended"
+        words = step_of(folder, allocation, nodes=2).words
+    assert "--nodelist=n3" in words
+    assert "n3,n4" in words
+    assert "--job-name=assay-night-1.proof" in words, "by which what it leaves is ended"
 
 
 def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch, paused):
@@ -58,8 +63,8 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     def step(script, pause):
         srun.write_text(f"#!/bin/sh\n{script}\n")
         srun.chmod(0o755)
-        made = Step(folder, "proof", Waiter(print, pause), allocation)
-        made.prepare(f"echo {END_MARK}", 1, 1, 60.0, run="night-1")
+        made = step_of(folder, allocation, pause)
+        made.submit(f"echo {END_MARK}")
         return made
 
     allocation = Allocation(job_id="1", nodes=["n1"], ends_at=1e12)

@@ -16,10 +16,9 @@ from rich.cells import cell_len
 from assay.cli import main
 from assay.cli.run_ending import end
 from assay.folding import MOST, WIDTH
-from assay.run.coming import Launch
-from assay.run.progress import Progress
+from assay.run.launches import Launch
+from assay.run.progress import Progress, TimeLeft, time_text
 from assay.run.status import run_status
-from assay.run.time_left import TimeLeft, time_text
 from assay.screens.screen import Column, Screen
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assay.run import session as sessions
-from assay.run.coming import Launch
+from assay.run.launches import Launch
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description

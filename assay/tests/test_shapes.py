@@ -7,7 +7,7 @@ from msgspec import structs
 from assay.plan import make_plan
 from assay.probe.commands import ask
 from assay.run.infrastructure import asked
-from assay.run.own_job import refuse_own_nodes
+from assay.run.nodes import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
 from assay.sites.site_file import chosen, read_site_file
@@ -165,7 +165,7 @@ def test_what_no_node_has_is_refused_though_nodes_are_reserved(site):
     cases = [structs.replace(case, resources={"gpu": {"count": 9}}) for case in plan().cases]
     asked = structs.replace(plan(), cases=cases)
     say(site, "sbatch", f'case "$*" in *--gres=gpu:9*) echo "{UNAVAILABLE}" >&2; exit 1 ;; esac')
-    with pytest.raises(AssayError, match=r"--gres=gpu:9.*Mend what the case asks for"):
+    with pytest.raises(AssayError, match=r"--gres=gpu:9.*Correct what the case asks for"):
         refuse_unfit_shapes(site, asked, partition_limits(site))
     refused_by(site, UNAVAILABLE)  # nodes are too few now, whatever is asked for
     (note, *_) = refuse_unfit_shapes(site, asked, partition_limits(site))

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from assay.plan import make_plan
-from assay.run.coming import launches_to_come
+from assay.run.launches import launches_to_come
 from assay.run.status import run_status
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.run.raw_output import RawArchives, RawOutput, keep_points
+from assay.run.raw_output import RawArchives
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
@@ -270,17 +270,16 @@ def test_immense_output_is_cut_in_the_middle_at_little_cost(tmp_path, shared):
             file.write(b"tail")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with raw_archives(run) as raw:
-            kept = raw.keep(work, "case", 1, {"stderr": str(source)})
+            outcome = Outcome("ok", files={"stderr": str(source)})
+            artifacts = raw.keep(work, "case", 1, outcome)
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB
     with RawFiles(run.path) as files:
-        text = files.read(kept.artifacts["stderr"])
+        text = files.read(artifacts["stderr"])
     left_out = 5 * 2**30 - RAW_LIMIT_BYTES
     assert text.startswith(b"head")
     assert text.endswith(b"tail")
     assert b"\n[assay: %d bytes are left out here]\n" % left_out in text
     assert len(text) < RAW_LIMIT_BYTES + 100
-    outcome = Outcome("ok")
-    kept.tell(outcome)
     assert (outcome.status, outcome.flags) == ("ok", [RAW_CUT])
 
 
@@ -292,11 +291,10 @@ def test_raw_files_are_private_whatever_the_job_made_of_them(tmp_path, shared):
         source.write_text("text")
         source.chmod(0o666)
         with raw_archives(run) as raw:
-            kept = raw.keep(work, "case", 3, {"stdout": str(source), "stderr": "/etc/passwd"})
+            outcome = Outcome("ok", files={"stdout": str(source), "stderr": "/etc/passwd"})
+            artifacts = raw.keep(work, "case", 3, outcome)
     assert stat.S_IMODE((run.raw / "b3.zip").stat().st_mode) == 0o600
-    assert kept.artifacts["stdout"] == "raw/b3.zip/case.out"
-    outcome = Outcome("ok")
-    kept.tell(outcome)
+    assert artifacts["stdout"] == "raw/b3.zip/case.out"
     assert outcome.status == "wrong"
     assert outcome.reason == "raw output refused: stderr lies outside of the session's folder"
 
@@ -332,15 +330,18 @@ def test_the_values_of_a_scan_are_kept_whole_and_a_link_is_refused(public, share
         work.fresh_session()
         stage = Path(work.session)
         (stage / "points.parquet").write_bytes(b"x" * 3_000_000)
-        kept = RawOutput()
-        keep_points(work, run, "scan-1.b1.a1", str(stage / "points.parquet"), kept)
         (stage / "link.parquet").symlink_to(stage / "points.parquet")
-        keep_points(work, run, "scan-1.b2.a1", str(stage / "link.parquet"), refused := RawOutput())
-        keep_points(work, run, "scan-1.b3.a1", str(stage / "none.parquet"), gone := RawOutput())
-    file = run.path / kept.artifacts["points"]
+        kept = {}
+        with raw_archives(run) as raw:
+            for block, name in enumerate(("points", "link", "none"), 1):
+                outcome = Outcome("ok", files={"points": str(stage / f"{name}.parquet")})
+                kept[name] = outcome, raw.keep(work, f"scan-1.b{block}.a1", block, outcome)
+    _, artifacts = kept["points"]
+    file = run.path / artifacts["points"]
     assert file.read_bytes() == b"x" * 3_000_000
-    assert kept.artifacts["points_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert refused.refused and gone.missing == ["points"]
-    outcome = Outcome("ok")
-    gone.tell(outcome)
-    assert outcome.status == "wrong"
+    assert artifacts["points_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert {name: outcome.status for name, (outcome, _) in kept.items()} == {
+        **{"points": "ok", "link": "wrong", "none": "wrong"}
+    }
+    assert "points is missing" in kept["none"][0].reason
+    assert not (kept["link"][1] or kept["none"][1])

@@ -13,7 +13,7 @@ from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
 from checks.common.slurm.allocation import told_allocation
-from checks.common.slurm.commands import output, usable_nodes
+from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import RUN_ID
 from checks.common.slurm.text import option_values
 from records.metric import Metric
@@ -90,7 +90,7 @@ def nodes_for_pairs(
     """
     allocation = told_allocation()
     if allocation is None:
-        there = usable_nodes(slurm_partition) - _excluded(access)
+        there = HERE.usable_nodes(slurm_partition) - _excluded(access)
     else:
         there = set(allocation.nodes)
     dice = Random(f"{os.environ.get(RUN_ID)}.{drawn_by}")  # noqa: S311  not for secrets
@@ -107,8 +107,7 @@ def nodes_for_pairs(
 def _excluded(access: Sequence[str]) -> set[str]:
     """The nodes that the options of every job keep it off."""
     listed = option_values(access, "exclude", "x")[-1:]
-    told = output(["scontrol", "show", "hostnames", *listed]) if listed else None
-    return {*(told or "").split()}
+    return {*HERE.hostnames(listed[0])} if listed else set()
 
 
 def _hosts_of(pairs: Sequence[str], count: int, there: Collection[str], dice: Random) -> set[str]:

@@ -27,7 +27,7 @@ from checks.common.session.faults import Loss, folder_trouble
 from checks.common.session.launch_setup import LaunchSetup
 from checks.common.session.outcome import Outcome, check_encoding, emit
 from checks.common.session.preparation import NO_MODULE
-from checks.common.slurm.commands import dead_nodes
+from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
@@ -129,7 +129,7 @@ class MpiCheck(LaunchSetup):
 
     def _dead_nodes(self) -> str | None:
         """Names those of its nodes that are gone, or None."""
-        return dead_nodes(self.job.nodelist or [])
+        return HERE.dead_nodes(self.job.nodelist or [])
 
     def _unprepared(self, printed: Printed) -> Loss | None:
         """The loss of a job that ended before its session, for a module is missing."""

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import numpy as np
 import pytest
 
 from checks.alltoall_pairs import CHECK
 from checks.alltoall_pairs.run import nodes_for_pairs
 from checks.common.json_lines import Output
-from checks.common.slurm import commands as slurm_answers
 from checks.common.slurm.allocation import ALLOCATION, Allocation
+from checks.common.slurm.commands import HERE, Answer
 
 PAIRS = ["n2:n9", "n4:n2", "n7:n8"]
 #: As sinfo prints nodes and their states.
@@ -34,11 +32,11 @@ def states(monkeypatch):
     monkeypatch.delenv(ALLOCATION, raising=False)
     told = [STATES]
 
-    def said(command):
-        shown = command[:3] == ["scontrol", "show", "hostnames"]
-        return subprocess.CompletedProcess(command, 0, command[3] if shown else told[0], "")
+    def ask(*argv):
+        shown = argv[:3] == ("scontrol", "show", "hostnames")
+        return Answer(0, argv[3] if shown else told[0], "")
 
-    monkeypatch.setattr(slurm_answers, "said", said)
+    monkeypatch.setattr(HERE, "ask", ask)
     return told
 
 

@@ -23,7 +23,7 @@ from checks.common.session.faults import WorkFolderError
 from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
 from checks.common.session.outcome import PROGRAMS
 from checks.common.slurm.allocation import ALLOCATION, granted_nodes
-from checks.common.slurm.commands import leaves_processes, up_nodes
+from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import RUN_ID, run_options
 from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.sources import LAUNCH_SCRIPTS
@@ -151,7 +151,7 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
-        if not self.is_dry_run() and leaves_processes():
+        if not self.is_dry_run() and HERE.leaves_processes():
             self.env_vars["ASSAY_SWEEP"] = "yes"
         before = ["libassay_evidence.so"] if self.foreign else []
         before += ["libassay_profile.so"] if self.profiled else []
@@ -214,7 +214,7 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
             return topology.pair_at(hops, cores, held) or topology.pair_at(hops, cores)
         if not self.switches or topology is None or ALLOCATION in os.environ:
             return None
-        up = up_nodes(self.current_partition.extras["slurm_partition"]) or set()
+        up = HERE.up_nodes(self.current_partition.extras["slurm_partition"]) or set()
         dice = Random(f"{os.environ.get(RUN_ID)}.{self.drawn_by}")  # noqa: S311  no secret
         count = -(-self.ranks // self.ranks_per_node)
         return drawn_among(self.switches, count, up, topology.leaves, dice)

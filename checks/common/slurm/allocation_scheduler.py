@@ -16,6 +16,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,13 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
 from checks.common.slurm.allocation import ENDING_S, told_allocation, without_slurm
-from checks.common.slurm.commands import NO_MORE_STEPS, cancel, most_steps, steps_of
-from checks.common.slurm.job import AllocationEnd, ControllerSilentError
+from checks.common.slurm.commands import HERE
+from checks.common.slurm.job import ControllerSilentError, SlurmJob
 from checks.common.slurm.reasons import last_words
-from checks.common.slurm.scheduler import HEARTBEAT_S, step_name, tell
+from checks.common.slurm.scheduler import HEARTBEAT_S, dialogue, step_name
 
+#: srun's words where a job has had as many steps as it may have (MaxStepCount).
+NO_MORE_STEPS = "Step limit reached"
 #: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"
 #: Seconds that srun has to end its step, once it is told to.
@@ -59,8 +62,9 @@ class _Step:
                 stderr=said,
             )
         assert self.process.stdout is not None
-        self._pipe = self.process.stdout.fileno()
-        os.set_blocking(self._pipe, False)
+        #: Readable when the step says something.
+        self.pipe = self.process.stdout.fileno()
+        os.set_blocking(self.pipe, False)
         self._said = b""
         self.name = ""
         #: When it was handed in, then when it has begun.
@@ -70,28 +74,19 @@ class _Step:
     def over(self) -> bool:
         """Whether the launch has ended, though srun may still be at its step's end."""
         gone = self.process.poll() is not None
-        while (text := self._read()) and len(self._said) < _KEPT:
-            self._said += text
+        with suppress(BlockingIOError):
+            while len(self._said) < _KEPT and (text := os.read(self.pipe, _KEPT)):
+                self._said += text
         for name, status in _SAID.findall(self._said[: self._said.rfind(b"\n") + 1]):
             if name and not self.name:
                 self.name, self.since = name.decode().replace("-", "."), time.monotonic()
             self.status = int(status) if status else self.status
         return gone or self.status is not None
 
-    def _read(self) -> bytes:
-        try:
-            return os.read(self._pipe, _KEPT)
-        except BlockingIOError:
-            return b""
-
     @property
     def number(self) -> int:
         """Its number in the allocation; -1 until it has begun."""
         return int(self.name.partition(".")[2] or -1)
-
-    def watched_by(self, news: select.poll) -> None:
-        """`news` wakes when the step says something."""
-        news.register(self._pipe, select.POLLIN)
 
     def end(self) -> None:
         """End it: srun ends its step when it is told to end itself."""
@@ -99,13 +94,12 @@ class _Step:
         try:
             self.process.wait(_CANCELLING_S)
         except subprocess.TimeoutExpired:
-            cancel(*filter(None, [self.name]))
+            HERE.cancel(*filter(None, [self.name]))
             self.process.kill()
 
     def clear(self) -> None:
         """End the steps that its command began: ranks outlive an srun that was killed."""
-        if self.name and (left := steps_of(self.name)):
-            cancel(*left)
+        HERE.cancel(*(HERE.steps_of(self.name) if self.name else ()))
 
 
 @register_scheduler("assay-allocation")
@@ -122,8 +116,8 @@ class AllocationScheduler(SqueueJobScheduler):
         super().__init__()
         allocation = told_allocation()
         assert allocation is not None
-        self._allocation = allocation
-        self._end_of_allocation = AllocationEnd(self._allocation.job_id)
+        self._allocation, self._named = allocation, f"allocation {allocation.job_id}"
+        self._allocation_job = SlurmJob(job_id=self._allocation.job_id)
         #: Why no more launches are begun; "": they are.
         self._over = ""
         self._waiting: list[Any] = []
@@ -139,8 +133,9 @@ class AllocationScheduler(SqueueJobScheduler):
         self._handed_in += 1
         job._jobid, job._state = f"{self._allocation.job_id}.{self._handed_in}", "PENDING"
         job.slurm, job.loss, job.neighbours, job.step = {}, None, {}, None
-        job.handed_in = job.ended = Moment.now()
-        job._submit_time, job.told_at = job.handed_in.wall, job.handed_in.steady
+        job.dialogue = dialogue(job, job._jobid)
+        job.handed_in = job.ended = job.dialogue.handed_in
+        job._submit_time = job.handed_in.wall
         job.place = getattr(job, "launch_index", -1)
         self._daemons |= getattr(job.launcher, "daemons", "none") != "none"
         self._waiting.append(job)
@@ -158,14 +153,14 @@ class AllocationScheduler(SqueueJobScheduler):
             self._take_over(job)
         self._begin_next()
         for job in self._running:
-            if time.monotonic() - job.told_at > HEARTBEAT_S:
-                tell(job, "running", "")
+            if time.monotonic() - job.dialogue.told_at > HEARTBEAT_S:
+                job.dialogue.tell("running")
 
     def await_news(self, most_s: float) -> None:
         """Sleep until a launch begins or ends, but no longer than `most_s`."""
         news = select.poll()
         for job in self._running:
-            job.step.watched_by(news)
+            news.register(job.step.pipe, select.POLLIN)
         news.poll(1000 * most_s)
 
     def cancel_many(self, jobs: Any) -> None:
@@ -212,16 +207,17 @@ class AllocationScheduler(SqueueJobScheduler):
         if asked := getattr(job, "asked_nodes", None):
             lacking = set(asked) - set(self._allocation.nodes)
             if lacking:
-                self._end(job, Loss(f"{self._named()} lacks {_list(lacking)}", "refused", False))
+                self._end(job, Loss(f"{self._named} lacks {_list(lacking)}", "refused", False))
                 return []
             return list(asked) if set(asked) <= set(free) else None
         everything, switches = self._allocation.nodes, getattr(job, "switches", None)
-        count, drawn_by = _node_count(job), getattr(job, "drawn_by", job.name)
+        count = -(-(job.num_tasks or 1) // (job.num_tasks_per_node or 1))
+        drawn_by = getattr(job, "drawn_by", job.name)
         if self._allocation.drawn(count, everything, drawn_by, switches) is None:
             where = {"one": " at one switch", "several": " at several switches"}.get(
                 str(switches), ""
             )
-            said = f"{self._named()}, {_list(everything)}, lacks {count} nodes{where}"
+            said = f"{self._named}, {_list(everything)}, lacks {count} nodes{where}"
             self._end(job, Loss(f"{said}: ask for more --nodes", "refused", ran=False))
             return []
         return self._allocation.drawn(count, free, drawn_by, switches)
@@ -232,13 +228,13 @@ class AllocationScheduler(SqueueJobScheduler):
         needed_s = getattr(job, "needs_s", 0.0)
         if left_s >= needed_s:
             return None
-        return f"{self._named()} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
+        return f"{self._named} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
 
     def _too_few_steps_for(self) -> str | None:
         """Why a further launch might get fewer steps than it needs, beside those that run; None:
         it will not, or none has begun in this allocation."""
         had, nodes = self._last_step + 1, len(self._allocation.nodes)
-        if had == 0 or (most := most_steps()) is None:
+        if had == 0 or (most := HERE.most_steps()) is None:
             return None
         of_all_at_once = _STEPS * min(self._allocation.at_once, nodes)
         of_all_at_once += _STEPS_A_NODE * nodes if self._daemons else 0
@@ -247,14 +243,19 @@ class AllocationScheduler(SqueueJobScheduler):
         if had + needed <= most:
             return None
         return (
-            f"{self._named()} has had {had} steps of the {most} that Slurm gives a job"
+            f"{self._named} has had {had} steps of the {most} that Slurm gives a job"
             f" (MaxStepCount), {needed} may be needed"
         )
 
     def _begin(self, job: Any, nodes: list[str]) -> None:
         per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))
         step = self._allocation.step("./allocated.sh", nodes, job.num_tasks or 1, per_node, files)
-        step[1:1] = [f"--job-name={step_name(job.name)}", *self._time_limit(job)]
+        step[1:1] = [f"--job-name={step_name(job.name)}"]
+        # In the minutes in which Slurm counts. Where the allocation ends before, Slurm may refuse a
+        # step that is longer than the longest job of its partition.
+        needs_s, left_s = getattr(job, "needs_s", None), self._allocation.ends_at - time.monotonic()
+        if needs_s is not None and 60 * (minutes := math.ceil(needs_s / 60) + 1) <= left_s:
+            step[1:1] = [f"--time={minutes}"]
         job._nodelist, job._nodespec, job._state = nodes, ",".join(nodes), "RUNNING"
         for other in self._running:
             if not other.step.over():
@@ -262,19 +263,6 @@ class AllocationScheduler(SqueueJobScheduler):
                 job.neighbours[other.place] = other._nodelist
         job.step = _Step([*step, "bash", job.script_filename], Path(job.workdir))
         self._running.append(job)
-
-    def _time_limit(self, job: Any) -> list[str]:
-        """The option that limits a step, in the minutes in which Slurm counts.
-
-        None where the allocation ends before, for Slurm may refuse a step that is longer than the
-        longest job of its partition.
-        """
-        needs_s = getattr(job, "needs_s", None)
-        if needs_s is None:
-            return []
-        minutes = math.ceil(needs_s / 60) + 1
-        fits = 60 * minutes <= self._allocation.ends_at - time.monotonic()
-        return [f"--time={minutes}"] if fits else []
 
     def _end_if_overdue(self, job: Any) -> None:
         """End a step that Slurm does not begin, or does not end long after its time."""
@@ -307,11 +295,11 @@ class AllocationScheduler(SqueueJobScheduler):
         """Why a launch that did not end well has no result of its own; None: it has one."""
         began = bool(job.step.name)
         try:
-            end = self._end_of_allocation.told()
+            end = self._allocation_job.end_reason()
         except ControllerSilentError as silence:
             return Loss(f"{silence}", "slurm", ran=began)
         if end is not None:
-            self._over = f"{self._named()} {end}"
+            self._over = f"{self._named} {end}"
             return Loss(self._over, "allocation", ran=began)
         if began:
             return None
@@ -321,13 +309,6 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _end(self, job: Any, loss: Loss | None) -> None:
         job.loss, job._state = loss, "FAILED"
-
-    def _named(self) -> str:
-        return f"allocation {self._allocation.job_id}"
-
-
-def _node_count(job: Any) -> int:
-    return -(-(job.num_tasks or 1) // (job.num_tasks_per_node or 1))
 
 
 def _said_by_srun(job: Any) -> str:

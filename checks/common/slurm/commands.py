@@ -1,230 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm's commands answer of jobs, nodes and settings; each has a time limit."""
+"""Slurm's commands: run by whoever launches are submitted as, each within a time limit."""
 
 from __future__ import annotations
 
 import re
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
-from checks.common.slurm.reasons import Pending
-from checks.common.slurm.text import seconds_of
+from checks.common.slurm.text import fields, is_down, is_usable, pairs, setting
+from records.plain_text import one_line
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0
-#: srun's words where a job has had as many steps as it may have (MaxStepCount).
-NO_MORE_STEPS = "Step limit reached"
-#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
-#: A reason may be that old: Slurm renews it when it plans.
-ALONE_S = 120.0
-#: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer. A node
-#: that saves power comes back by itself.
-_DOWN = re.compile(
-    r"(?<!power_)(?<!powering_)(?<!powered_)down|fail|error|unknown|not_responding|\*",
-    re.IGNORECASE,
-)
-#: States of nodes that jobs get; what follows says that power is saved or a restart is planned.
-_USABLE = re.compile(r"(?:idle|mixed|allocated|completing|planned)[~#!%@^+-]*")
 
 
-def said(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """What a command ended with; status 124 where it did not answer in time."""
+@dataclass(frozen=True)
+class Answer:
+    """What a command printed, and its status: 124 if it did not end in time, 127 if there is no
+    such command."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def said(self) -> str:
+        """Its last words, for a message."""
+        lines = [line for line in (self.stderr or self.stdout).splitlines() if line.strip()]
+        return one_line(lines[-1])[:300] if lines else f"status {self.status}"
+
+
+def run_here(argv: Sequence[str]) -> Answer:
+    """How a command ends that this process runs."""
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
-        )
+        ended = subprocess.run(argv, capture_output=True, timeout=COMMAND_LIMIT_S, check=False)
     except subprocess.TimeoutExpired:
-        told = f"{command[0]} did not answer within {COMMAND_LIMIT_S:.0f} s"
-        return subprocess.CompletedProcess(command, 124, "", told)
+        return Answer(124, "", f"{argv[0]} did not answer within {COMMAND_LIMIT_S:.0f} s")
+    out, err = (text.decode(errors="replace") for text in (ended.stdout, ended.stderr))
+    return Answer(ended.returncode, out, err)
 
 
-def described(kind: str, name: str) -> subprocess.CompletedProcess[str]:
-    """`scontrol show KIND NAME` in one line."""
-    return said(["scontrol", "show", kind, "-o", name])
+class Slurm:
+    """The Slurm of one site, asked by commands that `run` runs."""
+
+    def __init__(self, run: Callable[[Sequence[str]], Answer] = run_here) -> None:
+        self._run = run
+        self._settings = ""
+
+    def ask(self, *argv: str) -> Answer:
+        """How a command ends."""
+        return self._run(argv)
+
+    def output(self, *argv: str) -> str | None:
+        """What a command prints; None where it fails."""
+        answer = self.ask(*argv)
+        return answer.stdout if answer.status == 0 else None
+
+    def settings(self) -> str:
+        """`scontrol show config`, asked for until Slurm has told it; "" where it does not."""
+        self._settings = self._settings or self.output("scontrol", "show", "config") or ""
+        return self._settings
+
+    def leaves_processes(self) -> bool:
+        """Whether a job's daemonised processes outlive it, as far as Slurm's settings tell.
+
+        They do unless control groups hold them, or the epilog of a virtual cluster ends them.
+        """
+        tracked = setting(self.settings(), "ProctrackType") or ""
+        ended = setting(self.settings(), r"Epilog(?:\[0\])?") or ""
+        by_process = re.match(r"proctrack/(linuxproc|pgid)", tracked) is not None
+        return by_process and not ended.endswith("/end-of-job")
+
+    def most_steps(self) -> int | None:
+        """How many steps Slurm gives a job (MaxStepCount); None where it does not say."""
+        found = re.match(r"\d+", setting(self.settings(), "MaxStepCount") or "")
+        return int(found[0]) if found else None
+
+    def cancel(self, *words: str) -> None:
+        """`scancel` these jobs or steps."""
+        if words:
+            self.ask("scancel", *words)
+
+    def steps(self, job: str) -> list[tuple[str, str]]:
+        """Each step of a job that has begun and not ended, with its name; JOB.TBD has not begun,
+        and cannot be cancelled."""
+        words = "squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j"
+        rows = (line.split() for line in self.ask(*words).stdout.splitlines())
+        return [(row[0], row[1]) for row in rows if row[1:] and row[0].split(".")[-1].isdecimal()]
+
+    def steps_of(self, launch: str) -> list[str]:
+        """The steps that the launch in the step JOB.NUMBER has begun (in-allocation/srun) and that
+        have not ended."""
+        job, _, number = launch.partition(".")
+        ours = f".ranks-of-{job}-{number}"
+        return [step for step, name in self.steps(job) if name.endswith(ours)]
+
+    def hostnames(self, listed: str) -> list[str]:
+        """The nodes of a list in Slurm's notation; none where Slurm does not tell."""
+        return (self.output("scontrol", "show", "hostnames", listed) or "").split()
+
+    def node_states(self, whose: str) -> dict[str, str]:
+        """The states of nodes as sinfo says them, `whose`: --partition=NAME or --nodes=LIST; empty
+        where Slurm does not tell."""
+        words = "sinfo", "--noheader", "--Node", whose, "--format=%N %T"
+        return pairs(self.output(*words) or "")
+
+    def down_nodes(self, asked: str) -> list[str]:
+        """Those of the nodes, as Slurm lists names, that are down; none where it does not tell."""
+        states = self.node_states(f"--nodes={asked}")
+        return sorted(name for name, state in states.items() if is_down(state))
+
+    def up_nodes(self, partition: str) -> set[str] | None:
+        """The nodes of a partition that are not down; None where Slurm does not tell."""
+        states = self.node_states(f"--partition={partition}")
+        return {name for name, state in states.items() if not is_down(state)} if states else None
+
+    def usable_nodes(self, partition: str) -> set[str]:
+        """The nodes of a partition to which Slurm gives jobs now or when others end; none where it
+        does not tell. Those that are drained, reserved or in maintenance are left out."""
+        states = self.node_states(f"--partition={partition}")
+        return {name for name, state in states.items() if is_usable(state)}
+
+    def dead_nodes(self, names: Collection[str]) -> str | None:
+        """Names the nodes of a failed job that are gone, or None when all still answer.
+
+        A node counts as gone when Slurm says so, or when its slurmd refuses a connection that
+        another node of the same job takes: Slurm itself needs SlurmdTimeout to notice a power cut.
+        """
+        shown = [fields(self.ask("scontrol", "show", "node", "-o", name).stdout) for name in names]
+        nodes = [one for one in shown if {"NodeName", "NodeAddr"} <= one.keys()]
+        down = {n["NodeName"] for n in nodes if is_down(n.get("State", ""))}
+        ports = {n["NodeName"]: (n["NodeAddr"], n.get("Port", "6818")) for n in nodes}
+        silent = {name for name, port in ports.items() if not _answers(*port)}
+        if len(silent) < len(nodes):
+            down |= silent
+        return f"node {', '.join(sorted(down))} died during the launch" if down else None
 
 
-def fields(description: str) -> dict[str, str]:
-    """The KEY=value pairs of `scontrol show … -o`."""
-    return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
-
-
-def job_line(out: str, job_id: str) -> str:
-    """The line of this job in what `scontrol show job -o` prints; "" where there is none.
-
-    Asked for an array or a heterogeneous job, it prints a line for each task or component.
-    """
-    lines = out.splitlines()
-    return next((line for line in lines if line.startswith(f"JobId={job_id} ")), "")
-
-
-def slurm_seconds(slurm_time: str) -> float | None:
-    """Slurm's "2026-11-22T08:00:00", of its own time zone, in seconds since 1970."""
-    try:
-        return time.mktime(time.strptime(slurm_time, "%Y-%m-%dT%H:%M:%S"))
-    except (ValueError, OverflowError):
-        return None
-
-
-def left_s(told: Mapping[str, str]) -> float | None:
-    """Seconds until a job that runs reaches its time limit; None: it never does.
-
-    By durations where Slurm tells them, as times in the hour that autumn repeats are not clear.
-    """
-    limit_s, ran_s = seconds_of(told.get("TimeLimit", "")), seconds_of(told.get("RunTime", ""))
-    if limit_s is None or ran_s is None:
-        end = slurm_seconds(told.get("EndTime", ""))
-        return None if end is None else end - time.time()
-    return limit_s - ran_s
-
-
-def cancel(*words: str) -> None:
-    """`scancel` these jobs."""
-    with suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            ["scancel", *words], capture_output=True, timeout=COMMAND_LIMIT_S, check=False
-        )
-
-
-def steps_of(launch: str) -> list[str]:
-    """The steps that the launch in the step JOB.NUMBER has begun (in-allocation/srun) and that
-    have not ended."""
-    job, _, number = launch.partition(".")
-    listed = said(steps_asked(job)).stdout
-    return [one for one, name in begun(listed) if name.endswith(f".ranks-of-{job}-{number}")]
-
-
-def steps_asked(job: str) -> list[str]:
-    """What asks Slurm for the steps of a job, as `begun` reads them."""
-    return ["squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j"]
-
-
-def begun(listed: str) -> list[tuple[str, str]]:
-    """Each step that has begun, with its name; JOB.TBD has not, and cannot be cancelled."""
-    rows = (line.split() for line in listed.splitlines())
-    return [(row[0], row[1]) for row in rows if row[1:] and row[0].split(".")[-1].isdecimal()]
-
-
-@cache
-def _answered_settings() -> str:
-    """Slurm's settings. Raises CalledProcessError where it does not tell them now."""
-    answer = said(["scontrol", "show", "config"])
-    answer.check_returncode()
-    return answer.stdout
-
-
-def _settings() -> str:
-    """Slurm's settings, asked for until it has told them; "" where it does not."""
-    try:
-        return _answered_settings()
-    except subprocess.CalledProcessError:
-        return ""
-
-
-def leaves_processes() -> bool:
-    """Whether a job's daemonised processes outlive it, as far as Slurm's settings tell.
-
-    They do unless control groups hold them, or the epilog of a virtual cluster ends them.
-    """
-    settings = _settings()
-    tracked = re.search(r"^ProctrackType\s*=\s*proctrack/(linuxproc|pgid)", settings, re.MULTILINE)
-    ended = re.search(r"^Epilog(\[0\])?\s*=.*/end-of-job$", settings, re.MULTILINE)
-    return tracked is not None and ended is None
-
-
-def most_steps() -> int | None:
-    """How many steps Slurm gives a job (MaxStepCount); None where it does not say."""
-    found = re.search(r"^MaxStepCount\s*=\s*(\d+)", _settings(), re.MULTILINE)
-    return int(found[1]) if found else None
-
-
-def output(command: list[str]) -> str | None:
-    """What a command prints; None where it fails."""
-    answer = said(command)
-    return answer.stdout if answer.returncode == 0 else None
-
-
-class Alone:
-    """Since when no other job runs. A limit on all jobs together is then one on this job alone.
-
-    `output` runs Slurm's commands.
-    """
-
-    def __init__(self, output: Callable[[list[str]], str | None] = output) -> None:
-        self._output = output
-        self._since: float | None = None
-
-    def long_enough(self, verdict: Pending) -> bool:
-        """Asked again and again: whether a job pending with this verdict waits for nobody."""
-        if verdict not in ("mine", "shared") or not self._nothing_runs(mine=verdict == "mine"):
-            self._since = None
-            return False
-        self._since = self._since or time.monotonic()
-        return time.monotonic() - self._since > ALONE_S
-
-    def _nothing_runs(self, *, mine: bool) -> bool:
-        """Whether no job runs, of mine or of anybody; False where others' jobs are hidden."""
-        settings = self._output(["scontrol", "show", "config"]) or ""
-        if not mine and re.search(r"^PrivateData\s*=.*\bjobs\b", settings, re.MULTILINE):
-            return False
-        whose = ["--me"] if mine else []
-        states = "--states=R,S,CF,CG,SO"
-        running = self._output(["squeue", "--noheader", *whose, states, "--format=%i"])
-        return running is not None and not running.strip()
-
-
-def down_nodes(asked: str) -> list[str]:
-    """Those of the nodes, as Slurm lists names, that are down; none where Slurm does not tell."""
-    answer = said(["sinfo", "--noheader", "--Node", f"--nodes={asked}", "--format=%N %T"])
-    states = (line.split() for line in answer.stdout.splitlines())
-    return sorted({line[0] for line in states if len(line) == 2 and is_down(line[1])})
-
-
-def is_down(state: str) -> bool:
-    """Whether a node in this state, as sinfo says it, is gone; one that is drained is not."""
-    return _DOWN.search(state) is not None
-
-
-def up_nodes(partition: str) -> set[str] | None:
-    """The nodes of a partition that are not down; None where Slurm does not tell."""
-    states = _node_states(partition)
-    return {name for name, state in states.items() if not is_down(state)} if states else None
-
-
-def usable_nodes(partition: str) -> set[str]:
-    """The nodes of a partition to which Slurm gives jobs now or when others end; none where it does
-    not tell. Those that are drained, reserved or in maintenance are left out."""
-    return {name for name, state in _node_states(partition).items() if is_usable(state)}
-
-
-def _node_states(partition: str) -> dict[str, str]:
-    """The states of the nodes of a partition; empty where Slurm does not tell."""
-    told = output(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
-    rows = (line.split() for line in (told or "").splitlines())
-    return {row[0]: row[1] for row in rows if len(row) == 2}
-
-
-def is_usable(state: str) -> bool:
-    """Whether jobs get a node in this state, as sinfo says it, now or when others end."""
-    return _USABLE.fullmatch(state) is not None
-
-
-def dead_nodes(names: Collection[str]) -> str | None:
-    """Names the nodes of a failed job that are gone, or None when all still answer.
-
-    A node counts as gone when Slurm says so, or when its slurmd refuses a connection that another
-    node of the same job takes: Slurm itself needs SlurmdTimeout to notice a power cut.
-    """
-    found = [fields(described("node", name).stdout) for name in names]
-    nodes = [one for one in found if {"NodeName", "NodeAddr"} <= one.keys()]
-    down = {n["NodeName"] for n in nodes if is_down(n.get("State", ""))}
-    silent = {n["NodeName"] for n in nodes if not _answers(n["NodeAddr"], n.get("Port", "6818"))}
-    if len(silent) < len(nodes):
-        down |= silent
-    return f"node {', '.join(sorted(down))} died during the launch" if down else None
+#: The Slurm of the site that this process runs on.
+HERE = Slurm()
 
 
 def _answers(address: str, port: str) -> bool:

@@ -1,90 +1,253 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What has become of an allocation of many launches, by what Slurm says of its job."""
+"""One job of Slurm: handed in, looked at while it waits and runs, and what became of it.
+
+Launches, allocations and probes share it; how long each bears a controller that does not answer,
+and how often it looks, is theirs to say.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 
+from checks.common.evidence.clocks import Moment
+from checks.common.session.outcome import iso_time
 from checks.common.slurm.allocation import ENDING_S
-from checks.common.slurm.commands import described, fields, job_line, left_s
-from checks.common.slurm.reasons import last_words
-from checks.common.slurm.scheduler import CONTROLLER_PATIENCE_S, QUIET_POLL_S
+from checks.common.slurm.commands import HERE, Answer, Slurm
+from checks.common.slurm.reasons import (
+    Pending,
+    Refusal,
+    last_words,
+    pending_verdict,
+    refusal_verdict,
+    with_meaning,
+)
+from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
+from records.queue_state import QueueState, State
 
+#: Seconds that Slurm may not answer before a running job counts as lost.
+CONTROLLER_PATIENCE_S = 30.0
+#: Seconds for which a job that waits, or that is not taken yet, bears that.
+SILENCE_S = 300.0
+#: Seconds between two looks at a job that waits or runs.
+QUIET_POLL_S = 2.0
+#: Seconds until a job that Slurm did not take is handed in again: at first, and at most.
+FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
+#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
+#: A reason may be that old: Slurm renews it when it plans.
+ALONE_S = 120.0
 #: Seconds for which a job's end is waited for whose nodes Slurm still clears, and between looks.
 _CLEARING_S, _CLEARING_LOOK_S = 15.0, 0.5
+
+#: States before the job's script has begun, and all of a job that goes on.
+BEFORE = frozenset({"PENDING", "CONFIGURING", "REQUEUED"})
+OPEN = BEFORE | {"RUNNING", "SUSPENDED", "STAGE_OUT", "RESIZING", "STOPPED", "SIGNALING"}
+#: The state of a job that Slurm knows no more: it ended more than MinJobAge seconds ago.
+FORGOTTEN = "FORGOTTEN"
 #: What became of a job, by Slurm's state of it.
 _ENDS = {
     "CANCELLED": "was cancelled",
     "COMPLETED": "was given back before its launches had ended",
     "COMPLETING": "ended; Slurm has not said why, as its nodes are not clear yet",
     "DEADLINE": "reached its deadline",
-    "FORGOTTEN": "ended; Slurm has forgotten it",
+    FORGOTTEN: "ended; Slurm has forgotten it",
     "NODE_FAIL": "lost a node",
     "OUT_OF_MEMORY": "ran out of memory",
     "PREEMPTED": "was preempted by another job",
     "TIMEOUT": "reached its time limit",
 }
 
+#: Is given where a job is, whenever that was found out.
+Watch = Callable[[QueueState], None]
+
 
 class ControllerSilentError(Exception):
-    """Slurm's controller does not tell what it was asked; the message says for how long."""
+    """Slurm's controller does not answer; the message says for how long."""
 
 
-class AllocationEnd:
-    """Asks Slurm what has become of one job."""
+@dataclass(frozen=True)
+class RefusedJob:
+    """Why Slurm did not take a job: what that means, and its words."""
 
-    def __init__(self, job_id: str) -> None:
-        self._job_id = job_id
+    verdict: Refusal
+    words: str
+
+
+class SlurmJob:
+    """A job of `slurm`; `launch` is the launch's place in the list of launches, for messages."""
+
+    def __init__(
+        self,
+        slurm: Slurm = HERE,
+        job_id: str = "",
+        *,
+        launch: int = -1,
+        watch: Watch = lambda _: None,
+    ) -> None:
+        self._slurm, self.job_id = slurm, job_id
+        self._launch, self._watch = launch, watch
+        #: What Slurm said of it last, and its last words where it did not answer.
+        self.described: dict[str, str] = {}
+        self.silence = ""
+        self.handed_in = Moment.now()
+        #: By time.monotonic(): when Slurm was asked, when it answered, when `watch` was called.
+        self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
         self._silent_at: float | None = None
+        self._alone = Alone(slurm)
 
-    def told(self) -> str | None:
+    @property
+    def state(self) -> str:
+        """Slurm's state of it."""
+        return self.described.get("JobState", "PENDING")
+
+    @property
+    def reason(self) -> str:
+        """Why it is in this state, in Slurm's words."""
+        return self.described.get("Reason", "None").replace("_", " ")
+
+    @property
+    def silent_s(self) -> float:
+        """For how many seconds Slurm had not answered when it was asked last."""
+        return self.asked_at - self.reached_at
+
+    def submit(
+        self,
+        sbatch: Callable[[], Answer],
+        passing: Collection[Refusal],
+        pause: Callable[[float], None],
+    ) -> RefusedJob | None:
+        """Hand it in by `sbatch`, again and again while Slurm refuses it with a verdict `passing`;
+        None: Slurm has taken it.
+
+        A controller that is not reached is borne for SILENCE_S seconds.
+        """
+        pause_s, answered = FIRST_RETRY_S, time.monotonic()
+        while True:
+            answer = sbatch()
+            found = re.match(r"\s*(\d+)", answer.stdout)
+            if answer.status == 0 and found:
+                self.job_id, self.handed_in = found[1], Moment.now()
+                self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
+                return None
+            refused = RefusedJob(refusal_verdict(answer.stderr), last_words(answer.stderr))
+            answered = answered if refused.verdict == "unreached" else time.monotonic()
+            if refused.verdict not in passing or time.monotonic() - answered > SILENCE_S:
+                return refused
+            self.tell("not-taken", refused.words)
+            pause(pause_s)
+            pause_s = min(2 * pause_s, MOST_RETRY_S)
+
+    def look(self) -> bool:
+        """Ask Slurm of the job; False where its controller does not answer."""
+        answer = self._slurm.ask("scontrol", "show", "job", "-o", self.job_id)
+        self.asked_at = time.monotonic()
+        found = fields(job_line(answer.stdout, self.job_id))
+        if answer.status == 0 and "JobState" in found:
+            self.described = found
+        elif "invalid job id" in answer.stderr.lower():
+            self.described = {"JobState": FORGOTTEN, "Reason": "forgotten by Slurm"}
+        else:
+            self.silence = last_words(answer.stderr)
+            return False
+        self.reached_at = self.asked_at
+        return True
+
+    def never_runs(self) -> str | None:
+        """Why the pending job will not run however long one waits; None: it may."""
+        reason = self.described.get("Reason", "None")
+        verdict = pending_verdict(reason)
+        never = verdict == "never" or self._alone.long_enough(verdict)
+        return with_meaning(self.reason) if never else None
+
+    def tell(self, state: State, reason: str = "") -> None:
+        """Give `watch` where the job is."""
+        self.told_at = time.monotonic()
+        start = slurm_seconds(self.described.get("StartTime", ""))
+        since = start if state == "running" else None
+        self._watch(
+            QueueState(
+                state=state,
+                launch=self._launch,
+                job_id=self.job_id or None,
+                reason="".join(c if c.isprintable() else " " for c in reason)[:300],
+                since=str(iso_time(self.handed_in.wall if since is None else since)),
+                waited_s=self.handed_in.ago_s(),
+                expected_start=iso_time(start if state == "pending" else None),
+            )
+        )
+
+    def cancel(self) -> None:
+        """End it."""
+        if self.job_id:
+            self._slurm.cancel(self.job_id)
+
+    def end_reason(self) -> str | None:
         """What became of the job; None: it runs, and goes on. Raises ControllerSilentError.
 
         Slurm says it once the job's nodes are clear, or later where one of them does not answer.
         """
         end = time.monotonic() + _CLEARING_S
-        told = self._asked()
-        while told["JobState"] == "COMPLETING" and time.monotonic() < end:
+        self._look_patiently()
+        while self.state == "COMPLETING" and time.monotonic() < end:
             time.sleep(_CLEARING_LOOK_S)
-            told = self._asked()
-        state = told["JobState"]
-        return _end_to_come(told) if state == "RUNNING" else _ENDS.get(state, f"ended {state}")
+            self._look_patiently()
+        if self.state == "RUNNING":
+            return _end_to_come(self.described)
+        return _ENDS.get(self.state, f"ended {self.state}")
 
-    def _asked(self) -> dict[str, str]:
-        """What Slurm says of the job, asked again while its controller does not answer.
-
-        Where it has been silent just now, once is enough.
-        """
+    def _look_patiently(self) -> None:
+        """Look again while the controller does not answer; where it has been silent just now, once
+        is enough."""
         begun = time.monotonic()
         lately = self._silent_at is not None and begun - self._silent_at < CONTROLLER_PATIENCE_S
         end = begun if lately else begun + CONTROLLER_PATIENCE_S
-        while True:
-            answer = described("job", self._job_id)
-            told = fields(job_line(answer.stdout, self._job_id))
-            if answer.returncode == 0 and "JobState" in told:
-                self._silent_at = None
-                return told
-            if "Invalid job id" in answer.stderr:
-                return {"JobState": "FORGOTTEN"}
+        while not self.look():
             if time.monotonic() >= end:
-                break
+                self._silent_at = time.monotonic()
+                raise ControllerSilentError(
+                    f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s:"
+                    f" {self.silence}"
+                )
             time.sleep(QUIET_POLL_S)
-        self._silent_at = time.monotonic()
-        raise ControllerSilentError(
-            f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s:"
-            f" {last_words(answer.stderr)}"
-        )
+        self._silent_at = None
 
 
-def _end_to_come(told: Mapping[str, str]) -> str | None:
+class Alone:
+    """Since when no other job runs. A limit on all jobs together is then one on this job alone."""
+
+    def __init__(self, slurm: Slurm = HERE) -> None:
+        self._slurm = slurm
+        self._since: float | None = None
+
+    def long_enough(self, verdict: Pending) -> bool:
+        """Asked again and again: whether a job pending with this verdict waits for nobody."""
+        if verdict not in ("mine", "shared") or not self._nothing_runs(mine=verdict == "mine"):
+            self._since = None
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() - self._since > ALONE_S
+
+    def _nothing_runs(self, *, mine: bool) -> bool:
+        """Whether no job runs, of mine or of anybody; False where others' jobs are hidden."""
+        hidden = setting(self._slurm.settings(), "PrivateData") or ""
+        if not mine and re.search(r"\bjobs\b", hidden):
+            return False
+        whose = ["--me"] if mine else []
+        states = "--states=R,S,CF,CG,SO"
+        running = self._slurm.output("squeue", "--noheader", *whose, states, "--format=%i")
+        return running is not None and not running.strip()
+
+
+def _end_to_come(job: Mapping[str, str]) -> str | None:
     """Why a job that still runs has been told to end; None: it has not.
 
     Preempted, it runs on for a time of grace, but its steps get a signal at once.
     """
-    if told.get("PreemptTime", "None") not in ("None", "Unknown"):
+    if job.get("PreemptTime", "None") not in ("None", "Unknown"):
         return "is being preempted by another job"
-    rest_s = left_s(told)
+    rest_s = left_s(job)
     if rest_s is not None and rest_s < ENDING_S:
         return "is at the end of its time limit"
     return None

@@ -27,43 +27,31 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
-from checks.common.session.outcome import Outcome, iso_time, send
-from checks.common.slurm.commands import (
-    Alone,
-    cancel,
-    described,
-    down_nodes,
-    fields,
-    slurm_seconds,
-    up_nodes,
+from checks.common.session.outcome import Outcome, send
+from checks.common.slurm.commands import HERE, Answer
+from checks.common.slurm.job import (
+    BEFORE,
+    CONTROLLER_PATIENCE_S,
+    FORGOTTEN,
+    QUIET_POLL_S,
+    SlurmJob,
 )
-from checks.common.slurm.reasons import (
-    Refusal,
-    last_words,
-    pending_verdict,
-    refusal_verdict,
-    with_meaning,
-)
-from records.queue_state import QueueState, State
+from checks.common.slurm.reasons import with_meaning
+from records.queue_state import QueueState
 
 #: Environment variable with the run's id.
 RUN_ID = "ASSAY_RUN_ID"
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
-#: Seconds between two polls of Slurm while a job waits or runs; of a long wait a share, up to a
-#: limit, for a controller has more to do.
-QUIET_POLL_S = 2.0
+#: Of a long wait a share passes between two looks, up to a limit: a controller has more to do.
 _WAITING_SHARE, _MOST_POLL_S = 0.02, 30.0
 #: Seconds between two messages that a job runs.
 HEARTBEAT_S = 60.0
-#: Seconds that Slurm may not answer before a running job counts as lost; a pending one stays where
-#: it is, and its launch is only not run now.
-CONTROLLER_PATIENCE_S = 30.0
+#: Seconds that Slurm may not answer before the launch of a pending job is not run now; the job
+#: stays where it is.
 PENDING_PATIENCE_S = 600.0
 #: Seconds that a job may wait for nodes that nobody brings back, before it is given up.
 DOWN_NODES_PATIENCE_S = 5.0
-#: Seconds until a job that Slurm did not take is handed in again: at first, and at most.
-FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
 
 _FINAL = {
     "BOOT_FAIL",
@@ -76,8 +64,6 @@ _FINAL = {
     "PREEMPTED",
     "TIMEOUT",
 }
-#: States before the job's script has begun.
-_BEFORE = {"PENDING", "CONFIGURING", "REQUEUED"}
 _SLURM_LOST = {"BOOT_FAIL", "NODE_FAIL"}
 
 
@@ -109,10 +95,13 @@ def job_loss(job: Any) -> Loss | None:
     return None
 
 
-def not_taken(said: str, verdict: Refusal) -> Loss:
-    """The loss of a job that sbatch ended without, from what it said."""
-    fault: Fault = "slurm" if verdict == "unreached" else "refused"
-    return Loss(f"Slurm did not take the job: {last_words(said)}", fault, ran=False)
+def dialogue(job: Any, job_id: str = "") -> SlurmJob:
+    """The dialogue with Slurm of ReFrame's `job`, told to the harness."""
+
+    def watch(queue: QueueState) -> None:
+        send(Outcome(queue=queue))
+
+    return SlurmJob(job_id=job_id, launch=getattr(job, "launch_index", -1), watch=watch)
 
 
 @register_scheduler("assay-slurm")
@@ -129,34 +118,27 @@ class AssaySlurmScheduler(SqueueJobScheduler):
 
         A job that it does not take at all gets a loss, which its launch reports.
         """
-        job.slurm, job.loss, job.alone = {}, None, Alone()
-        job.handed_in, pause_s = Moment.now(), FIRST_RETRY_S
-        while (said := self._refusal(job)) is not None:
-            verdict = refusal_verdict(said)
-            if verdict not in ("waits", "unclear"):
-                job.loss = not_taken(said, verdict)
-                job._jobid, job._state, job._submit_time = "0", "FAILED", job.handed_in.wall
-                break
-            tell(job, "not-taken", last_words(said))
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, MOST_RETRY_S)
-        job.handed_in = job.ended = Moment.now()
-        job.asked_at = job.reached_at = job.told_at = job.handed_in.steady
+        job.slurm, job.loss, job.dialogue = {}, None, dialogue(job)
+        refused = job.dialogue.submit(lambda: self._sbatch(job), ("waits", "unclear"), time.sleep)
+        job.handed_in = job.ended = job.dialogue.handed_in
+        if refused is not None:
+            fault: Fault = "slurm" if refused.verdict == "unreached" else "refused"
+            job.loss = Loss(f"Slurm did not take the job: {refused.words}", fault, ran=False)
+            job._jobid, job._state, job._submit_time = "0", "FAILED", job.handed_in.wall
 
-    def _refusal(self, job: Any) -> str | None:
-        """What sbatch said that did not take the job; None: it did."""
+    def _sbatch(self, job: Any) -> Answer:
+        """Hand the job in once, by ReFrame's own command with the site's options."""
         try:
             super().submit(job)
         except (JobSchedulerError, SpawnedProcessError) as error:
             if isinstance(error, SpawnedProcessTimeout):  # the job may have been taken even so
-                cancel("--me", f"--name={job.name}")
-            return str(getattr(error, "stderr", "") or error)
-        return None
+                HERE.cancel("--me", f"--name={job.name}")
+            return Answer(1, "", str(getattr(error, "stderr", "") or error))
+        return Answer(0, job.jobid, "")
 
     def cancel_many(self, jobs: Any) -> None:
         """End jobs; one that Slurm cannot be told of now is found again by its run's comment."""
-        if jobs:
-            cancel(*(job.jobid for job in jobs if job.jobid not in (None, "0")))
+        HERE.cancel(*(job.jobid for job in jobs if job.jobid not in (None, "0")))
         for job in jobs:
             job._is_cancelling = True
 
@@ -165,66 +147,55 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         for job in jobs:
             if job is None or job.state in _FINAL:
                 continue
-            now = time.monotonic()
             ended = (Path(job.workdir) / END_MARKER).exists()
-            if ended or now - job.asked_at >= _pause_s(job):
-                job.asked_at = now
-                self._ask(job)
+            if ended or time.monotonic() - job.dialogue.asked_at >= pause_s(job.dialogue):
+                self._look(job, job.dialogue)
 
-    def _ask(self, job: Any) -> None:
-        """Take over what Slurm says of the job."""
-        answer = described("job", job.jobid)
-        if answer.returncode == 0 and "JobState=" in answer.stdout:
-            told = fields(answer.stdout)
-        elif "Invalid job id" in answer.stderr:
-            told = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
-        else:
-            self._bear_silence(job)
+    def _look(self, job: Any, slurm_job: SlurmJob) -> None:
+        """Take over what Slurm says of the job.
+
+        A controller that does not answer is borne, longer while the job is in its queue.
+        """
+        if not slurm_job.look():
+            waits = slurm_job.state in BEFORE
+            patience_s = PENDING_PATIENCE_S if waits else CONTROLLER_PATIENCE_S
+            if slurm_job.silent_s > patience_s:
+                reason = f"Slurm's controller did not answer for {patience_s:.0f} s"
+                job.loss, job._state = Loss(reason, "slurm", ran=not waits), "NODE_FAIL"
+            elif waits:
+                slurm_job.tell("pending", "Slurm's controller does not answer")
             return
-        job.reached_at, job.slurm = job.asked_at, told
-        job._nodespec = told.get("NodeList", "")
-        job._exitcode = int(told.get("ExitCode", "0:0").split(":")[0])
-        job._state, job.ended = told["JobState"], Moment.now()
-        if job._state in _BEFORE:
-            self._wait_in_queue(job, told.get("Reason", "None"))
-        elif job._state not in _FINAL and job.asked_at - job.told_at > HEARTBEAT_S:
-            tell(job, "running", "")
+        state, job.slurm = slurm_job.state, slurm_job.described
+        job._nodespec = job.slurm.get("NodeList", "")
+        job._exitcode = int(job.slurm.get("ExitCode", "0:0").split(":")[0])
+        job._state, job.ended = "COMPLETED" if state == FORGOTTEN else state, Moment.now()
+        if state in BEFORE:
+            self._wait_in_queue(job, slurm_job)
+        elif job._state not in _FINAL and slurm_job.asked_at - slurm_job.told_at > HEARTBEAT_S:
+            slurm_job.tell("running")
 
-    def _bear_silence(self, job: Any) -> None:
-        """A controller that does not answer is borne, longer while the job is in its queue."""
-        waits = job._state in (None, *_BEFORE)
-        patience_s = PENDING_PATIENCE_S if waits else CONTROLLER_PATIENCE_S
-        if job.asked_at - job.reached_at > patience_s:
-            reason = f"Slurm's controller did not answer for {patience_s:.0f} s"
-            job.loss = Loss(reason, "slurm", ran=not waits)
-            job._state = "NODE_FAIL"
-        elif waits:
-            tell(job, "pending", "Slurm's controller does not answer")
-
-    def _wait_in_queue(self, job: Any, reason: str) -> None:
+    def _wait_in_queue(self, job: Any, slurm_job: SlurmJob) -> None:
         """Tell that the job waits, or give it up where waiting does not help."""
-        verdict = pending_verdict(reason)
-        never = verdict == "never" or job.alone.long_enough(verdict)
-        long_enough = job.handed_in.ago_s() > DOWN_NODES_PATIENCE_S
-        if long_enough and (missing := _missing_nodes(job, reason)):
-            self._give_up(job, Loss(f"{missing} (Slurm: {reason})", "nodes", ran=False))
-        elif never:
-            told = f"Slurm will not run the job: {with_meaning(reason)} ({_shape(job)})"
-            self._give_up(job, Loss(told, "refused", ran=False))
+        long_enough = slurm_job.handed_in.ago_s() > DOWN_NODES_PATIENCE_S
+        never = slurm_job.never_runs()
+        if long_enough and (missing := _missing_nodes(job, slurm_job.reason)):
+            loss = Loss(f"{missing} (Slurm: {slurm_job.reason})", "nodes", ran=False)
+        elif never is not None:
+            asked = ("NumNodes", "NumTasks", "TimeLimit", "Partition", "Account", "QOS")
+            shape = ", ".join(f"{name}={job.slurm[name]}" for name in asked if name in job.slurm)
+            loss = Loss(f"Slurm will not run the job: {never} ({shape})", "refused", ran=False)
         else:
-            tell(job, "pending", with_meaning(reason))
-
-    def _give_up(self, job: Any, loss: Loss) -> None:
+            slurm_job.tell("pending", with_meaning(slurm_job.reason))
+            return
         self.cancel(job)
         job.loss, job._state = loss, "CANCELLED"
 
 
-def _pause_s(job: Any) -> float:
-    """Seconds between two questions about a job."""
-    if job._state not in _BEFORE:
+def pause_s(slurm_job: SlurmJob) -> float:
+    """Seconds between two looks at a job."""
+    if slurm_job.state not in BEFORE:
         return QUIET_POLL_S
-    waited_s: float = job.handed_in.ago_s()
-    return min(max(QUIET_POLL_S, _WAITING_SHARE * waited_s), _MOST_POLL_S)
+    return min(max(QUIET_POLL_S, _WAITING_SHARE * slurm_job.handed_in.ago_s()), _MOST_POLL_S)
 
 
 def _missing_nodes(job: Any, reason: str) -> str | None:
@@ -232,38 +203,12 @@ def _missing_nodes(job: Any, reason: str) -> str | None:
     if reason in ("Priority", "None", "BeginTime"):
         return None
     asked = job.slurm.get("ReqNodeList", "(null)")
-    if asked != "(null)" and (down := down_nodes(asked)):
+    if asked != "(null)" and (down := HERE.down_nodes(asked)):
         return f"node {', '.join(down)} is asked for, and down"
     if getattr(job, "down_nodes_return", True):
         return None
     needed = job.slurm.get("NumNodes", "").split("-")[0]
-    up = up_nodes(job.slurm.get("Partition", ""))
+    up = HERE.up_nodes(job.slurm.get("Partition", ""))
     if up is None or not needed.isdigit() or len(up) >= int(needed):
         return None
     return f"{needed} nodes asked for, not enough of them are up"
-
-
-def _shape(job: Any) -> str:
-    """What the job asks for, in Slurm's words."""
-    names = ("NumNodes", "NumTasks", "TimeLimit", "Partition", "Account", "QOS")
-    return ", ".join(f"{name}={job.slurm[name]}" for name in names if name in job.slurm)
-
-
-def tell(job: Any, state: State, reason: str) -> None:
-    """Tell the harness where the job is."""
-    job.told_at = time.monotonic()
-    start = job.slurm.get("StartTime", "Unknown")
-    since = job.handed_in.wall
-    if state == "running":
-        since = slurm_seconds(start) or since
-    expected = slurm_seconds(start) if state == "pending" else None
-    queue = QueueState(
-        state=state,
-        launch=getattr(job, "launch_index", -1),
-        job_id=job.jobid,
-        reason="".join(c if c.isprintable() else " " for c in reason.replace("_", " "))[:300],
-        since=str(iso_time(since)),
-        waited_s=job.handed_in.ago_s(),
-        expected_start=iso_time(expected),
-    )
-    send(Outcome(queue=queue))

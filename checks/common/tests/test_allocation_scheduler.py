@@ -12,6 +12,7 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 from checks.common.slurm import allocation_scheduler
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import ControllerSilentError
 
 NODES = [f"n{number}" for number in range(1, 5)]
@@ -80,7 +81,7 @@ def harness(tmp_path, monkeypatch):
     srun.write_text(SRUN)
     srun.chmod(0o755)
     monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(allocation_scheduler, "cancel", lambda *_: None)
+    monkeypatch.setattr(HERE, "cancel", lambda *_: None)
     made = []
 
     def with_allocation(end=lambda: None, left_s=1e6, **more):
@@ -91,7 +92,7 @@ def harness(tmp_path, monkeypatch):
         file.write_text(told.model_dump_json())
         monkeypatch.setenv(ALLOCATION, str(file))
         made.append(Harness(tmp_path))
-        made[-1].scheduler._end_of_allocation = SimpleNamespace(told=end)
+        made[-1].scheduler._allocation_job = SimpleNamespace(end_reason=end)
         return made[-1]
 
     yield with_allocation
@@ -187,7 +188,7 @@ def test_steps_are_kept_for_those_that_may_run_on_the_nodes(
     harness, monkeypatch, most, daemons, begins
 ):
     """Four nodes have room for four launches, though twenty were allowed, and their followers."""
-    monkeypatch.setattr(allocation_scheduler, "most_steps", lambda: most)
+    monkeypatch.setattr(HERE, "most_steps", lambda: most)
     one = harness(at_once=20, last_step=3)
     job = one.submit(ENDLESS, ranks=4, launcher=SimpleNamespace(daemons=daemons))
     assert (job._state == "RUNNING") == begins

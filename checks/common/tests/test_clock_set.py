@@ -155,15 +155,13 @@ def test_what_slurm_ends_by_a_clock_that_was_set_is_lost(launch, monkeypatch):
 
 _WAITS = """
 import sys, time
-from types import SimpleNamespace
 from checks.common.slurm import scheduler
-from checks.common.evidence.clocks import Moment
-job = SimpleNamespace(handed_in=Moment.now(), slurm={}, jobid="7", _state="PENDING")
-scheduler.send = lambda message: print(message.queue.waited_s)
-print(scheduler._pause_s(job), flush=True)
+from checks.common.slurm.job import SlurmJob
+job = SlurmJob(job_id="7", watch=lambda state: print(state.waited_s))
+print(scheduler.pause_s(job), flush=True)
 sys.stdin.readline()
-scheduler.tell(job, "pending", "Resources")
-print(scheduler._pause_s(job))
+job.tell("pending", "Resources")
+print(scheduler.pause_s(job))
 """
 
 

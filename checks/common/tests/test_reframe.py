@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.plan import make_plan
-from assay.run.coming import launches_to_come
+from assay.run.launches import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description

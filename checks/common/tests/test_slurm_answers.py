@@ -2,36 +2,37 @@
 """What Slurm's commands answer."""
 
 import time
-from subprocess import CompletedProcess
 
 import pytest
 
-from checks.common.slurm import commands as slurm_answers
-from checks.common.slurm.commands import left_s, most_steps, slurm_seconds
-from checks.common.slurm.text import seconds_of
+from checks.common.slurm.commands import Answer, Slurm
+from checks.common.slurm.text import left_s, seconds_of, slurm_seconds
 
 
-def test_steps_of_a_job_are_limited_where_slurm_says_so(monkeypatch):
-    text = "MaxStepCount            = 40000\nMaxTasksPerNode         = 512\n"
-    monkeypatch.setattr(slurm_answers, "_settings", lambda: text)
-    assert most_steps() == 40000
-    monkeypatch.setattr(slurm_answers, "_settings", lambda: "")
-    assert most_steps() is None
-
-
-def test_settings_that_slurm_did_not_tell_are_asked_for_again(monkeypatch):
+def test_steps_of_a_job_are_limited_where_slurm_says_so_and_it_is_asked_until_it_does():
     answers = [
-        CompletedProcess([], 124, "", "scontrol did not answer within 15 s"),
-        CompletedProcess([], 0, "MaxStepCount            = 40000\n", ""),
+        Answer(124, "", "scontrol did not answer within 15 s"),
+        Answer(0, "MaxStepCount            = 40000\nMaxTasksPerNode         = 512\n", ""),
     ]
-    slurm_answers._answered_settings.cache_clear()
-    monkeypatch.setattr(slurm_answers, "said", lambda _: answers.pop(0))
-    try:
-        assert most_steps() is None
-        assert most_steps() == 40000
-        assert most_steps() == 40000, "what was told is kept"
-    finally:
-        slurm_answers._answered_settings.cache_clear()
+    slurm = Slurm(lambda _: answers.pop(0))
+    assert slurm.most_steps() is None
+    assert slurm.most_steps() == 40000
+    assert slurm.most_steps() == 40000, "what was told is kept"
+
+
+@pytest.mark.parametrize(
+    ("tracked", "epilog", "leaves"),
+    [
+        ("proctrack/linuxproc", "Epilog = (null)", True),
+        ("proctrack/pgid", "Epilog[0] = /etc/slurm/clean", True),
+        ("proctrack/linuxproc", "Epilog[0] = /run/assay/end-of-job", False),
+        ("proctrack/linuxproc", "Epilog = /run/assay/end-of-job", False),
+        ("proctrack/cgroup", "Epilog = (null)", False),
+    ],
+)
+def test_processes_outlive_a_job_where_nothing_holds_them(tracked, epilog, leaves):
+    text = f"{epilog}\nEpilogMsgTime           = 2000 usec\nProctrackType           = {tracked}\n"
+    assert Slurm(lambda _: Answer(0, text, "")).leaves_processes() is leaves
 
 
 @pytest.mark.parametrize(

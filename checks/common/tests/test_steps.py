@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from checks.common.slurm import allocation_scheduler
-from checks.common.slurm import commands as slurm_answers
 from checks.common.slurm.allocation_scheduler import _Step
+from checks.common.slurm.commands import HERE, Answer
 from checks.common.sources import CHECKS
 
 LAUNCH = CHECKS / "common" / "launch"
@@ -81,11 +80,9 @@ def test_ranks_of_a_step_that_was_killed_are_ended(tmp_path, monkeypatch):
         "12.2 assay-quick-1f.rfm_L0000003_hpl_b1\n12.3 assay-quick-1f.ranks-of-12-2\n"
         "12.4 assay-quick-1f.ranks-of-12-22\n12.extern extern\n"
     )
-    monkeypatch.setattr(
-        slurm_answers, "said", lambda command: subprocess.CompletedProcess(command, 0, listed, "")
-    )
+    monkeypatch.setattr(HERE, "ask", lambda *argv: Answer(0, listed, ""))
     ended = []
-    monkeypatch.setattr(allocation_scheduler, "cancel", lambda *steps: ended.extend(steps))
+    monkeypatch.setattr(HERE, "cancel", lambda *steps: ended.extend(steps))
     step = _Step(["sh", "-c", "echo begun 12-2; kill -KILL $$"], tmp_path)
     step.process.wait()
     assert step.over()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session says of a launch, held against what the driver itself knows of it.
+"""Records, made of what a session says of a launch, and held against what the driver knows of it.
 
 The session runs as the jobs' user: what it says is a statement, not a fact. A record is made of it
 only if whoever reads the run can read it, and if it agrees with the launch that was asked for, its
@@ -8,14 +8,13 @@ job in Slurm, and the time that has passed.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import UNSET
 
-from assay.run.coming import Launch
 from assay.run.infrastructure import asked, node_states
+from assay.run.launches import Launch
 from assay.sites.site import Site
 from checks.common.answer import impossible_value
 from checks.common.evidence.ranks import names_in
@@ -24,21 +23,116 @@ from checks.common.metrics import HOPS
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import Allocation
-from checks.common.slurm.commands import fields, job_line
+from checks.common.slurm.text import fields, job_line, setting
 from records.belonging import Belonging, checksum_of
 from records.errors import AssayError, InfrastructureError
 from records.limits import Launched
 from records.mpi_profile import profile_fault
 from records.pair_scans import ARTIFACT
-from records.record import Record, as_read
+from records.plain_text import one_line
+from records.plan import Plan, PlannedCase
+from records.provenance import EnvironmentAsRun
+from records.record import Neighbour, Record, as_read
 from records.run_directory import RunDirectory
 from records.values import utc_seconds
+from records.withheld import masked
 from reports.load.scans import Scan, ScanFile
 
+#: Characters of a reason; programs are quoted with a few hundred.
+_REASON_LENGTH = 4000
 #: More flags than a launch has, and characters of one.
 _FLAGS, _FLAG_LENGTH = 20, 200
 #: More cores than a rank runs on; its evidence knows how many.
 _CORES_A_RANK = 1024
+
+
+class RecordMaker:
+    """Makes the records of one run on one site."""
+
+    def __init__(self, run_id: str, plan: Plan, site: Site) -> None:
+        self._run_id, self._site = run_id, site.name
+        self._metrics = plan.register.metrics
+        self._secrets = {
+            name: EnvironmentAsRun(
+                prepare=one.prepare,
+                variables=one.variables,
+                launcher_options=one.launcher_options,
+                launcher_command=one.launcher_command,
+            ).secrets()
+            for name, one in site.description.environments.items()
+        }
+        topology = site.description.topology
+        self._switch_of = {
+            node: switch
+            for switch, nodes in (topology.topology().leaves if topology else {}).items()
+            for node in nodes
+        }
+
+    def record(
+        self,
+        asked: PlannedCase | Launch,
+        outcome: Outcome,
+        artifacts: Mapping[str, str] = {},
+        session: Mapping[int, Launch] = {},
+        programs: Mapping[str, str | None] = {},
+    ) -> Record:
+        """The record of a launch of this `session`, which executed `programs`, or of a case not
+        launched, with block 0."""
+        assert outcome.status is not None
+        reported = CHECKS[asked.check].metrics_by_name if asked.check in CHECKS else {}
+        if isinstance(asked, Launch):
+            case_id, block, attempt = asked.case_id, asked.block, asked.attempt
+            drawn = asked.drawn_alone
+        else:
+            case_id, block, attempt, drawn = asked.id, 0, 1, None
+        return Record(
+            run_id=self._run_id,
+            case_id=case_id,
+            check=asked.check,
+            environment=asked.environment,
+            site=self._site,
+            params=asked.params,
+            ranks=asked.ranks,
+            block=block,
+            attempt=attempt,
+            status=outcome.status,
+            reason=self.told(asked.environment, outcome.reason),
+            started_at=outcome.started_at,
+            ended_at=outcome.ended_at,
+            job_id=outcome.job_id,
+            nodes=outcome.nodes,
+            # A run begun before a metric was defined goes on without it.
+            metrics=[
+                metric
+                for metric in outcome.metrics
+                if metric.name in self._metrics or metric.name not in reported
+            ],
+            flags=outcome.flags,
+            artifacts=dict(artifacts),
+            profile=UNSET if outcome.profile is None else outcome.profile,
+            neighbours=self._neighbours(outcome, session) or UNSET,
+            drawn_alone=UNSET if drawn is None else drawn,
+            programs=dict(programs) or UNSET,
+        )
+
+    def told(self, environment: str, reason: str | None) -> str | None:
+        """A reason that a session gave in one line, without secrets."""
+        if not reason:
+            return None
+        return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]
+
+    def _neighbours(self, outcome: Outcome, session: Mapping[int, Launch]) -> list[Neighbour]:
+        """The launches of this session that ran meanwhile."""
+        return [
+            Neighbour(
+                one.case_id,
+                one.block,
+                beside.nodes,
+                sorted({at for node in beside.nodes if (at := self._switch_of.get(node))}) or UNSET,
+            )
+            for beside in outcome.beside
+            if (one := session.get(beside.launch_index)) is not None
+        ]
 
 
 class Hearing:
@@ -197,7 +291,9 @@ class Hearing:
         """What Slurm says of a launch's own job; where it does not answer, nothing is held against
         the launch, and of a job that it has forgotten the nodes are those of the partition."""
         try:
-            line = self._described(job)
+            words = "scontrol", "show", "job", "-o", job
+            line = job_line(asked(self._site, *words).stdout if job.isdecimal() else "", job)
+            line = line if " NodeList=" in line else ""  # else it has had no nodes
             if not line and not self._is_old(job):
                 yield f"`job_id` {job} is no job of this Slurm"
             known = fields(line)
@@ -214,15 +310,8 @@ class Hearing:
     def _is_old(self, job: str) -> bool:
         """Whether Slurm may have forgotten a job: it has given ids up to the next one."""
         config = asked(self._site, "scontrol", "show", "config").stdout
-        found = re.search(r"^NEXT_JOB_ID\s*=\s*(\d+)", config, re.MULTILINE)
-        return job.isdecimal() and (found is None or int(job) < int(found[1]))
-
-    def _described(self, job: str) -> str:
-        """What Slurm says of a job that has had nodes; "" where it does not know it."""
-        if not job.isdecimal():
-            return ""
-        line = job_line(asked(self._site, "scontrol", "show", "job", "-o", job).stdout, job)
-        return line if " NodeList=" in line else ""
+        following = setting(config, "NEXT_JOB_ID")
+        return job.isdecimal() and (following is None or int(job) < int(following))
 
 
 def _folder(launch: Launch) -> str:

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which launches are still to come: by the plan, its attempts, failed builds and judgements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from assay.plan import block_order, launch_limit_s, runs_alone
+from checks.common.session.outcome import BuildFailure, Outcome
+from checks.common.switches import Switches
+from records.interims import Ended, Interim, asked_blocks, write_interims
+from records.ledger import Entry
+from records.plan import Plan
+from records.record import CASE_ID, Record, latest_attempts
+from records.run_directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch to come: a case's content, its layout, block and attempt.
+
+    `undisturbed`: no other runs meanwhile; `drawn_alone`: by the draw of the seed, which some are
+    left out of (None).
+    """
+
+    index: int
+    case_id: str
+    check: str
+    environment: str
+    params: dict[str, Any]
+    ranks: int
+    ranks_per_node: int
+    nodes: int
+    block: int
+    attempt: int
+    limit_s: float
+    undisturbed: bool = True
+    drawn_alone: bool | None = None
+    switches: Switches | None = None
+    cpus_per_task: int | None = None
+    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Case and block: what gets one record that counts."""
+        return self.case_id, self.block
+
+
+class Attempts:
+    """How often one driver made each launch, of 1 + `retries` times.
+
+    The first time, a launch does not count that was lost with its allocation, or by a clock that
+    was set: neither is its own. A second time the launch may be what ends allocations.
+    """
+
+    def __init__(self, retries: int) -> None:
+        self._most = 1 + retries
+        self._made: Counter[tuple[str, int]] = Counter()
+        self._cut_off: set[tuple[str, int]] = set()
+
+    def made(self, launch: Launch, outcome: Outcome) -> None:
+        """A launch was made, with this outcome."""
+        not_its_own = outcome.status == "lost" and outcome.fault in ("allocation", "clock")
+        if not_its_own and launch.key not in self._cut_off:
+            self._cut_off.add(launch.key)
+        else:
+            self._made[launch.key] += 1
+
+    def left(self, launch: Launch) -> bool:
+        """Whether the launch may be made once more."""
+        return self._made[launch.key] < self._most
+
+
+def launches_to_come(
+    plan: Plan,
+    records: Iterable[Record | Entry],
+    interims: Sequence[Interim] = (),
+    at_once: int = 1,
+) -> Iterator[Launch]:
+    """The launches still to be run, in the order of the seed; lost ones get a further attempt.
+
+    In a sequential design they reach up to the next judgement, without what does not go on. Where
+    several run `at_once`, some of those that others may run beside are drawn to run alone.
+    """
+    cases = {case.id: case for case in plan.cases if case.skipped is None}
+    done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
+    index = 0
+    for block in range(1, max(asked.values(), default=0) + 1):
+        for case_id in block_order(cases, plan.seed, block):
+            case, before = cases[case_id], done.get((case_id, block))
+            if block > asked[case.environment, case.check]:
+                continue
+            if before is None or before.status == "lost":
+                alone = case.nodes > 1 if case.alone is None else case.alone
+                drawn = None
+                if at_once > 1 and not alone:
+                    drawn = runs_alone(case.id, plan.seed, block, at_once)
+                yield Launch(
+                    index=index,
+                    case_id=case.id,
+                    check=case.check,
+                    environment=case.environment,
+                    params=case.params,
+                    ranks=case.ranks,
+                    ranks_per_node=case.ranks_per_node,
+                    nodes=case.nodes,
+                    block=block,
+                    attempt=before.attempt + 1 if before else 1,
+                    limit_s=launch_limit_s(plan, case),
+                    undisturbed=alone or bool(drawn),
+                    drawn_alone=drawn,
+                    switches=case.switches,
+                    cpus_per_task=case.cpus_per_task,
+                    resources=case.resources,
+                )
+                index += 1
+
+
+class FailedBuilds:
+    """What failed builds printed, kept in the run directory, and which launches they keep back."""
+
+    def __init__(self, run: RunDirectory, environments: Collection[str]) -> None:
+        self._run, self._environments = run, environments
+        self._failures: dict[str, list[BuildFailure]] = {}
+        self._kept_back: dict[str, set[tuple[str, int]]] = {}
+
+    def keep(self, failure: BuildFailure) -> str | None:
+        """Keep what the build printed; gives a sentence of it, None if no launch needs it."""
+        if failure.environment not in self._environments:
+            return None
+        failures = self._failures.setdefault(failure.environment, [])
+        failures.append(failure)
+        log = "\n".join(f"# {one.program}\n{one.output}" for one in failures)
+        file = self._run.keep_build_log(failure.environment, log)
+        return f"the build of {failure.program} for {failure.environment} failed; see {file}"
+
+    def keep_back(self, launch: Launch) -> bool:
+        """Whether a build of the launch's environment failed; then it is not run again either."""
+        if launch.environment not in self._failures:
+            return False
+        self._kept_back.setdefault(launch.environment, set()).add(launch.key)
+        return True
+
+    @property
+    def launches(self) -> set[tuple[str, int]]:
+        """The launches that are kept back."""
+        return set().union(*self._kept_back.values())
+
+    def told(self) -> list[str]:
+        """A sentence for each environment whose launches were not run."""
+        return [
+            f"{len(launches)} launches of {environment} were not run, for its build of"
+            f" {', '.join(one.program for one in self._failures[environment])} failed; what it"
+            f" printed is in {self._run.build_log(environment)}"
+            for environment, launches in sorted(self._kept_back.items())
+        ]
+
+
+def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
+    """Judge a run whose launches that are asked for are done, and keep the judgement with it;
+    `entries` are those of all its records.
+
+    None for a fixed design, and when the last judgement has ended the run. The same records give
+    the same judgement, whoever was killed meanwhile.
+    """
+    plan, interims = run.plan(), run.interims()
+    if plan.sequential is None or (interims and interims[-1].ended):
+        return None
+    from reports.choice.races import judge_after  # slow: SciPy
+    from reports.load.loading import load_run  # slow: SciPy
+
+    block = plan.sequential.interims[len(interims)]
+    found = judge_after(load_run(run.path), block)
+    ended: Ended | None = None
+    if not found.open:
+        ended = "answered"
+    elif block == plan.blocks or not found.going:
+        ended = "blocks"
+    elif _too_dear(plan, entries, found.going, plan.sequential.interims[len(interims) + 1]):
+        ended = "node_hours"
+    going = found.going if ended is None else {}
+    made = Interim(block=block, open=found.open, going=going, ended=ended)
+    write_interims(run.interims_file, [*interims, made])
+    return made
+
+
+def _too_dear(
+    plan: Plan, records: Sequence[Entry], going: Mapping[str, list[str]], following: int
+) -> bool:
+    """Whether limits.node_hours does not suffice up to the block `following`, at what launches of
+    what goes on took so far."""
+    allowed = plan.limits.get("node_hours")
+    if allowed is None:
+        return False
+    total = further = 0.0
+    last = max((record.block for record in records), default=0)
+    for record in records:
+        if record.started_at and record.ended_at:
+            began, ended = map(datetime.fromisoformat, (record.started_at, record.ended_at))
+            # Records that were made while a clock was set back may end before they began.
+            used = max(0.0, (ended - began).total_seconds()) * record.nodes / 3600
+            total += used
+            if record.check in going.get(record.environment, ()):
+                further += used * (following - last) / max(1, last)
+    return total + further > allowed

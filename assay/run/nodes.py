@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes launches get in one allocation: those of the job that assay runs in, and such that
+are so many hops apart as cases ask for."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from assay.run.infrastructure import answer_of, asked, node_states
+from assay.sites.site import Site
+from checks.common.registry import CHECKS
+from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.text import (
+    fields,
+    is_down,
+    is_usable,
+    job_line,
+    left_s,
+    option_values,
+    setting,
+)
+from records.errors import AssayError
+from records.plan import Plan, PlannedCase
+
+
+def running_job(site: Site, job: str) -> dict[str, str] | None:
+    """What Slurm says of a job that runs and holds nodes now; None of any other.
+
+    Raises InfrastructureError without Slurm.
+    """
+    described = fields(job_line(asked(site, "scontrol", "show", "job", "-o", job).stdout, job))
+    if described.get("JobState") != "RUNNING" or described.get("NodeList", "(null)") == "(null)":
+        return None
+    return described
+
+
+def own_job(site: Site) -> dict[str, str] | None:
+    """What Slurm says of the job that this process runs in; None outside of the site's jobs.
+
+    Raises AssayError in a heterogeneous job, whose components are jobs of their own.
+    """
+    job, cluster = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CLUSTER_NAME")
+    if job is None or cluster is None:
+        return None
+    if cluster != setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
+        return None
+    described = running_job(site, job)
+    if described is not None and "HetJobId" in described:
+        raise AssayError(
+            f"job {job}, in which assay runs, is a component of heterogeneous job"
+            f" {described['HetJobId']}, and launches would get nodes of one component only. Run"
+            " assay in a job without components, or on a login node; nothing was run"
+        )
+    return described
+
+
+def named_nodes(site: Site, listed: str) -> list[str]:
+    """The nodes of a list in Slurm's notation."""
+    return answer_of(site, "scontrol", "show", "hostnames", listed).split()
+
+
+def granted(
+    site: Site, job: dict[str, str], seed: int, without: Collection[str] = ()
+) -> Allocation:
+    """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
+    nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]
+    topology, rest_s = site.description.topology, left_s(job)
+    leaves = topology.topology().leaves if topology else {}
+    there = {switch: [node for node in at if node in nodes] for switch, at in leaves.items()}
+    return Allocation(
+        job_id=job["JobId"],
+        nodes=nodes,
+        ends_at=sys.float_info.max if rest_s is None else time.monotonic() + rest_s,
+        seed=seed,
+        at_once=site.description.concurrency,
+        cores=site.description.shared_cores,
+        leaves={switch: here for switch, here in there.items() if here},
+    )
+
+
+def own_allocation(
+    site: Site, cases: Sequence[PlannedCase], seed: int, say: Callable[[str], None]
+) -> Allocation | None:
+    """The job that this process runs in, where launches of these cases have room in it.
+
+    None outside a job of the site's cluster, in one of fewer nodes or of another kind, and in one
+    that does not have them whole: others' ranks could run on them meanwhile. The node that this
+    process runs on is left out where the others suffice.
+    """
+    job = own_job(site)
+    if job is None or job.get("Partition") != site.description.slurm_partition:
+        return None
+    named = f"job {job['JobId']}, in which assay runs,"
+    if (kind := _other_kind(site, job)) is not None:
+        say(f"the nodes of {named} are not used: they were asked for without {kind}")
+        return None
+    nodes = named_nodes(site, job["NodeList"])
+    if not _has_whole(job, len(nodes), site):
+        return None
+    out, here = _left_out(site), socket.gethostname().partition(".")[0]
+    mine = {node for node in nodes if node.partition(".")[0] == here} - out
+    for without in [out | mine, out] if mine else [out]:
+        if set(nodes) <= without:
+            continue
+        found = granted(site, job, seed, without)
+        near = without > out and too_near(cases, site, found)
+        shapes = {(case.nodes, case.switches) for case in cases}
+        room = [found.drawn(count, found.nodes, "", switches) for count, switches in shapes]
+        if None not in room and not near:
+            if mine - without:
+                say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
+            return found
+    return None
+
+
+def refuse_own_nodes(site: Site, plan: Plan) -> None:
+    """Raise AssayError where launches would wait for ever for nodes that this process's job has.
+
+    Launches have their nodes alone, so that a core of a node is as good as the node.
+    """
+    described = own_job(site)
+    if described is None:
+        return
+    job, held = described["JobId"], described["NodeList"]
+    partition = f"--partition={site.description.slurm_partition}"
+    every = set(answer_of(site, "sinfo", "-hN", partition, "--format=%N").split())
+    nodes, names = every - _left_out(site), named_nodes(site, held)
+    mine = set(names) & nodes
+    needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
+    if mine and needed > len(nodes - mine):
+        kind = _other_kind(site, described)
+        serves = kind is None and _has_whole(described, len(names), site)
+        most = max(len(nodes - mine), len(mine) if serves else 0)
+        options = " ".join(filter(None, ["--exclusive", kind]))
+        fewer = f", leave wider launches out by --nodes {most}" if 0 < most < needed else ""
+        raise AssayError(
+            f"job {job}, in which assay runs, holds {len(mine)} of the {len(nodes)} nodes of"
+            f" partition {site.description.partition}; launches of {needed} nodes would wait for it"
+            f" for ever. Run assay in a job of {needed} whole nodes ({options}){fewer}, or run it"
+            " on a login node or in a job of another partition; nothing was run"
+        )
+
+
+def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
+    """Whether a job has its `nodes` whole, so that no ranks of others run on them."""
+    if job.get("OverSubscribe") == "NO":
+        return True
+    shown = asked(site, "scontrol", "show", "node", "-o", job["NodeList"]).stdout
+    each = [fields(line) for line in shown.splitlines()]
+    # Slurm's CPUs: two a core where nodes have hardware threads.
+    cpus = [node.get("CPUEfctv") or node.get("CPUTot", "") for node in each]
+    known = len(cpus) == nodes and all(map(str.isdecimal, cpus))
+    needed = sum(map(int, cpus)) if known else nodes * site.description.cores_per_node
+    return int(job.get("NumCPUs", 0)) >= max(1, needed)
+
+
+def _left_out(site: Site) -> set[str]:
+    """The nodes that the options of every sbatch keep launches off."""
+    excluded = option_values(site.description.access, "exclude", "x")
+    return {node for listed in excluded for node in named_nodes(site, listed)}
+
+
+def _other_kind(site: Site, job: dict[str, str]) -> str | None:
+    """The option that tells the site's nodes from others, where this job may have others; None:
+    it has the site's."""
+    constraint = option_values(site.description.access, "constraint", "C")[-1:]
+    if constraint and constraint != [job.get("Features")]:
+        return f"--constraint={constraint[0]}"
+    listed = option_values(site.description.access, "nodelist", "w")[-1:]
+    if listed and set(named_nodes(site, job["NodeList"])) - set(named_nodes(site, listed[0])):
+        return f"--nodelist={listed[0]}"
+    return None
+
+
+def nodes_far_apart(cases: Iterable[PlannedCase], site: Site) -> list[str]:
+    """Nodes among which are two of each number of hops that a case asks for; preferred are such
+    that jobs get now, then such that are up."""
+    described, wanted = site.description.topology, _hops_asked(cases)
+    if described is None or not wanted:
+        return []
+    topology, cores, states = described.topology(), site.description.shared_cores, node_states(site)
+    usable = {name for name, state in states.items() if is_usable(state)}
+    up = {name for name, state in states.items() if not is_down(state)}
+    found = [
+        topology.pair_at(hops, cores, usable)
+        or topology.pair_at(hops, cores, up)
+        or topology.pair_at(hops, cores)
+        for hops in wanted
+    ]
+    return sorted({node for pair in found if pair is not None for node in pair})
+
+
+def too_near(cases: Iterable[PlannedCase], site: Site, allocation: Allocation) -> str | None:
+    """Which case asks for hops that no two nodes of the allocation are apart; None: none does."""
+    described, wanted = site.description.topology, _hops_asked(cases)
+    if described is None or not wanted:
+        return None
+    topology = described.topology()
+    lacking = (h for h in wanted if topology.pair_at(h, {}, allocation.nodes) is None)
+    hops = next(lacking, None)
+    return f"{wanted[hops]} asks for two nodes {hops} hops apart" if hops else None
+
+
+def refuse_too_near(plan: Plan, site: Site, inherited: Allocation | None) -> None:
+    """Raise AssayError where nodes of the allocation are not so many hops apart as cases ask for:
+    those of `inherited`, else as many as --nodes says."""
+    if inherited is not None and (lacks := too_near(plan.cases, site, inherited)):
+        named = ",".join(nodes_far_apart(plan.cases, site))
+        raise AssayError(
+            f"{lacks}; job {inherited.job_id}, in which assay runs, has none. Run assay in a job"
+            f" that has such nodes (--nodelist={named}), or outside of a job, or leave such cases"
+            " out of the campaign; nothing was run"
+        )
+    given = plan.narrowed.get("nodes")
+    if inherited is not None or not given:
+        return
+    needed = nodes_far_apart(plan.cases, site)
+    if int(str(given)) < len(needed):
+        raise AssayError(
+            f"--nodes {given} with --in-one-job: nodes so many hops apart as cases ask for are"
+            f" {', '.join(needed)}. Give --nodes {len(needed)}, or run without"
+            " --in-one-job; nothing was run"
+        )
+
+
+def _hops_asked(cases: Iterable[PlannedCase]) -> dict[int, str]:
+    """Each number of hops that cases ask for, with one of them."""
+    found: dict[int, str] = {}
+    for case in cases:
+        if case.skipped is None and case.params.get("hops"):
+            definition = CHECKS[case.check]
+            hops = definition.hops_asked(definition.parameters.model_validate(case.params))
+            found.setdefault(hops, case.id)
+    return {hops: found[hops] for hops in sorted(found) if hops}
