@@ -14,16 +14,20 @@ from records.plan import PlannedCase
 from reports.analysis import Analysis
 from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between
-from reports.papers.definition import Claim, Measured
-from reports.papers.fields import measured_field
-from reports.papers.matching import Point, rows_like, why_nothing
-from reports.papers.steps import Field, Values, joined
+from reports.papers.definition import Claim, Study
+from reports.papers.fields import Field
+from reports.papers.run_values import Request, RunValues
 from reports.show.rows import environments
-from reports.show.tables import Cell, Column, Table
 from reports.statistics.descriptive import LEVEL, gap, mean_half_width, summarise
 
 HOLDS, FAILS = "holds", "does not hold"
 UNRESOLVED, UNTESTABLE = "not resolved", "cannot be tested here"
+#: The word for a claim that holds in one environment and not in another.
+DIFFERS = "differs between libraries"
+#: Fewer launches decide no claim: of two, t is 12.7 and the interval says nothing.
+LEAST_LAUNCHES = 3
+#: An interval whose ends are further apart is not given by its ends.
+WIDEST = 1000
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedClaim:
     """A claim with its verdicts."""
 
     claim: Claim
@@ -60,52 +64,55 @@ class Judged:
         return "; ".join(f"{who}: {why}" if who else why for who, why in told)
 
 
-#: The word for a claim that holds in one environment and not in another.
-DIFFERS = "differs between libraries"
-#: Fewer launches decide no claim: of two, t is 12.7 and the interval says nothing.
-LEAST_LAUNCHES = 3
-#: An interval whose ends lie further apart is not told by its ends.
-WIDEST = 1000
+def judge_claims(study: Study, analysis: Analysis) -> list[JudgedClaim]:
+    """The claims of a study, each with its verdicts."""
+    return [JudgedClaim(claim, judge(study, claim, analysis)) for claim in study.claims]
 
 
-def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
+def judge(study: Study, claim: Claim, analysis: Analysis) -> list[Verdict]:
     """The verdicts of a claim: one for each environment that it can be asked of."""
     if claim.value is None:
         return [Verdict("", UNTESTABLE, claim.untestable)]
-    found: Field | None = None
-    sides = [one for one in (claim.value, claim.than) if one]
-    alone = any("environment" in one.where for one in sides)
-    for measured in sides:
-        field = measured_field(analysis, measured, claim.match)
+    sides: list[tuple[Field, list[Request]]] = []
+    for side in (claim.value, claim.than):
+        if side is not None:
+            run = RunValues(analysis, {place: place for place in claim.match})
+            sides.append((study.calculation(side)(run), run.requests))
+    requests = [one for _, asked in sides for one in asked]
+    for field, asked in sides:
         if not field.values:
-            return [Verdict("", UNTESTABLE, _absent(measured, analysis))]
-        field = _as_one(field) if alone else field
-        found = field if found is None else joined(found, field, lambda a, b: a / b)
-    assert found is not None
-    names = {name for by in found.values.values() for name in by}
+            why = asked[0].why_nothing()
+            return [
+                Verdict("", UNTESTABLE, f"the run has no {asked[0]}{f': {why}' if why else ''}")
+            ]
+    alone = any("environment" in one.where for one in requests)
+    fields = [_as_one(field) if alone else field for field, _ in sides]
+    found = fields[0] if len(fields) == 1 else fields[0] / fields[1]
+    names = {name for _, name, _ in found.items()}
     if not names:
         return [Verdict("", UNTESTABLE, "the run has no point that both sides share")]
-    order = [""] if alone else environments(analysis, names)
-    asked = _judged_at_each if claim.each else _judged
-    unit = _unit(claim, analysis)
+    limit = claim.more_than if claim.more_than is not None else claim.less_than
+    unit = ReadableUnit("", 1.0)
+    if limit and not found.made_by:  # ratios and what is calculated have no unit
+        unit = readable_unit(analysis.register.metrics[requests[0].metric].unit, [limit])
+    asked_of = _judged_at_each if claim.each else _judged
     return [
-        Verdict(name, UNTESTABLE, why)
-        if (why := _on_shared_cores(analysis, sides, found, name))
-        else asked(claim, found, name, unit)
-        for name in order
+        Verdict(name, UNTESTABLE, shared)
+        if (shared := _on_shared_cores(analysis, requests, found, name))
+        else asked_of(claim, found, name, unit)
+        for name in ([""] if alone else environments(analysis, names))
     ]
 
 
 def _on_shared_cores(
-    analysis: Analysis, sides: Sequence[Measured], field: Field, name: str
+    analysis: Analysis, requests: Sequence[Request], field: Field, name: str
 ) -> str | None:
     """Why no machine's speed decides the claim, and what would; None where no core was shared."""
     values = [by[name] for by in field.values.values() if name in by]
     shared = sum(shares_cores(one.flags) for one in values)
     if not shared:
         return None
-    parts = [part for side in sides for part in (side, side.over, side.times) if part]
-    rows = [row for part in parts for row in rows_like(analysis, part) if shares_cores(row.flags)]
+    rows = [row for asked in requests for row in asked.rows if shares_cores(row.flags)]
     cases = [analysis.case(row) for row in rows]
     nodes = max((one.nodes for one in cases), default=1)
     cores = max((_cores_per_node(one) for one in cases), default=1)
@@ -121,31 +128,10 @@ def _cores_per_node(case: PlannedCase) -> int:
     return ranks * (case.cpus_per_task or 1)
 
 
-def _unit(claim: Claim, analysis: Analysis) -> ReadableUnit:
-    """In which a claim's value is read: ratios have none."""
-    value = claim.value
-    limit = claim.more_than if claim.more_than is not None else claim.less_than
-    if value is None or claim.than or value.over or value.times or value.steps or not limit:
-        return ReadableUnit("", 1.0)
-    return readable_unit(analysis.register.metrics[value.metric].unit, [limit])
-
-
-def _absent(measured: Measured, analysis: Analysis) -> str:
-    asked = {k: v if isinstance(v, list) else [v] for k, v in measured.where.items()}
-    told = ", ".join(f"{k.split('.')[-1]} {' or '.join(map(str, v))}" for k, v in asked.items())
-    lacks = f"the run has no {measured.metric} of {measured.check}" + (
-        f" with {told}" if told else ""
-    )
-    why = why_nothing(analysis, measured)
-    return f"{lacks}: {why}" if why else lacks
-
-
 def _as_one(field: Field) -> Field:
     """The values of one environment, without its name."""
-    found: dict[tuple[str, ...], dict[str, Values]] = {
-        point: {"": one} for point, by in field.values.items() for one in by.values()
-    }
-    return Field(field.axes, found)
+    found = {point: {"": one} for point, _, one in field.items()}
+    return Field(field.axes, found, field.made_by)
 
 
 def _logs(field: Field, name: str) -> tuple[list[float], int]:
@@ -163,18 +149,15 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
 def _judged_at_each(claim: Claim, field: Field, environment: str, unit: ReadableUnit) -> Verdict:
     """Holds where it holds at every value of a place; fails where it fails at one of them."""
     axis = field.axes.index(str(claim.each))
-    parts: dict[str, dict[Point, dict[str, Values]]] = {}
-    for point in sorted(field.values):
-        if environment in field.values[point]:
-            parts.setdefault(point[axis], {})[point] = field.values[point]
-    found = {
-        value: _judged(claim, Field(field.axes, part), environment, unit, len(parts))
-        for value, part in parts.items()
-    }
+    places = dict.fromkeys(p[axis] for p in sorted(field.values) if environment in field.values[p])
+    found = {}
+    for place in places:
+        part = {p: by for p, by in field.values.items() if p[axis] == place and environment in by}
+        found[place] = _judged(claim, Field(field.axes, part), environment, unit, len(places))
     order = (FAILS, UNTESTABLE, UNRESOLVED, HOLDS)
-    value, worst = min(found.items(), key=lambda item: order.index(item[1].word))
+    place, worst = min(found.items(), key=lambda item: order.index(item[1].word))
     held = sum(one.word == HOLDS for one in found.values())
-    because = f"holds at {held} of {len(found)}; {value}: {worst.because}"
+    because = f"holds at {held} of {len(found)}; {place}: {worst.because}"
     return Verdict(environment, worst.word, because)
 
 
@@ -186,7 +169,6 @@ def _judged(
     if not logs:
         return Verdict(environment, UNTESTABLE, "no value is above 0")
     summary = summarise(logs)
-    over = f"n = {summary.n}, {count_text(points, 'point')}"
 
     def text(log: float) -> str:
         return three_digits(math.exp(log) / unit.factor)
@@ -196,11 +178,11 @@ def _judged(
     limit = claim.more_than if claim.more_than is not None else claim.less_than
     assert limit is not None
     asked = f"asked {'above' if above else 'below'} {limit / unit.factor:g}"
-    grid = gap(np.array(logs))
+    over = count_text(points, "point")
     if summary.n < LEAST_LAUNCHES:
         few = "one launch" if summary.n == 1 else "two launches"
-        because = f"{told}, {asked}; {count_text(points, 'point')}; {few}: not resolved"
-        return Verdict(environment, UNRESOLVED, because)
+        return Verdict(environment, UNRESOLVED, f"{told}, {asked}; {over}; {few}: not resolved")
+    grid = gap(np.array(logs))
 
     def half_width(level: float) -> float:
         """Never below the grid of the values: ties are no small variance."""
@@ -211,26 +193,10 @@ def _judged(
     ends = between(summary.mean - alone, summary.mean + alone, text)
     if high > WIDEST * low:
         ends = f"ends more than a factor of {WIDEST:,} apart"
-    because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; {over}"
     if above:
-        fails = math.exp(summary.mean + half) <= limit
-        word = HOLDS if low > limit else FAILS if fails else UNRESOLVED
+        holds, fails = low > limit, math.exp(summary.mean + half) <= limit
     else:
-        fails = math.exp(summary.mean - half) >= limit
-        word = HOLDS if high < limit else FAILS if fails else UNRESOLVED
+        holds, fails = high < limit, math.exp(summary.mean - half) >= limit
+    word = HOLDS if holds else FAILS if fails else UNRESOLVED
+    because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; n = {summary.n}, {over}"
     return Verdict(environment, word, because)
-
-
-def claims_table(claims: list[Judged]) -> Table:
-    """A line a claim and environment."""
-    rows: list[list[Cell]] = []
-    groups = set()
-    for one in claims:
-        groups.add(len(rows))
-        for number, verdict in enumerate(one.verdicts):
-            lead = Cell(one.claim.said, title=one.claim.where, quiet=number > 0)
-            place = Cell(one.claim.where, quiet=number > 0)
-            name = Cell(verdict.environment, environment=verdict.environment)
-            rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
-    columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
-    return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))

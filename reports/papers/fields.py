@@ -1,99 +1,231 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities over their points, printed ones and a run's in the same form."""
+"""Quantities over their points, and calculations with them: printed ones and a run's alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import mul, truediv
-from statistics import median
+from statistics import fmean
+from typing import Any, Literal
 
-from reports.analysis import Analysis, Row, flags_of
-from reports.papers.definition import Column, Key, Measured, PrintedTable, Step, Study
-from reports.papers.laws import expanded
-from reports.papers.matching import Point, plain_value, point_of, rows_like
-from reports.papers.steps import Field, Values, each, joined, stepped
-from reports.show.lines import line_rate
+from records.sections import Scalar
+from reports.models.point_to_point import plain_line
 
-#: Between the columns of then, where a table has none across.
-NONE_ACROSS = ""
+Point = tuple[str, ...]
 
-
-def printed_key(item: Key, row: Mapping[str, str]) -> str:
-    """What a printed row has of a key, in the words of a run."""
-    text = row[item.column] if item.column else item.then
-    return plain_value(item.today.get(text, text))
+#: The axis of message lengths.
+LENGTH = "at.message_bytes"
+#: Fewer lengths make no line.
+LEAST_LENGTHS = 3
 
 
-def across_of(study: Study, table: PrintedTable, row: Mapping[str, str]) -> str:
-    """What a printed row stands under, in words for readers."""
-    texts = (study.words.get(text, text) for name in table.across if (text := row[name]))
-    return " ".join(texts) or NONE_ACROSS
+def plain_value(value: Any) -> str:
+    """A coordinate as a text that is the same for 4, 4.0 and "4"."""
+    try:
+        return f"{float(value):.12g}"
+    except (TypeError, ValueError):
+        return str(value)
 
 
-def printed_field(study: Study, table: PrintedTable, column: Column) -> Field:
-    """The printed values of a column in SI units, by the table's keys."""
-    rows: Iterable[Mapping[str, str]] = study.printed(table)
-    if table.law:
-        rows = list(expanded(rows, table.law))
-    axes = [item.column or item.title for item in table.keys]
-    further = _further(axes, column.steps)
-
-    def field(name: str, factor: float) -> Field:
-        found: dict[Point, dict[str, Values]] = {}
-        for row in rows:
-            if row[name]:
-                point = *(printed_key(item, row) for item in table.keys), *(row[a] for a in further)
-                value = Values({0: float(row[name]) * factor})
-                found.setdefault(point, {}).setdefault(across_of(study, table, row), value)
-        return Field((*axes, *further), found)
-
-    if column.over:
-        quotient = joined(field(column.column, column.factor), field(column.over, 1.0), truediv)
-        return stepped(quotient, column.steps)
-    return stepped(field(column.column, column.factor), column.steps)
+#: The coordinate of a row that has none at this place.
+NOWHERE = plain_value(None)
 
 
-def measured_field(analysis: Analysis, measured: Measured, axes: Sequence[str | None]) -> Field:
-    """A quantity of a run by these places; "" on an axis that a run has not.
+@dataclass(frozen=True)
+class Values:
+    """A quantity at one point: a value of each block, with the marks of its launches.
 
-    Where several cases share a point that of most launches counts, and of its points in a launch
-    the median.
+    A printed value is that of block 0; `case` is the position of a measured one's case.
     """
-    named = [one or f"no place {number}" for number, one in enumerate(axes)]
-    further = _further(named, measured.steps)
-    places = (*axes, *further)
-    groups: dict[tuple[Point, str], dict[int, list[Row]]] = {}
-    for row in rows_like(analysis, measured):
-        if measured.of_line_rate and analysis.case(row).nodes < 2:
-            continue  # no message crossed the network
-        key = point_of(analysis, row, places), analysis.case(row).environment
-        groups.setdefault(key, {}).setdefault(row.series.case, []).append(row)
-    found: dict[Point, dict[str, Values]] = {}
-    for (point, name), cases in groups.items():
-        rows = max(cases.values(), key=lambda one: one[0].summary.n)
-        found.setdefault(point, {})[name] = _together(rows)
-    field = stepped(Field((*named, *further), found), measured.steps)
-    for other, formula in ((measured.over, truediv), (measured.times, mul)):
-        if other is not None:
-            field = joined(field, measured_field(analysis, other, axes), formula)
-    if measured.of_line_rate:
-        rate = line_rate(analysis)
-        field = each(field, lambda value: value / rate) if rate else Field(field.axes, {})
-    return each(field, lambda value: 1 - value) if measured.rest else field
+
+    by_block: Mapping[int, float]
+    flags: tuple[str, ...] = ()
+    case: int = 0
 
 
-def _together(rows: Sequence[Row]) -> Values:
-    """The median over rows of a case, block by block."""
-    blocks: dict[int, list[float]] = {}
-    for row in rows:
-        for block, value in row.series.by_block().items():
-            blocks.setdefault(block, []).append(value)
-    flags = rows[0].flags if len(rows) == 1 else flags_of(rows)
-    medians = {block: median(found) for block, found in blocks.items()}
-    return Values(medians, flags, rows[0].series.case)
+def computed(formula: Callable[..., float], *parts: Values | None) -> Values | None:
+    """The formula of values, block by block; None where no block has all and gives a number."""
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    found = {}
+    for block in sorted(set.intersection(*(set(part.by_block) for part in known))):
+        try:
+            value = formula(*(part.by_block[block] for part in known))
+        except ZeroDivisionError:
+            continue
+        if math.isfinite(value):
+            found[block] = value
+    flags = tuple(dict.fromkeys(flag for part in known for flag in part.flags))
+    return Values(found, flags, known[0].case) if found else None
 
 
-def _further(axes: Sequence[str], steps: Iterable[Step]) -> list[str]:
-    """The axes that steps name beside these."""
-    named = (axis for step in steps for axis in step.named)
-    return [axis for axis in dict.fromkeys(named) if axis not in axes]
+@dataclass(frozen=True)
+class Field:
+    """Values by point and by what is side by side: machines, libraries, environments.
+
+    `axes` name the coordinates of a point. `made_by` has what was calculated: nothing of values as
+    printed or measured, else "calculated", and of fits and differences their kind.
+    """
+
+    axes: Point
+    values: dict[Point, dict[str, Values]]
+    made_by: frozenset[str] = frozenset()
+
+    def items(self) -> Iterator[tuple[Point, str, Values]]:
+        """Point, name and values of each."""
+        return ((p, name, one) for p, by in self.values.items() for name, one in by.items())
+
+    def made(
+        self,
+        found: Iterable[tuple[Point, str, Values | None]],
+        axes: Sequence[str] | None = None,
+        *kinds: str,
+    ) -> Field:
+        """Another field of what was calculated from this one."""
+        values: dict[Point, dict[str, Values]] = {}
+        for point, name, one in found:
+            if one is not None:
+                values.setdefault(point, {})[name] = one
+        axes = self.axes if axes is None else tuple(axes)
+        return Field(tuple(axes), values, self.made_by | {"calculated", *kinds})
+
+    def each(self, formula: Callable[..., float]) -> Field:
+        """The formula of each value."""
+        return self.made((p, name, computed(formula, one)) for p, name, one in self.items())
+
+    def at_points(self, formula: Callable[[dict[str, str], float], float]) -> Field:
+        """The formula of each value and its coordinates by axis."""
+
+        def with_point(point: Point) -> Callable[[float], float]:
+            at = dict(zip(self.axes, point, strict=True))
+            return lambda value: formula(at, value)
+
+        return self.made((p, name, computed(with_point(p), one)) for p, name, one in self.items())
+
+    def along(
+        self,
+        axes: Sequence[str],
+        formula: Callable[[dict[Point, Values]], Values | None],
+        *kinds: str,
+    ) -> Field:
+        """The field without some axes, along which the formula makes one value of several."""
+        places = [self.axes.index(axis) for axis in axes]
+        groups: dict[tuple[Point, str], dict[Point, Values]] = {}
+        for point, name, one in self.items():
+            there = tuple(point[place] for place in places)
+            groups.setdefault((without(point, places), name), {})[there] = one
+        made = ((point, name, formula(line)) for (point, name), line in groups.items())
+        return self.made(made, without(self.axes, places), *kinds)
+
+    def best(self, *axes: str) -> Field:
+        """The greatest along axes."""
+        return self.along(axes, lambda line: computed(lambda *found: max(found), *line.values()))
+
+    def mean(self, *axes: str) -> Field:
+        """The arithmetic mean along axes."""
+        return self.along(axes, lambda line: computed(lambda *found: fmean(found), *line.values()))
+
+    def pick(self, axis: str, wanted: Scalar) -> Field:
+        """The values at a coordinate, which may be the "least" or "greatest" there is."""
+
+        def chosen(line: dict[Point, Values]) -> Values | None:
+            if wanted in ("least", "greatest"):
+                choose = min if wanted == "least" else max
+                return line[choose(line, key=lambda point: float(point[0]))]
+            return line.get((plain_value(wanted),))
+
+        return self.along([axis], chosen)
+
+    def less(self, axis: str, wanted: Scalar) -> Field:
+        """Each value less that at a coordinate of an axis."""
+        return self._against(axis, wanted, lambda here, there: here - there, "difference")
+
+    def relative(self, axis: str, wanted: Scalar) -> Field:
+        """The value at a coordinate of an axis over each."""
+        return self._against(axis, wanted, lambda here, there: there / here)
+
+    def _against(
+        self, axis: str, wanted: Scalar, formula: Callable[[float, float], float], *kinds: str
+    ) -> Field:
+        there, place = self.pick(axis, wanted).values, self.axes.index(axis)
+        made = (
+            (p, name, computed(formula, one, there.get(without(p, [place]), {}).get(name)))
+            for p, name, one in self.items()
+        )
+        return self.made(made, None, *kinds)
+
+    def lead(self, ahead: str, behind: str) -> Field:
+        """One name's value over another's, under the first name."""
+        return self.made(
+            (point, ahead, computed(truediv, by.get(ahead), by.get(behind)))
+            for point, by in self.values.items()
+        )
+
+    def line(
+        self,
+        gives: Literal["start_up", "per_byte", "half_length"],
+        up_to: float = math.inf,
+        axis: str = LENGTH,
+    ) -> Field:
+        """A straight line by plain least squares through times over lengths, as the papers fitted:
+        through those of at most `up_to` bytes, and three at least."""
+
+        def part(sizes: list[float], times_s: Sequence[float]) -> float:
+            one = plain_line([int(size) for size in sizes], times_s)
+            alpha, beta = one.alpha_s, one.beta_s_per_byte
+            if gives == "half_length":
+                return alpha / beta if alpha > 0 and beta > 0 else math.nan
+            return alpha if gives == "start_up" else beta
+
+        def fitted(line: dict[Point, Values]) -> Values | None:
+            times = {float(length): values for (length,), values in line.items()}
+            sizes = sorted(size for size in times if size <= up_to)
+            if len(sizes) < LEAST_LENGTHS:
+                return None
+            return computed(lambda *found: part(sizes, found), *(times[size] for size in sizes))
+
+        return self.along([axis], fitted, "line", gives)
+
+    def _joined(self, other: Field, formula: Callable[[float, float], float]) -> Field:
+        """The formula of both, point by point.
+
+        An axis on which the other has nothing does not count. Where the other was measured under
+        one name only (`once`, a property of the nodes) it is taken for all.
+        """
+        blank = [
+            place
+            for place in range(len(self.axes))
+            if all(point[place] in ("", NOWHERE) for point in other.values)
+        ]
+        rest = {without(point, blank): by for point, by in other.values.items()}
+        names = {name for by in rest.values() for name in by}
+        alone = next(iter(names)) if len(names) == 1 else None
+
+        def against(point: Point, name: str) -> Values | None:
+            return rest.get(without(point, blank), {}).get(name if alone is None else alone)
+
+        return self.made(
+            (p, name, computed(formula, one, against(p, name))) for p, name, one in self.items()
+        )
+
+    def __truediv__(self, other: Field | float) -> Field:
+        if isinstance(other, Field):
+            return self._joined(other, truediv)
+        return self.each(lambda value: value / other)
+
+    def __mul__(self, other: Field) -> Field:
+        return self._joined(other, mul)
+
+    def __rtruediv__(self, number: float) -> Field:
+        return self.each(lambda value: number / value)
+
+    def __rsub__(self, number: float) -> Field:
+        return self.each(lambda value: number - value)
+
+
+def without(point: Point, places: Sequence[int]) -> Point:
+    """A point without the coordinates at these places."""
+    return tuple(text for place, text in enumerate(point) if place not in places)

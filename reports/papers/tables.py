@@ -1,29 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Printed tables with a run's values beside them, and their ratio."""
+"""Printed tables with a run's values and their ratio, and tables of the machines of then."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from records.flags import shares_cores
+from records.flags import MEANINGS, OVERSUBSCRIBED, shares_cores
 from records.units import unit_of
 from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, three_digits
-from reports.papers.beside import SHARED, SHARED_MEANS, Beside, of_variant
-from reports.papers.matching import Point, plain_value, why_absent, why_nothing
+from reports.papers.beside import Beside, by_variant
+from reports.papers.definition import ENDINGS, ending_of
+from reports.papers.fields import Point, plain_value
 from reports.show.rows import environments, value_cell
-from reports.show.tables import Cell, Column, Table
+from reports.show.tables import Cell, Column, Table, pivot
 
 #: A smaller value in the unit of its table is written in its own.
 FAINT = 0.002
-#: Of a longer table the points that were measured stand by themselves before it.
+#: A longer table is preceded by one of the points that were measured.
 LONG = 100
+#: Marks what rests on launches that shared cores, and what the mark means.
+SHARED = "*"
+SHARED_MEANS = f"{SHARED} {OVERSUBSCRIBED}: {MEANINGS[OVERSUBSCRIBED]}."
 
 
 def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
     """A printed table as tables: machines in rows where it has no keys, else one a quantity."""
-    if not found[0].table.keys:
+    if not found[0].keys:
         return [_machines(found, anchor)]
     notes = [found[0].table.note, *[""] * len(found)]
     return [
@@ -49,29 +54,24 @@ def _with_measured(one: Beside, anchor: str, note: str) -> list[Table]:
 
 
 def _points(one: Beside, points: Sequence[Point], anchor: str, note: str) -> Table:
-    """A line a point: what stood across then, what each environment has now, and their ratio."""
-    numbers = [all(_is_number(text) for text in texts) for texts in zip(*points, strict=True)]
-    columns = [
-        Column(item.title, numeric=numeric)
-        for item, numeric in zip(one.table.keys, numbers, strict=True)
-    ]
+    """A line a point: the printed values, what each environment has now, and their ratio."""
+    numbers = [all(map(_is_number, texts)) for texts in zip(*points, strict=True)]
+    words = [{plain_value(v): k for k, v in item.today.items() if k} for item in one.keys]
+    columns = [Column(item.title, numbers[place]) for place, item in enumerate(one.keys)]
     columns += [Column(f"{name} then".strip(), numeric=True) for name in one.across]
     for name in one.environments:
         columns += [Column("now", numeric=True, environment=name), Column("now ÷ then", True)]
-    words = [{plain_value(v): k for k, v in item.today.items() if k} for item in one.table.keys]
     rows = []
     for point in points:
-        told = zip(words, point, strict=True)
-        texts = (printed.get(text, text) for printed, text in told)
+        texts = (word.get(text, text) for word, text in zip(words, point, strict=True))
         cells = [Cell(one.study.words.get(text, text)) for text in texts]
         cells += [_then_cell(one, point, name) for name in one.across]
-        for name in one.environments:
-            cells += _now_cells(one, point, name)
+        cells += [cell for name in one.environments for cell in _now_cells(one, point, name)]
         rows.append(cells)
-    title = f"{one.table.number}: {one.column.title}"
     unit = f", {one.unit.label}" if one.unit.label else ""
     below = " ".join(filter(None, [_note(one), _shared([one]), note]))
-    return Table(anchor, f"{title}{unit}", columns, rows, below, len(rows))
+    title = f"{one.table.number}: {one.column.title}{unit}"
+    return Table(anchor, title, columns, rows, below, len(rows))
 
 
 def _is_number(text: str) -> bool:
@@ -82,27 +82,27 @@ def _then_cell(one: Beside, point: Point, name: str) -> Cell:
     value = one.si(point, name)
     if value is None:
         return Cell("")
-    printed = one.texts.get(point, {}).get(name)
+    printed = one.in_print.get(point, {}).get(name)
     if printed is None:
         return Cell(_calculated(one, value), title=f"by what is printed; {one.column.were}")
     scale = one.column.factor / one.unit.factor
-    text = as_printed(printed[0], scale)
-    if printed[1]:
-        text += f" ± {as_printed(printed[1], scale)}"
-    text += "".join(map(mark_of, one.marks.get(point, {}).get(name, ())))
-    return Cell(text, title=f"printed: {printed[0]}; {one.column.were}")
+    text = as_printed(printed.text, scale)
+    if printed.spread:
+        text += f" ± {as_printed(printed.spread, scale)}"
+    text += "".join(map(mark_of, printed.doubts))
+    return Cell(text, title=f"printed: {printed.text}; {one.column.were}")
 
 
 def _calculated(one: Beside, value: float) -> str:
-    """Of a closed form or a quotient alone three digits; of what steps calculate four."""
+    """Of a law three digits; of what is calculated from several values four."""
     scaled = value / one.unit.factor
-    if one.table.law or not one.column.steps:
+    if one.is_by_law:
         return three_digits(scaled)
     return fixed(scaled, max(0, 3 - math.floor(math.log10(abs(scaled))))) if scaled else "0"
 
 
 def mark_of(place: int) -> str:
-    """What stands at a doubtful value: the place of what is said of it."""
+    """What marks a doubtful value: the place of what is said of it."""
     return f" [{place}]"
 
 
@@ -116,7 +116,7 @@ def as_printed(text: str, scale: float) -> str:
 
 
 def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
-    if why := one.without.get(point, {}).get(name):
+    if why := one.without_number.get(point, {}).get(name):
         return [Cell("–", title=why, badges=(why,)), Cell("")]
     row = one.now.get(point, {}).get(name)
     if row is None:
@@ -143,7 +143,7 @@ def _note(one: Beside) -> str:
     if one.column.without:
         parts.append(f"Nothing of the run stands beside it: {one.column.without}.")
     elif not one.environments:
-        why = why_nothing(one.analysis, one.column.ours) if one.column.ours else ""
+        why = one.why_nothing()
         parts.append(f"This run did not measure it{f': {why}' if why else ''}.")
     else:
         counts = [row.summary.n for by in one.now.values() for row in by.values()]
@@ -155,8 +155,8 @@ def _note(one: Beside) -> str:
             parts.append(f"The ratio is to {held} value of then.")
         were = "was" if both == 1 else "were"
         parts.append(f"{both} of {len(one.printed.values)} points of then {were} measured.")
-        why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
-        if why and both < len(one.printed.values):
+        why = one.requests[0].why_absent() if both < len(one.printed.values) else ""
+        if why:
             parts.append(f"Of the cases that do not fit, the first: {why}.")
     return " ".join(parts)
 
@@ -170,21 +170,20 @@ def _shared(found: Sequence[Beside]) -> str:
 def _machines(found: Sequence[Beside], anchor: str) -> Table:
     """A line a machine of then, and a line an environment of now, for each kind of rows."""
     table, analysis = found[0].table, found[0].analysis
-    columns = [Column(table.stands)]
-    columns += [Column(_heading(one), numeric=True) for one in found]
+    units = (f", {one.unit.label}" if one.unit.label else "" for one in found)
+    titles = [f"{one.column.title}{unit}" for one, unit in zip(found, units, strict=True)]
+    columns = [Column(table.stands), *(Column(title, numeric=True) for title in titles)]
     rows = [
         [Cell(name), *(_then_cell(one, (), name) for one in found)]
         for name in dict.fromkeys(name for one in found for name in one.across)
     ]
-    begun = len(rows)
-    lacking: list[str] = []
-    kinds = [("", found)] if not table.variants else []
-    kinds += [(kind.title, of_variant(found, kind)) for kind in table.variants]
-    marked = ""
-    for title, own in kinds:
+    begun, lacking, marked = len(rows), [], ""
+    for title, own in by_variant(found):
         marked = marked or _shared(own)
         if title and not any(one.environments for one in own):
-            lacking.append(_lacking(title, own))
+            why = next(filter(None, (one.why_nothing() for one in own)), "")
+            told = f"No row {title!r}: this run did not measure it"
+            lacking.append(f"{told} ({why})" if why else told)
         for name in environments(analysis, (n for one in own for n in one.environments)):
             cells = (_now_cells(one, (), name)[0] for one in own)
             badges = (title,) if title else ()
@@ -192,18 +191,17 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     notes = _together("", ((one.column.title, one.column.were) for one in found))
     lacks = ((one.column.title, one.column.without) for one in found if one.column.without)
     notes += _together(" of today", lacks)
-    now = "Below: this cluster, mean ± s of launches (of rates the arithmetic mean)"
-    below = [now] if begun < len(rows) else []
-    note = ". ".join([*notes, *below, *lacking]) + "."
-    groups = frozenset({begun}) if begun < len(rows) else frozenset()
+    is_measured = begun < len(rows)
+    if is_measured:
+        notes.append("Below: this cluster, mean ± s of launches (of rates the arithmetic mean)")
     return Table(
         anchor,
-        f"{table.number}: then{' and now' if begun < len(rows) else ''}",
+        f"{table.number}: then{' and now' if is_measured else ''}",
         columns,
         rows,
-        " ".join(filter(None, [note, marked, table.note])),
+        " ".join(filter(None, [". ".join([*notes, *lacking]) + ".", marked, table.note])),
         len(rows),
-        groups,
+        frozenset({begun} if is_measured else ()),
     )
 
 
@@ -215,12 +213,65 @@ def _together(of: str, told: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{' and '.join(names)}{of}: {text}" for text, names in titles.items()]
 
 
-def _lacking(title: str, own: Sequence[Beside]) -> str:
-    """That no row is of this kind, and why."""
-    asked = [one.column.ours for one in own if one.column.ours]
-    why = next((why for one in asked if (why := why_nothing(own[0].analysis, one))), "")
-    return f"No row {title!r}: this run did not measure it{f' ({why})' if why else ''}"
+def machine_tables(description: Any) -> list[Table]:
+    """The machines of then: a line a machine, and a line a fact of what is no machine."""
+    machines: dict[str, dict[str, Any]] = {}
+    facts: list[tuple[str, str, str]] = []
+    for place, value in (description or {}).items():
+        if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+            machines |= {str(one.get("name", n)): one for n, one in enumerate(value, start=1)}
+        elif isinstance(value, dict) and "name" in value:
+            machines[str(value["name"])] = value
+        elif isinstance(value, dict):
+            facts += [(words(place), *fact) for fact in _facts(value)]
+        else:
+            facts.append(("", words(place), _text(value)))
+    keys = list(dict.fromkeys(k for one in machines.values() for k in one if k != "name"))
+    tables = [
+        pivot(
+            machines.items(),
+            [("machine", lambda one: one[0])],
+            [
+                (
+                    [Column(words(key)) for key in keys],
+                    lambda one: [_text(one[0][1].get(k)) for k in keys],
+                )
+            ],
+            anchor="machines-then",
+            title="Machines",
+        ),
+        pivot(
+            facts,
+            [("of", lambda fact: fact[0]), ("what", lambda f: f[1]), ("as it was", lambda f: f[2])],
+            anchor="facts-then",
+            title="What else is told of them" if machines else "Hardware, software and settings",
+            group=1,
+        ),
+    ]
+    return [table for table in tables if table is not None]
 
 
-def _heading(one: Beside) -> str:
-    return f"{one.column.title}, {one.unit.label}" if one.unit.label else one.column.title
+def words(name: str) -> str:
+    """A key of a description as a heading: "clock_mhz" → "clock, MHz"."""
+    ending = ending_of(name)
+    plain = name.removesuffix(ending).replace("_", " ")
+    return f"{plain}, {ENDINGS[ending][0]}" if ending else plain
+
+
+def _facts(value: dict[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, inner in value.items():
+        told = f"{before}{words(name)}"
+        if isinstance(inner, dict):
+            yield from _facts(inner, f"{told}: ")
+        else:
+            yield told, _text(inner)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{words(str(name))} {_text(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(_text(one) for one in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)

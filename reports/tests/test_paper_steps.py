@@ -5,25 +5,21 @@ from __future__ import annotations
 
 import json
 from math import log2
-from operator import truediv
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+import yaml
 
 from assay.cli import main
 from bench.whole_campaigns import write_campaign
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
-from reports.papers.beside import besides, settled
-from reports.papers.definition import ClosedForm, Measured, Step, load_study
-from reports.papers.fields import measured_field, printed_field
-from reports.papers.laws import expanded
-from reports.papers.machines import machine_tables, words
-from reports.papers.matching import Point
-from reports.papers.section import study_section
-from reports.papers.steps import Field, Values, joined, stepped
-from reports.papers.tables import as_printed, tables_of
+from reports.papers.beside import besides
+from reports.papers.definition import load_study
+from reports.papers.document import study_section
+from reports.papers.fields import LENGTH, Field, Point, Values
+from reports.papers.run_values import RunValues
+from reports.papers.tables import as_printed, machine_tables, tables_of, words
 from reports.studies import rows
 from reports.tests.synthetic import case, write_run
 
@@ -39,80 +35,92 @@ def values(field: Field, *point: str, name: str = "lam") -> list[float]:
     return list(field.values[point][name].by_block.values())
 
 
+def table_of(study, number, analysis):
+    return next(besides(study, one, analysis) for one in study.tables if one.number == number)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return analyse(load_run(collective_run(tmp_path_factory.mktemp("run"))))
+
+
 @pytest.mark.parametrize(
     ("gives", "expected"),
     [("start_up", [4e-5, 8e-5]), ("per_byte", [1e-8, 2e-8]), ("half_length", [4000, 4000])],
 )
 def test_a_line_is_fitted_block_by_block(gives, expected):
-    step = Step(do="line", along=["m"], gives=gives)
-    made = stepped(FIELD, [step])
+    made = FIELD.line(gives, axis="m")
     assert made.axes == ("case",)
     assert values(made, "a") == pytest.approx(expected)
 
 
 def test_a_line_goes_through_short_messages_only_and_needs_three():
     bent = {**TIMES, ("a", "65536"): {"lam": Values({1: 1.0, 2: 1.0})}}
-    step = Step(do="line", along=["m"], gives="start_up", up_to=1024)
-    assert values(stepped(Field(("case", "m"), bent), [step]), "a") == pytest.approx([4e-5, 8e-5])
-    assert not stepped(FIELD, [Step(do="line", along=["m"], gives="start_up", up_to=128)]).values
+    line = Field(("case", "m"), bent).line("start_up", 1024, "m")
+    assert values(line, "a") == pytest.approx([4e-5, 8e-5])
+    assert not FIELD.line("start_up", 128, "m").values
 
 
+COLLECTIVES = load_study("collectives-1996")
 #: T = 5 µs·p + 20 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, without delay at 8 bytes.
-LAW = Field(
-    ("operation", "ranks", "m"),
-    {
-        ("scan", str(p), str(m)): {
-            "lam": Values({1: 5e-6 * p + 2e-5 + (0 if m == 8 else (2e-9 * log2(p) + 1e-9) * m)})
+LAW = {
+    (ranks, m): 5e-6 * ranks + 2e-5 + (0 if m == 8 else (2e-9 * log2(ranks) + 1e-9) * m)
+    for ranks in (2, 3, 4)
+    for m in (8, 1024, 65536)
+}
+BARRIER = {(ranks, None): 1e-6 * log2(ranks) + 3e-6 for ranks in (2, 3, 4)}
+
+
+class Times(RunValues):
+    """A run of one operation, without a run: times by ranks and length."""
+
+    def __init__(self, operation, times):
+        points = {
+            (operation, str(p), str(m)): {"lam": Values({1: t})} for (p, m), t in times.items()
         }
-        for p in (2, 3, 4)
-        for m in (8, 1024, 65536)
-    },
-)
+        self.__dict__["field"] = Field(("at.operation", "ranks", LENGTH), points)
+
+    def values(self, *_, **__):
+        return self.field
+
+
+def of_law(name, operation, times):
+    return COLLECTIVES.calculation(name)(Times(operation, times))
 
 
 @pytest.mark.parametrize(
-    ("gives", "expected"), [("a", 5e-6), ("b", 2e-5), ("c", 2e-9), ("d", 1e-9)]
+    ("name", "expected"), [("law_a", 1e-5), ("law_b", 1e-5), ("law_c", 2e-9), ("law_d", 1e-9)]
 )
-def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(gives, expected):
-    step = Step(do="law", gives=gives, axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]})
-    made = stepped(LAW, [step])
-    assert made.axes == ("operation",)
-    assert values(made, "scan") == pytest.approx([expected])
-    two = {point: one for point, one in LAW.values.items() if point[1] != "3"}
-    assert not stepped(Field(LAW.axes, two), [step]).values
+def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(name, expected):
+    """Its start-up 5 µs·p + 20 µs, in the paper's form of a broadcast 10 µs·log₂p + 10 µs, is met
+    on two of three numbers of ranks."""
+    times = {(p, m): t - 5e-6 * p - 2e-5 + 1e-5 * log2(p) + 1e-5 for (p, m), t in LAW.items()}
+    made = of_law(name, "broadcast", times)
+    assert made.axes == ("at.operation",)
+    assert values(made, "broadcast") == pytest.approx([expected])
+    two = {point: time for point, time in times.items() if point[0] != 3}
+    assert not of_law(name, "broadcast", two).values
 
 
 def test_the_aggregated_rate_follows_from_the_law_at_each_number_of_ranks():
-    step = Step(do="law", gives="r_infinity", axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]})
-    made = stepped(LAW, [step])
-    assert made.axes == ("operation", "ranks")
-    assert values(made, "scan", "4") == pytest.approx([3 / 5e-9])
+    made = of_law("law_rate", "broadcast", LAW)
+    assert made.axes == ("at.operation", "ranks")
+    assert values(made, "broadcast", "4") == pytest.approx([3 / 5e-9])
 
 
 def test_an_operation_without_a_length_has_no_delay():
-    barrier = {
-        ("barrier", str(p), "None"): {"lam": Values({1: 1e-6 * log2(p) + 3e-6})} for p in (2, 3, 4)
-    }
-    law = {"axes": list(LAW.axes), "forms": {"barrier": ["log2_p"]}}
-    found = {
-        gives: stepped(Field(LAW.axes, barrier), [Step(do="law", gives=gives, **law)])
-        for gives in ("a", "c")
-    }
-    assert values(found["a"], "barrier") == pytest.approx([1e-6])
-    assert not found["c"].values
+    assert values(of_law("law_a", "barrier", BARRIER), "barrier") == pytest.approx([1e-6])
+    assert not of_law("law_c", "barrier", BARRIER).values
 
 
-def test_steps_pick_reduce_and_compare():
-    least = Step(do="pick", at={"m": "least"})
-    assert values(stepped(FIELD, [least]), "a") == pytest.approx([4e-5, 8e-5])
-    less = Step(do="less", at={"m": "least"})
-    assert values(stepped(FIELD, [less]), "a", "1024") == pytest.approx([1.024e-5, 2.048e-5])
-    relative = Step(do="relative", at={"m": 0})
-    assert values(stepped(FIELD, [relative]), "a", "0") == [1, 1]
-    best = stepped(FIELD, [Step(do="best", along=["case", "m"])])
+def test_values_are_picked_reduced_and_compared():
+    assert values(FIELD.pick("m", "least"), "a") == pytest.approx([4e-5, 8e-5])
+    assert values(FIELD.less("m", "least"), "a", "1024") == pytest.approx([1.024e-5, 2.048e-5])
+    assert values(FIELD.relative("m", 0), "a", "0") == [1, 1]
+    best = FIELD.best("case", "m")
     assert (best.axes, values(best)) == ((), pytest.approx([6.9536e-4, 1.39072e-3]))
-    inverse = stepped(FIELD, [Step(do="inverse")])
-    assert values(inverse, "a", "0") == pytest.approx([25000, 12500])
+    assert values(1 / FIELD, "a", "0") == pytest.approx([25000, 12500])
+    assert values(1 - FIELD / 1e-4, "a", "0") == pytest.approx([0.6, 0.2])
 
 
 def test_a_lead_pairs_blocks_and_takes_points_that_both_have():
@@ -120,66 +128,58 @@ def test_a_lead_pairs_blocks_and_takes_points_that_both_have():
         ("1",): {"lam": Values({1: 2.2, 2: 2.4, 3: 9.0}), "mpich": Values({1: 2.0, 2: 2.0})},
         ("2",): {"lam": Values({1: 1.0})},
     }
-    lead = stepped(Field(("n",), both), [Step(do="lead", names=["lam", "mpich"])])
+    lead = Field(("n",), both).lead("lam", "mpich")
     assert values(lead, "1") == pytest.approx([1.1, 1.2])
     assert ("2",) not in lead.values
 
 
-def test_what_was_measured_under_one_name_stands_for_all():
+def test_what_was_measured_under_one_name_is_taken_for_all():
     echo = Field(("m",), {("8",): {"lam": Values({1: 6.0}), "mpich": Values({1: 4.0})}})
     product_s = Field(("m",), {("None",): {"mpich": Values({1: 2.0})}})
-    ratio = joined(echo, product_s, truediv)
+    ratio = echo / product_s
     assert [values(ratio, "8", name=n) for n in ("lam", "mpich")] == [[3.0], [2.0]]
+    assert [values(echo * product_s, "8", name=n) for n in ("lam", "mpich")] == [[12.0], [8.0]]
 
 
 def test_an_aggregated_rate_is_all_bytes_over_the_delay():
-    times = {("total_exchange", "4", "1000"): {"lam": Values({1: 0.5})}}
-    step = Step(do="aggregated", axes=["operation", "p", "m"])
-    rate = stepped(Field(("operation", "p", "m"), times), [step])
-    assert values(rate, "total_exchange", "4", "1000") == [4 * 3 * 1000 / 0.5]
-
-
-def test_a_step_names_what_it_lacks():
-    with pytest.raises(ValidationError, match="the step line needs along and gives"):
-        Step(do="line")
+    rate = of_law("rate", "total_exchange", {(4, 4): 0.0, (4, 1000): 0.5})
+    assert values(rate, "total_exchange", "4") == [4 * 3 * 1000 / 0.5]
 
 
 def test_closed_forms_give_the_quoted_times():
-    law = ClosedForm(law="collective", at={"procs": [64.0], "message_bytes": [512.0]})
+    law, at = COLLECTIVES.calculation("by_expression"), {"procs": 64.0, "message_bytes": 512.0}
     found = {
-        (row["operation"], row["machine"]): row
-        for row in expanded(rows("collectives-1996/timing_expressions"), law)
+        (row["operation"], row["machine"]): law(row, at)
+        for row in rows("collectives-1996/timing_expressions")
     }
     t3d = {name: found[name, "T3D"] for name in ("broadcast", "scan", "reduce", "total_exchange")}
-    assert [float(t3d[n]["startup_us"]) for n in list(t3d)[:3]] == pytest.approx([150, 209, 253])
-    assert float(t3d["total_exchange"]["time_us"]) == pytest.approx(2856, rel=1e-3)
-    assert float(t3d["total_exchange"]["rate_mb_s"]) == pytest.approx(1744, rel=1e-3)
-    assert found["barrier", "T3D"]["delay_us"] == ""
+    assert [t3d[n]["startup_us"] for n in list(t3d)[:3]] == pytest.approx([150, 209, 253])
+    assert t3d["total_exchange"]["time_us"] == pytest.approx(2856, rel=1e-3)
+    assert t3d["total_exchange"]["rate_mb_s"] == pytest.approx(1744, rel=1e-3)
+    assert found["barrier", "T3D"]["delay_us"] is None
 
 
 def test_curves_of_closed_forms_pass_through_what_is_printed():
-    half = ClosedForm(law="half_length", at={"message_bytes": [7236.0, 1e6]})
-    paragon = [r for r in rows("ornl-1996/latency_bandwidth") if r["variant"] == "OSF"]
-    at_half, at_million = (float(r["rate_mb_s"]) for r in expanded(paragon, half))
+    half = load_study("ornl-1996").calculation("by_half_length")
+    (paragon,) = (r for r in rows("ornl-1996/latency_bandwidth") if r["variant"] == "OSF")
+    at_half, at_million = (half(paragon, {"message_bytes": m})["rate_mb_s"] for m in (7236.0, 1e6))
     assert (at_million, at_half) == pytest.approx((154, 154 * 1.007236 / 2))
-    line = ClosedForm(law="latency_and_rate", at={"message_bytes": [800000.0]})
-    for row in expanded(rows("pvm-1995/latency_bandwidth"), line):
-        assert float(row["rate_mb_s"]) == pytest.approx(float(row["bandwidth_mb_s"]))
+    line = load_study("pvm-1995").calculation("by_latency_and_rate")
+    for row in rows("pvm-1995/latency_bandwidth"):
+        rate = line(row, {"message_bytes": 800000.0})["rate_mb_s"]
+        assert rate == pytest.approx(float(row["bandwidth_mb_s"]))
 
 
-def test_the_lead_of_2003_is_what_its_own_tables_give():
-    study = load_study("2003")
-    table = next(one for one in study.tables if one.number == "LAM's lead")
-    lead = printed_field(study, table, table.values[0])
-    assert values(lead) == pytest.approx([1.0240], abs=5e-5)
+def test_the_lead_of_2003_is_what_its_own_tables_give(run):
+    (lead,) = table_of(load_study("2003"), "LAM's lead", run)
+    assert lead.keys == []
+    assert values(lead.printed) == pytest.approx([1.0240], abs=5e-5)
 
 
-def test_the_speed_up_of_2003_begins_at_one_process():
-    study = load_study("2003")
-    table = next(one for one in study.tables if one.number == "Figure 8")
-    made = printed_field(study, table, table.values[0])
-    assert values(made, "6000", "1") == [1.0]
-    assert 1 < values(made, "6000", "2")[0] < 2
+def test_the_speed_up_of_2003_begins_at_one_process(run):
+    (made,) = table_of(load_study("2003"), "Figure 8", run)
+    assert values(made.printed, "6000", "1") == [1.0]
+    assert 1 < values(made.printed, "6000", "2")[0] < 2
 
 
 def collective_run(folder):
@@ -205,24 +205,20 @@ def collective_run(folder):
     return write_run(folder, cases, blocks=3, edit=known)
 
 
-def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(tmp_path):
-    analysis = analyse(load_run(collective_run(tmp_path)))
-    study = load_study("collectives-1996")
-    figure = next(one for one in study.tables if one.number == "Figure 2")
-    (one,) = besides(study, settled(figure, analysis), analysis)
+def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(run):
+    (one,) = table_of(COLLECTIVES, "Figure 2", run)
     assert ("broadcast", "4", "65536") in one.now
     assert one.si(("broadcast", "4", "65536"), "SP2") is not None
     assert "At 4 nodes; the paper's is at 32" in one.table.note
-    bandwidth = next(one for one in study.tables if one.number == "Figure 5")
-    rate, _ = besides(study, bandwidth, analysis)
+    rate, _ = table_of(COLLECTIVES, "Figure 5", run)
     found = rate.now["broadcast", "3"]["mpich"].summary
     assert (found.n, found.mean) == (3, pytest.approx(2 * 65536 / (2e-8 * 65532)))
 
 
-def test_places_that_a_case_does_not_state_have_their_default(tmp_path):
-    analysis = analyse(load_run(collective_run(tmp_path)))
-    measured = Measured(check="collectives", metric="collective_time", where={"params.hops": 0})
-    assert len(measured_field(analysis, measured, ["ranks", "at.message_bytes"]).values) == 6
+def test_places_that_a_case_does_not_state_have_their_default(run):
+    places = RunValues(run, {one: one for one in ("ranks", LENGTH)})
+    found = places.values("collectives", "collective_time", {"params.hops": 0})
+    assert len(found.values) == 6
 
 
 def test_digits_are_those_of_the_print():
@@ -232,7 +228,7 @@ def test_digits_are_those_of_the_print():
 
 def test_machines_stand_in_lines_and_facts_below():
     study = load_study("hypercube-1988")
-    machines, facts = machine_tables(study.machines_of_then())
+    machines, facts = machine_tables(yaml.safe_load((study.folder / study.machines).read_text()))
     assert machines.rows[0][0].text == "Ametek System 14"
     assert "clock, MHz" in [column.title for column in machines.columns]
     assert any("stack checking" in cell.text for row in facts.rows for cell in row)
@@ -274,12 +270,24 @@ claims:
 """
 
 
-def test_a_sixth_study_is_a_folder(tmp_path, capsys):
+OURS = """\
+ours:
+          check: collectives
+          metric: collective_time
+          where: {at.message_bytes: 4}"""
+
+
+def sixth(tmp_path, text):
     folder = tmp_path / "sixth-2026"
     folder.mkdir()
-    (folder / "study.yaml").write_text(SIXTH)
+    (folder / "study.yaml").write_text(text)
     table = "".join(f"{n},Nowhere,{10 * n}\n" for n in (2, 3, 4))
     (folder / "broadcasts.csv").write_text(f"nodes,machine,time_us\n{table}")
+    return folder
+
+
+def test_a_sixth_study_is_a_folder(tmp_path, capsys):
+    folder = sixth(tmp_path, SIXTH)
     run = collective_run(tmp_path / "run")
     (run / "campaign.yaml").write_text("schema: 1\n")
     assert main(["paper", str(folder), str(run)]) == 0
@@ -291,6 +299,40 @@ def test_a_sixth_study_is_a_folder(tmp_path, capsys):
     (folder / "study.yaml").write_text(outside)
     assert main(["paper", str(folder), str(run)]) == 2
     assert "tables.0.file" in capsys.readouterr().err
+
+
+DOUBLED = """\
+SHORT = {"at.message_bytes": 4}
+CALCULATIONS = {
+    "doubled": lambda run: run.values("collectives", "collective_time", SHORT) / 0.5,
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        (DOUBLED, 0, "3 of 3 printed values"),
+        ("CALCULATIONS = {}", 2, "no doubled in CALCULATIONS"),
+        ("import nothing_of_the_kind", 2, "study.py: ModuleNotFoundError"),
+        ("", 2, "no attribute 'CALCULATIONS'"),
+    ],
+)
+def test_a_study_from_outside_calculates_in_its_study_py(tmp_path, capsys, code, status, said):
+    folder = sixth(tmp_path, SIXTH.replace(OURS, "ours: doubled"))
+    (folder / "study.py").write_text(code)
+    run = collective_run(tmp_path / "run")
+    (run / "campaign.yaml").write_text("schema: 1\n")
+    assert main(["paper", str(folder), str(run)]) == status
+    assert said in "".join(capsys.readouterr())
+    if not status:
+        assert "| 20.16 ± 0.00 " in (run / "paper" / "sixth-2026.md").read_text()
+
+
+def test_a_calculation_in_yaml_names_the_file_that_it_belongs_in(tmp_path, capsys):
+    folder = sixth(tmp_path, SIXTH.replace(OURS, f"{OURS}\n        steps: []"))
+    assert main(["paper", str(folder), str(tmp_path)]) == 2
+    assert "calculations belong in study.py" in capsys.readouterr().err
 
 
 def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
@@ -334,14 +376,10 @@ def with_outlier(run: Path, *, slow: range) -> Analysis:
 )
 def test_an_outlier_block_decides_no_fitted_number(tmp_path, asked, blocks, slow, why):
     name, number = asked
-    study = load_study(name)
     run = write_campaign(tmp_path / "run", name, blocks=blocks)
-    analysis = with_outlier(run, slow=slow)
-    (table,) = (one for one in study.tables if one.number == number)
-    found = besides(study, settled(table, analysis), analysis)
-    fitted = [
-        one for one in found if one.column.ours and {s.do for s in one.column.ours.steps} & {"line"}
-    ]
+    found = table_of(load_study(name), number, with_outlier(run, slow=slow))
+    fitted = [one for one in found if "line" in one._asked[0].made_by]
+    assert fitted
     assert not any(one.now for one in fitted if one.column.title != "a byte β" or blocks > 1)
     cells = [cell for one in tables_of(found, "a") for row in one.rows for cell in row]
     assert any(cell.text == "–" and why in cell.title for cell in cells)
@@ -351,9 +389,8 @@ def test_a_fitted_number_of_blocks_that_agree_stands(tmp_path):
     study = load_study("hypercube-1988")
     run = write_campaign(tmp_path / "run", "hypercube-1988", blocks=3)
     analysis = with_outlier(run, slow=range(0))
-    (table,) = (one for one in study.tables if one.number == "Table 7")
-    start_up, per_byte = besides(study, settled(table, analysis), analysis)[:2]
+    start_up, per_byte = table_of(study, "Table 7", analysis)
     for one, expected in ((start_up, 5e-5), (per_byte, 1e-8)):
-        assert not one.without
+        assert not any(one.without_number.values())
         for row in one.now[()].values():
             assert row.summary.mean == pytest.approx(expected)

@@ -6,9 +6,11 @@ from __future__ import annotations
 import csv
 import json
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
 from assay import ROOT
 from assay.cli import main
@@ -18,21 +20,22 @@ from records.errors import AssayError
 from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.papers import claims, tables
-from reports.papers.beside import Beside
+from reports.papers.beside import besides, by_variant
 from reports.papers.claims import (
     DIFFERS,
     FAILS,
     HOLDS,
     UNRESOLVED,
     UNTESTABLE,
-    Judged,
+    JudgedClaim,
     Verdict,
     judge,
+    judge_claims,
 )
 from reports.papers.definition import Claim, Measured, load_study, read_study, studies
 from reports.papers.document import make_document
-from reports.papers.labels import End, label_ends
-from reports.papers.laws import expanded
+from reports.papers.labels import Label, label_beside, room_beside
+from reports.papers.run_values import RunValues
 from reports.show.canvas import finish, new_panel, styled
 from reports.studies import FOLDER
 from reports.tests.synthetic import case, write_run
@@ -83,47 +86,49 @@ def test_what_is_shipped_is_what_was_transcribed():
         assert (FOLDER / path.parent.name / path.name).read_bytes() == path.read_bytes(), path
 
 
-def test_every_printed_table_is_used_and_its_columns_are_there():
+def test_every_printed_table_is_used_and_its_columns_are_there(analysis):
     used = set()
     for name in studies():
         study = load_study(name)
         for table in study.tables:
             used.add(study.folder / table.file)
+            found = besides(study, table, analysis)
+            assert all(one.printed.values for one in found), (name, table.number)
             rows = study.printed(table)
-            assert rows, (name, table.number)
-            rows = list(expanded(rows, table.law)) if table.law else rows
-            named = {item.column for item in table.keys if item.column} | set(table.across)
-            named |= {one.column for one in table.values}
-            named |= {one.spread for one in table.values if one.spread}
-            assert named <= set(rows[0]), (name, table.number)
-            assert table.x in {"", *(item.column for item in table.keys)}
+            keys = {item.column for item in table.keys} - {""}
+            named = keys | set(table.across) | {one.spread for one in table.values} - {""}
+            assert named - set(table.at) <= set(rows[0]), (name, table.number)
+            assert table.x in {"", *keys}
+            columns = [column.column for column in table.values]
             for one in table.doubtful:
-                assert set(one.columns) <= {column.column for column in table.values}
-                columns = one.columns or [column.column for column in table.values]
-                marked = [row for row in rows if one.is_about(row, columns[0])]
+                assert set(one.columns) <= set(columns)
+                marked = [row for row in rows if one.is_about(row, (one.columns or columns)[0])]
                 assert bool(marked) == bool(one.rows), (name, one.said)
             for item in table.keys:
-                assert set(item.today) <= {row[item.column] for row in rows if item.column}
+                assert set(item.today) <= {row.get(item.column) for row in rows}
     assert used == set(FOLDER.glob("*/*.csv"))
     assert len(used) == 22
 
 
-def test_quantities_name_metrics_that_checks_have():
+def test_quantities_name_metrics_that_checks_have(analysis):
     known = {(name, metric.name) for name, check in CHECKS.items() for metric in check.metrics}
+    asked = set()
     for name in studies():
-        study = load_study(name)
-        measured = [c.ours for t in study.tables for c in t.values]
-        measured += [m for t in study.tables for v in t.variants for m in v.ours.values()]
-        measured += [one for claim in study.claims for one in (claim.value, claim.than)]
-        measured += [m for one in measured if one for m in (one.over, one.times)]
-        measured = [one for one in measured if one]
-        assert {(one.check, one.metric) for one in measured} <= known
+        study, run = load_study(name), RunValues(analysis, {})
+        for quantity in (q for claim in study.claims for q in (claim.value, claim.than) if q):
+            study.calculation(quantity)(run)
+        found = [besides(study, table, analysis) for table in study.tables]
+        kinds = [own for one in found for _, own in (("", one), *by_variant(one))]
+        requests = [*run.requests, *(r for own in kinds for one in own for r in one.requests)]
+        asked |= {(one.check, one.metric) for one in requests}
+    assert len(asked) > 20
+    assert asked <= known
 
 
 def test_printed_and_measured_values_meet_at_their_points(analysis):
     study = load_study("2003")
     table = study.tables[0]
-    one = Beside(study, table, table.values[0], analysis)
+    one = besides(study, table, analysis)[0]
     assert one.si(("2", "2", "4000"), "lam") == pytest.approx(float(printed_rate(2, 2, 4000)) * 1e9)
     assert set(one.now) == {("2", "2", str(n)) for n in (2000, 4000, 6000, 7000)}
     assert one.reference(("2", "2", "4000"), "lam") == one.si(("2", "2", "4000"), "lam")
@@ -138,7 +143,7 @@ def test_printed_and_measured_values_meet_at_their_points(analysis):
 def test_a_small_value_has_its_own_unit_where_there_is_one(analysis, number, column, value, label):
     study = load_study("2003")
     table = study.tables[number]
-    one = Beside(study, table, table.values[column], analysis)
+    one = besides(study, table, analysis)[column]
     assert tables.own_unit(one, value).label == label
 
 
@@ -147,6 +152,10 @@ def printed_rate(p, q, n):
         wanted = {"p": str(p), "q": str(q), "n": str(n), "mpi": "lam"}
         rows = [r for r in csv.DictReader(file) if all(r[k] == v for k, v in wanted.items())]
     return rows[0]["gflops_mean"]
+
+
+def judged(claim, analysis):
+    return judge(load_study("2003"), claim, analysis)
 
 
 def lead(**limit):
@@ -171,14 +180,14 @@ def lead(**limit):
     ],
 )
 def test_a_claim_is_judged_by_the_interval_of_its_ratio(analysis, limit, word):
-    (verdict,) = judge(lead(**limit), analysis)
+    (verdict,) = judged(lead(**limit), analysis)
     assert verdict.word == word
     assert "n = 7, 4 points" in verdict.because
 
 
 def test_an_interval_of_any_size_has_no_ends(analysis, monkeypatch):
     monkeypatch.setattr(claims, "WIDEST", 1)
-    (verdict,) = judge(lead(more_than=1.0), analysis)
+    (verdict,) = judged(lead(more_than=1.0), analysis)
     assert verdict.word == HOLDS
     assert "(95%: ends more than a factor of 1 apart)" in verdict.because
 
@@ -193,20 +202,20 @@ def test_an_interval_of_any_size_has_no_ends(analysis, monkeypatch):
 def test_a_claim_of_each_value_holds_where_it_holds_at_every_one(tmp_path, slow, word, told):
     run = a_run(tmp_path / "run", slow=slow)
     claim = lead(more_than=1.0).model_copy(update={"each": "params.n"})
-    (verdict,) = judge(claim, analyse(load_run(run)))
+    (verdict,) = judged(claim, analyse(load_run(run)))
     assert verdict.word == word
     assert verdict.because.startswith(told)
 
 
 def test_one_block_resolves_nothing(tmp_path):
     analysis = analyse(load_run(a_run(tmp_path, blocks=1)))
-    assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [UNRESOLVED]
+    assert [one.word for one in judged(lead(more_than=1.0), analysis)] == [UNRESOLVED]
 
 
 def test_two_launches_resolve_no_claim_and_give_no_interval(tmp_path):
     analysis = analyse(load_run(a_run(tmp_path, blocks=2)))
     for limit in ({"more_than": 1.0}, {"more_than": 100.0}, {"less_than": 1.0}):
-        (verdict,) = judge(lead(**limit), analysis)
+        (verdict,) = judged(lead(**limit), analysis)
         assert verdict.word == UNRESOLVED
         assert verdict.because.endswith("two launches: not resolved")
         assert "95%" not in verdict.because
@@ -216,7 +225,7 @@ def test_two_launches_resolve_no_claim_and_give_no_interval(tmp_path):
 def test_a_claim_is_known_to_the_grid_of_its_values_at_best(tmp_path, lam, word):
     """LAM's advantage has two values, 0.2 % apart, which seven launches repeat."""
     analysis = analyse(load_run(a_run(tmp_path, lam=lam)))
-    assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [word]
+    assert [one.word for one in judged(lead(more_than=1.0), analysis)] == [word]
 
 
 def sharing(run: Path, shares) -> Path:
@@ -248,7 +257,7 @@ def sharing(run: Path, shares) -> Path:
 def test_launches_that_shared_cores_on_either_side_decide_no_claim(tmp_path, shares, limit, each):
     run = sharing(a_run(tmp_path / "run"), shares)
     claim = lead(**limit).model_copy(update={"each": each})
-    (verdict,) = judge(claim, analyse(load_run(run)))
+    (verdict,) = judged(claim, analyse(load_run(run)))
     assert verdict.word == UNTESTABLE
     assert "busy ranks shared cores" in verdict.because
     assert "needed: 2 nodes with 2 cores each" in verdict.because
@@ -261,7 +270,7 @@ def test_no_claim_of_a_study_is_decided_on_shared_cores(tmp_path, name):
 
     def words(shares):
         analysis = analyse(load_run(sharing(run, shares)))
-        return {v.word for claim in study.claims for v in judge(claim, analysis)}
+        return {v.word for one in judge_claims(study, analysis) for v in one.verdicts}
 
     assert words(lambda record: False) & {HOLDS, FAILS}
     assert words(lambda record: True) == {UNTESTABLE}
@@ -290,14 +299,14 @@ def test_every_writer_says_that_claims_on_shared_cores_cannot_be_tested(tmp_path
 )
 def test_libraries_differ_where_a_claim_holds_for_one_and_fails_for_another(words, word):
     verdicts = [Verdict(str(place), one, "") for place, one in enumerate(words)]
-    assert Judged(lead(more_than=1.0), verdicts).word == word
+    assert JudgedClaim(lead(more_than=1.0), verdicts).word == word
 
 
 def test_what_a_run_lacks_cannot_be_tested(analysis):
     ring = Claim(
         said="a ring", where="here", value=Measured(check="ring", metric="ring_rate"), more_than=1.0
     )
-    (verdict,) = judge(ring, analysis)
+    (verdict,) = judged(ring, analysis)
     assert (verdict.word, "no ring_rate of ring" in verdict.because) == (UNTESTABLE, True)
 
 
@@ -309,7 +318,7 @@ def test_without_an_environment_each_is_asked(analysis):
         match=["params.n"],
         more_than=1e9,
     )
-    assert [(one.environment, one.word) for one in judge(fast, analysis)] == [
+    assert [(one.environment, one.word) for one in judged(fast, analysis)] == [
         (name, HOLDS) for name in sorted(LIBRARIES)
     ]
 
@@ -389,17 +398,22 @@ def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(
     assert why == "not measured by this run: no launch of its cases has a value"
 
 
-def test_names_stand_past_the_curves_of_others_in_their_order():
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_names_stand_past_the_curves_in_their_order(scale):
     with styled():
         figure, axes = new_panel("rates", "")
         for height in (1.0, 2.0, 2.1):
             axes.plot([1, 5, 10], [height] * 3)
-        ends = [End(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
-        finish(figure, "", lambda: label_ends(axes, ends))
+        axes.set_xscale(scale)
+        labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
+        room_beside(axes, labels)
+        finish(figure, "", lambda: label_beside(axes, labels))
     boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
-    heights = [axes.transData.transform((1, y))[1] for y in (1.0, 2.0, 2.1)]
-    assert not any(box.y0 < height < box.y1 for box in boxes.values() for height in heights)
-    assert sorted(boxes, key=lambda name: boxes[name].y0) == [end.name for end in ends]
+    end = axes.transData.transform((10, 1))[0]
+    assert all(Text.get_window_extent(text).x0 > end for text in axes.texts)
+    assert sorted(boxes, key=lambda name: boxes[name].y0) == [one.name for one in labels]
+    heights = sorted(box.y0 for box in boxes.values())
+    assert min(b - a for a, b in pairwise(heights)) >= min(box.height for box in boxes.values())
 
 
 def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):
@@ -421,9 +435,7 @@ def test_a_year_with_two_studies_names_both(tmp_path, capsys):
 def test_a_faulty_study_names_key_and_reason(tmp_path):
     text = (FOLDER / "ornl-1996" / "study.yaml").read_text()
     file = tmp_path / "study.yaml"
-    file.write_text(
-        text.replace("unit: flop/s", "unit: furlong", 1).replace("year: 1996", "year: x")
-    )
+    file.write_text(text.replace("unit: '1'", "unit: furlong", 1).replace("year: 1996", "year: x"))
     with pytest.raises(AssayError, match=r"year: .*tables\.\d+\.values"):
         read_study(file)
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from reports.analysis import Analysis
 from reports.checks.sections import CheckPart
-from reports.papers.section import StudySection
+from reports.papers.document import StudySection
 from reports.show.raw_links import RawLinks
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.files import write_whole
-from reports.papers.document import PaperDocument
+from reports.papers.document import StudyOutcome
 from reports.papers.tables import LONG
 from reports.write.html import render_page
 from reports.write.markdown import markdown_table, md
@@ -15,7 +15,7 @@ from reports.write.pdf import BackgroundPrint, find_browser
 from reports.write.summary import launches_text
 
 
-def render_html(document: PaperDocument) -> str:
+def render_html(document: StudyOutcome) -> str:
     """The document as a page of one file."""
     parts = enumerate(document.parts, start=1)
     sections = [
@@ -33,14 +33,14 @@ def render_html(document: PaperDocument) -> str:
     return render_page("paper.html.j2", document.analysis.looks, content)
 
 
-def _remarks(document: PaperDocument) -> list[str]:
+def _remarks(document: StudyOutcome) -> list[str]:
     """What the run is: how its launches ended, and what it leaves of its campaign."""
     analysis = document.analysis
     told = [f"launches: {launches_text(analysis)}", *analysis.run.plan.told()]
     return [f"{text[0].upper()}{text[1:]}." for text in told]
 
 
-def render_markdown(document: PaperDocument) -> str:
+def render_markdown(document: StudyOutcome) -> str:
     """The same as text, pictures left out."""
     study, run = document.study, document.analysis.run
     lines = [f"# {md(study.title)}", "", f"{md(study.authors)}, {md(study.published)}.", ""]
@@ -50,24 +50,24 @@ def render_markdown(document: PaperDocument) -> str:
     ]
     lines += [document.answer, ""]
     lines += [f"- {md(text)}" for text in (*_remarks(document), *document.warnings)]
-    lines += list(markdown_table(document.claims_table()))
+    lines += list(markdown_table(document.claims_table))
     for part in document.parts:
         lines += ["", f"## {md(part.number)}: {md(part.title)}", "", md(part.note)]
         lines += [line for table in part.tables for line in markdown_table(table)]
         lines += [f"- Doubtful{md(mark)}: {md(text)}" for mark, text in part.doubtful]
-    if document.lacking:
-        lines += list(markdown_table(document.missing_table()))
+    if document.lacking_table:
+        lines += list(markdown_table(document.lacking_table))
     lines += ["", "## How it was measured then", "", *(f"- {md(text)}" for text in study.procedure)]
     if study.then or study.machines or study.inputs:
         lines += ["", "## The machines of then", "", *(f"- {md(text)}" for text in study.then)]
-    lines += [line for table in document.machines() for line in markdown_table(table)]
-    for title, note, text in document.inputs():
+    lines += [line for table in document.machines for line in markdown_table(table)]
+    for title, note, text in document.inputs:
         lines += ["", f"### {md(title)}", "", md(note), ""]
         lines += [f"    {line}".rstrip() for line in text.splitlines()]
     return "\n".join(lines) + "\n"
 
 
-def write_document(document: PaperDocument, folder: Path) -> list[Path]:
+def write_document(document: StudyOutcome, folder: Path) -> list[Path]:
     """Write page, text and, where a browser prints, PDF; each whole or not at all.
 
     Raises InfrastructureError when a file cannot be written.

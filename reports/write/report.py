@@ -17,7 +17,7 @@ from records.run_directory import refuse_other
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
-from reports.papers.section import study_section
+from reports.papers.document import study_section
 from reports.show.listings import listed_with_raw_output
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
