@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from reports.checks.common.curves import latency_and_bandwidth
 from reports.checks.common.fits import fits_picture, fits_table, switches_table
-from reports.checks.common.hops import hops_1988, hops_picture, hops_table
+from reports.checks.common.hops import hops_picture, hops_table
 from reports.show.section import Section
 
 SECTION = Section(
@@ -14,5 +14,5 @@ SECTION = Section(
         fits_picture("echo"),
         hops_picture("echo"),
     ),
-    tables=(hops_table("echo"), hops_1988("echo"), fits_table("echo"), switches_table("echo")),
+    tables=(hops_table("echo"), fits_table("echo"), switches_table("echo")),
 )

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes in tables: rates of each, times of operations beside 1988's, balance after 1988 and 1996.
-
-T. H. Dunigan, ORNL/TM-10881, 1988, tables 3, 4 and 12; J. J. Dongarra and T. H. Dunigan,
-ORNL/TM-13006, 1996, table 3.1.
-"""
+"""Nodes in tables: rates of each, times of operations, balance of messages and computing."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import median
 
 from reports.analysis import Analysis, Row
@@ -17,8 +12,6 @@ from reports.notation.units import ReadableUnit
 from reports.show.rows import measured_in, range_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Heading, Table, Value, across, pivot
-from reports.studies.hypercubes_1988 import MACHINE_NAMES, MACHINES, operation_us, synthetic_s
-from reports.studies.ornl_1996 import balances
 
 _CHECK = "node"
 #: Columns of the rates: metric, heading, SI units in one of the heading's.
@@ -32,12 +25,7 @@ _RATES = (
     ("core_clock", "clock, GHz", 1e9),
     ("allocatable_memory", "memory got, MB", 1e6),
 )
-_SYNTHETIC = {
-    "sieve": "sieve_time",
-    "dhrystone": "dhrystone_time",
-    "floatmath": "floatmath_time",
-    "whetstone": "whetstone_time",
-}
+_SYNTHETIC = ("sieve_time", "dhrystone_time", "floatmath_time", "whetstone_time")
 _SPREAD = "Median of the launches, in brackets their least and greatest."
 
 
@@ -87,61 +75,44 @@ def rates_table(analysis: Analysis) -> Table | None:
     )
 
 
-def _today(analysis: Analysis, rows: list[Row], unit: ReadableUnit) -> Value[Row]:
+def _by_environment(analysis: Analysis, rows: list[Row], unit: ReadableUnit) -> Value[Row]:
     """A column for each environment: the median over nodes."""
     return across(
         measured_in(analysis, rows),
         lambda row: analysis.case(row).environment,
         lambda rows: range_cell(median_of(rows).values(), unit),
-        lambda name: Column(f"today, {unit.label}", numeric=True, environment=name),
+        lambda name: Column(unit.label, numeric=True, environment=name),
     )
 
 
 def operations_table(analysis: Analysis) -> Table | None:
-    """Times of single operations today, and of 1988's machines."""
+    """Times of single operations."""
     rows = analysis.rows_of(_CHECK, "operation_time")
 
     def point(row: Row) -> tuple[str, str]:
         return str(row.series.at_value("operation")), str(row.series.at_value("operand"))
 
-    def in_1988(rows: list[Row]) -> list[str]:
-        operation, operand = point(rows[0])
-        return [operation_us(operand, operation, machine) for machine in MACHINES]
-
     return pivot(
         sorted(rows, key=point),
         [("operation", lambda row: " ".join(reversed(point(row))))],
-        [
-            _today(analysis, rows, ReadableUnit("ns", 1e-9)),
-            ([f"{MACHINE_NAMES[one]}, µs" for one in MACHINES], in_1988),
-        ],
+        [_by_environment(analysis, rows, ReadableUnit("ns", 1e-9))],
         anchor="table-node-operations",
         title="Times of operations",
-        note=f"{_SPREAD} Median over the nodes. Today each operation waits for the one before; in"
-        " 1988 an operation and its assignment, less the loop (ORNL/TM-10881, table 3).",
+        note=f"{_SPREAD} Median over the nodes. Each operation waits for the one before.",
     )
 
 
 def synthetic_table(analysis: Analysis) -> Table | None:
-    """Sieve, Dhrystone, floatmath and Whetstone today, and on 1988's machines."""
-    rows = analysis.rows_of(_CHECK, *_SYNTHETIC.values())
-    names = {metric: test for test, metric in _SYNTHETIC.items()}
-
-    def in_1988(rows: list[Row]) -> list[str]:
-        return [synthetic_s(names[rows[0].series.metric], machine) for machine in MACHINES]
-
+    """Sieve, Dhrystone, floatmath and Whetstone."""
+    rows = analysis.rows_of(_CHECK, *_SYNTHETIC)
     return pivot(
         rows,
-        [("test", lambda row: names[row.series.metric])],
-        [
-            _today(analysis, rows, ReadableUnit("ms", 1e-3)),
-            ([f"{MACHINE_NAMES[one]}, s" for one in MACHINES], in_1988),
-        ],
+        [("test", lambda row: row.series.metric.removesuffix("_time"))],
+        [_by_environment(analysis, rows, ReadableUnit("ms", 1e-3))],
         anchor="table-node-synthetic",
         title="Synthetic tests",
         note=f"{_SPREAD} 100 sieves of 1 to 8190, 50 000 Dhrystones, 256 000 repetitions of four"
-        " operations, one million Whetstone instructions (ORNL/TM-10881, table 4; which operations"
-        " its floatmath did is not told).",
+        " operations, one million Whetstone instructions.",
     )
 
 
@@ -158,23 +129,17 @@ _BALANCE: list[Heading] = [
 def balance_table(analysis: Analysis) -> Table | None:
     """Operations a cycle, and what a message costs in cycles, operations and multiplications."""
     names = measured_in(analysis, analysis.rows_of(_CHECK, "core_clock"))
-    lines = [(name_cell(name), _balance(analysis, name)) for name in names]
-    columns = ["linpack100_ops_per_cycle", "linpack1000_ops_per_cycle", "latency_us"]
-    columns += ["latency_cycles", "lost"]
-    for row in balances() if names else ():
-        printed = [Cell(row[name] or "–") for name in columns]
-        lines.append((Cell(row["name"]), [*printed, Cell("–")]))
-    table = pivot(
-        lines,
-        [("machine", lambda line: line[0])],
-        [(_BALANCE, lambda line: line[0][1])],
+    return pivot(
+        names,
+        [("environment", name_cell)],
+        [(_BALANCE, lambda line: _balance(analysis, line[0]))],
         anchor="table-node-balance",
         title="Messages against computing",
         note=f"{_SPREAD} Latency: half round trip of the shortest message between two nodes;"
-        " launches of one block are paired. Below: Dongarra and Dunigan 1996, table 3.1. The last"
-        " column is the ratio of communication to computation of 1988 (there 19 to 59).",
+        " launches of one block are paired. The last column is the ratio of communication to"
+        " computation of 1988 (there 19 to 59; ORNL/TM-10881, table 12), the columns before are"
+        " those of Dongarra and Dunigan 1996 (ORNL/TM-13006, table 3.1).",
     )
-    return table and replace(table, groups=frozenset({len(names)}))
 
 
 def _balance(analysis: Analysis, name: str) -> list[Cell]:

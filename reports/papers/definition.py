@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,8 +18,9 @@ from records.sections import Name, Scalar, Section
 from records.units import UNITS
 from reports.papers.fields import Field as Values
 from reports.papers.run_values import RunValues
-from reports.studies import FOLDER, rows
 
+#: One folder a study.
+FOLDER = Path(__file__).parents[1] / "studies"
 #: The files of a study: its text and tables, and, in `CALCULATIONS`, what is calculated for them.
 FILE, CODE = "study.yaml", "study.py"
 #: Units by the ending of a column's or key's name: for readers, in SI, and printed value to SI.
@@ -296,7 +299,7 @@ class Study(Section):
         """The rows of a table, as printed."""
         return [
             row
-            for row in rows(str(self.folder / table.file.removesuffix(".csv")))
+            for row in _rows(self.folder / table.file)
             if all(row[column] in wanted for column, wanted in table.rows.items())
         ]
 
@@ -311,6 +314,12 @@ class Study(Section):
             asked += [table.law, *(one for v in table.variants for one in v.ours.values())]
             asked += [one for column in table.values for one in (column.ours, column.calculated)]
         yield from dict.fromkeys(one for one in asked if isinstance(one, str) and one)
+
+
+@cache
+def _rows(path: Path) -> tuple[dict[str, str], ...]:
+    with path.open(newline="") as file:
+        return tuple(csv.DictReader(file))
 
 
 def studies() -> dict[str, Path]:

@@ -134,6 +134,8 @@ def metric_picture(
 def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     """A metric by all that varies, a column an environment."""
     rows = in_reading_order(analysis, analysis.rows_of(check, metric))
+    if not rows:
+        return None
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
     blocks = analysis.run.blocks
 

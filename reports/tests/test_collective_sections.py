@@ -75,19 +75,12 @@ def number(text):
     return float(text.replace("\u202f", ""))
 
 
-def test_expressions_stand_beside_those_of_1996(run):
+def test_expressions_have_a_column_an_environment(run):
     table = collectives.expressions(analyse(load_run(run)))
-    assert [column.environment for column in table.columns[1:3]] == ["mpich", "lam"]
-    assert [column.title for column in table.columns[3:]] == [
-        "SP2, 1996",
-        "T3D, 1996",
-        "Paragon, 1996",
-    ]
+    assert [column.environment for column in table.columns[1:]] == ["mpich", "lam"]
     rows = {row[0]: row[1:] for row in texts(table)}
     assert list(rows) == ["barrier", "broadcast", "total exchange", "allreduce"]
-    assert rows["total exchange"][2] == "24 p + 90 + (0.082 p − 0.29) m"
     assert " p + " in rows["total exchange"][0]
-    assert rows["allreduce"][2:] == ["–"] * 3
 
 
 def test_the_choice_of_each_law_is_shown(run):

@@ -11,7 +11,6 @@ from records.metric import schema_1_register
 from reports.analysis import analyse
 from reports.checks.common.hops import (
     hop_series,
-    hops_1988,
     hops_picture,
     hops_table,
     slope,
@@ -20,7 +19,6 @@ from reports.checks.common.hops import (
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.show.canvas import STYLE
-from reports.studies.hypercubes_1988 import times_by_hops
 from reports.tests.synthetic import case, write_run
 
 pytestmark = pytest.mark.numerical
@@ -129,9 +127,8 @@ def test_the_picture_has_a_panel_for_each_length(analysis):
 def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
     ((part,), _) = check_parts(analysis, pictures=False)
     anchors = [table.anchor for table in part.tables]
-    assert anchors[:2] == ["table-echo-hops", "table-echo-hops-1988"]
+    assert anchors[0] == "table-echo-hops"
     assert "table-echo-half-round-trip" in anchors
-    assert "table-echo-hops" in anchors
     assert anchors.count("table-echo-hops") == 1
 
 
@@ -158,7 +155,6 @@ def test_all_pairs_are_put_together_by_their_hops(tmp_path):
 def test_without_two_hop_counts_there_is_nothing_to_show(tmp_path):
     found = run_of(tmp_path, [case("echo", "lam", {"sizes": [8], "hops": 1})])
     assert hops_table("echo")(found) is None
-    assert hops_1988("echo")(found) is None
     assert hops_picture("echo")(found) is None
 
 
@@ -166,17 +162,3 @@ def test_the_slope_is_that_of_least_squares():
     times = {1: 5.0, 2: 6.5, 4: 9.0}
     assert slope(times) == pytest.approx(np.polyfit(list(times), list(times.values()), 1)[0])
     assert slopes_by_block({1: {1: [2.0], 2: [9.0]}, 3: {1: [6.0]}}) == [2.0]
-
-
-def test_the_hypercubes_of_1988_are_those_of_the_study():
-    times = times_by_hops()
-    assert {machine for machine, _ in times} == {"intel_ipsc1", "intel_ipsc2", "ncube"}
-    assert times["ncube", 8192][1] == pytest.approx(8192 / 380.6e3, rel=1e-3)
-    assert slope(times["ncube", 8]) == pytest.approx(190e-6, rel=0.01)
-    assert slope(times["intel_ipsc2", 8]) < 15e-6
-
-
-def test_the_table_of_1988_stands_below_today_s(analysis):
-    row = texts(hops_1988("echo")(analysis), "Ncube", "8 B")
-    assert row[2:4] == ["404.0", "592.6"]
-    assert row[-2:] == ["190.0", "47.0 %"]

@@ -91,17 +91,9 @@ def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
     assert len(table.rows) == 2
 
 
-def test_operations_stand_beside_those_of_1988(analysis: Analysis) -> None:
-    row = row_of(node.operations_table(analysis), "real64 *")
-    assert row[1].startswith("1.000")
-    assert row[2:] == ["33.9", "43.0", "7.0", "13.5", "6.5"]
-    assert row_of(node.synthetic_table(analysis), "sieve")[2:] == [
-        "22.0",
-        "29.3",
-        "5.7",
-        "21.4",
-        "13.6",
-    ]
+def test_operations_are_medians_over_nodes(analysis: Analysis) -> None:
+    assert row_of(node.operations_table(analysis), "real64 *")[1].startswith("1.000")
+    assert len(row_of(node.synthetic_table(analysis), "sieve")) == 2
 
 
 def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) -> None:

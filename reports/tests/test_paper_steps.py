@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from math import log2
 from pathlib import Path
@@ -15,12 +16,11 @@ from bench.whole_campaigns import write_campaign
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
 from reports.papers.beside import besides
-from reports.papers.definition import load_study
+from reports.papers.definition import FOLDER, load_study
 from reports.papers.document import study_section
 from reports.papers.fields import LENGTH, Field, Point, Values
 from reports.papers.run_values import RunValues
 from reports.papers.tables import as_printed, machine_tables, tables_of, words
-from reports.studies import rows
 from reports.tests.synthetic import case, write_run
 
 #: t(m) = 40 µs + 0.01 µs a byte, in blocks 1 and 2; block 2 is twice as slow.
@@ -33,6 +33,11 @@ FIELD = Field(("case", "m"), TIMES)
 
 def values(field: Field, *point: str, name: str = "lam") -> list[float]:
     return list(field.values[point][name].by_block.values())
+
+
+def rows(table):
+    with (FOLDER / f"{table}.csv").open() as file:
+        return list(csv.DictReader(file))
 
 
 def table_of(study, number, analysis):
@@ -146,17 +151,23 @@ def test_an_aggregated_rate_is_all_bytes_over_the_delay():
     assert values(rate, "total_exchange", "4") == [4 * 3 * 1000 / 0.5]
 
 
+KEYS = ("operation", "machine")
+
+
 def test_closed_forms_give_the_quoted_times():
     law, at = COLLECTIVES.calculation("by_expression"), {"procs": 64.0, "message_bytes": 512.0}
-    found = {
-        (row["operation"], row["machine"]): law(row, at)
-        for row in rows("collectives-1996/timing_expressions")
-    }
+    expressions = rows("collectives-1996/timing_expressions")
+    found = {(row["operation"], row["machine"]): law(row, at) for row in expressions}
     t3d = {name: found[name, "T3D"] for name in ("broadcast", "scan", "reduce", "total_exchange")}
     assert [t3d[n]["startup_us"] for n in list(t3d)[:3]] == pytest.approx([150, 209, 253])
     assert t3d["total_exchange"]["time_us"] == pytest.approx(2856, rel=1e-3)
     assert t3d["total_exchange"]["rate_mb_s"] == pytest.approx(1744, rel=1e-3)
     assert found["barrier", "T3D"]["delay_us"] is None
+    for row in rows("collectives-1996/aggregated_bandwidth"):
+        if row["quantity"] == "r_infinity":
+            printed = next(r for r in expressions if all(r[k] == row[k] for k in KEYS))
+            rate = law(printed, {"procs": float(row["procs"])})["rate_mb_s"]
+            assert rate == pytest.approx(float(row["bandwidth_mb_s"]), rel=0.01)
 
 
 def test_curves_of_closed_forms_pass_through_what_is_printed():

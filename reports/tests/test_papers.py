@@ -32,12 +32,11 @@ from reports.papers.claims import (
     judge,
     judge_claims,
 )
-from reports.papers.definition import Claim, Measured, load_study, read_study, studies
+from reports.papers.definition import FOLDER, Claim, Measured, load_study, read_study, studies
 from reports.papers.document import make_document
 from reports.papers.labels import Label, label_beside, room_beside
 from reports.papers.run_values import RunValues
 from reports.show.canvas import finish, new_panel, styled
-from reports.studies import FOLDER
 from reports.tests.synthetic import case, write_run
 from reports.write.markdown import md
 from reports.write.paper import render_html, render_markdown

@@ -106,23 +106,16 @@ def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
     assert rows[1][3].startswith("3.0")
 
 
-def test_the_machines_of_1995_stand_as_printed(make_run):
-    rows = texts(pvm.study_table(analyse(load_run(make_run()))))
-    assert ["CM-5", "PVM", "pvm_psend", "–", "190", "8.21"] in rows
-    assert len(rows) == 16
-
-
 def test_a_run_without_pvm_has_none_of_it(tmp_path):
     analysis = analyse(load_run(synthetic.write_run(tmp_path / "run")))
     assert pvm.protocols_table(analysis) is None
     assert pvm.order_table(analysis) is None
     assert pvm.steps_table(analysis) is None
-    assert pvm.study_table(analysis) is None
 
 
 def test_the_report_holds_the_tables(make_run):
     directory = make_run()
     build_report(directory)
     html = (directory / "report" / "index.html").read_text()
-    for anchor in ("protocols", "order", "steps", "study"):
+    for anchor in ("protocols", "order", "steps"):
         assert f'id="table-pvm-{anchor}"' in html

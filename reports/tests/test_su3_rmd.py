@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lattice program in the report: what scales with what, and the 2003 study beside today."""
+"""The lattice program in the report: what scales with what."""
 
 import pytest
 
 from reports.analysis import analyse
 from reports.checks.su3_rmd.pictures import share_picture
-from reports.checks.su3_rmd.tables import overview, strong_scaling, study_2003, weak_scaling
+from reports.checks.su3_rmd.tables import overview, strong_scaling, weak_scaling
 from reports.load.loading import load_run
-from reports.studies.wyeast_2003 import su3_rmd
 from reports.tests.synthetic import case, write_run
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}
@@ -62,14 +61,3 @@ def test_every_case_has_its_times_and_its_share(analysis):
     assert [row[4].split(" ")[0] for row in rows] == ["1.000", "625.0", "1.250"]
     assert {row[7] for row in rows} == {"20.00 ± 0.00"}
     assert len(share_picture(analysis).panels) == 1
-
-
-def test_the_study_stands_beside_what_it_ran_too(analysis):
-    (row,) = texts(study_2003(analysis))
-    assert row[:3] == ["4³ × 8", "–", "2"]
-    assert row[5:] == ["7.460 ± 0.093 s", "6.940 ± 0.039 s", "86.9 %", "96.3 %"]
-
-
-def test_the_study_has_both_libraries_in_each_of_its_experiments():
-    assert len(su3_rmd()) == 16
-    assert all(set(rows) == {"lam", "mpich"} for rows in su3_rmd().values())

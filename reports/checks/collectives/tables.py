@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of collective operations: expressions beside the paper's, choices of laws, T0 and R∞."""
+"""Tables of collective operations: expressions, choices of laws, T0 and R∞."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from reports.notation.units import bytes_text, fixed, percent, three_digits
 from reports.show.lines import joined
 from reports.show.rows import environments
 from reports.show.tables import Cell, Column, Heading, Lead, Table, across, pivot
-from reports.studies.collectives_1996 import MACHINES, published, quoted_bandwidths
 
 _UNDETERMINED = "undetermined"
 
@@ -33,17 +32,8 @@ _LEAD: list[Lead[Measured]] = [
 
 
 def expressions(analysis: Analysis) -> Table | None:
-    """T(m, p) of every operation, today's environments beside the machines of 1996."""
+    """T(m, p) of every operation, a column an environment."""
     families = measured(analysis)
-
-    def in_1996(line: list[Measured]) -> list[Cell]:
-        cells = (published().get((line[0].operation, machine)) for machine in MACHINES)
-        return [
-            Cell(expression_text(cell.startup, cell.delay))
-            if cell
-            else Cell("–", title="not in the paper")
-            for cell in cells
-        ]
 
     return pivot(
         families,
@@ -55,15 +45,13 @@ def expressions(analysis: Analysis) -> Table | None:
                 _fitted_cell,
                 lambda name: Column("fitted", environment=name),
             ),
-            ([Column(f"{machine}, 1996") for machine in MACHINES], in_1996),
         ],
         anchor="table-collective-expressions",
         title="Time of collective operations in closed form, as Table 3 of Hwang, Wang and Wang"
         " (1996)",
         note="T(m, p) = T0(p) + D(m, p) in µs for m bytes a pair on p processes: the law with the"
         " least BIC. Where two laws fit alike the cell says undetermined and gives them all; the"
-        " choices stand in the next table. Operations without numbers of 1996 are beyond the paper."
-        " Its fits hold for 2 to 128 nodes (T3D 64).",
+        " choices stand in the next table.",
     )
 
 
@@ -163,10 +151,6 @@ def latencies(analysis: Analysis) -> Table | None:
 
     shortest = sorted({f.shortest for f in families if f.operation != "barrier"})
     lengths = ", ".join(bytes_text(size) for size in shortest)
-    quoted = ", ".join(
-        f"{words(operation)} {machine} {rate / 1e6:.0f} MB/s at {p}"
-        for operation, machine, p, rate in quoted_bandwidths()
-    )
     return pivot(
         families,
         _LEAD,
@@ -179,5 +163,5 @@ def latencies(analysis: Analysis) -> Table | None:
         note=f"T0: median time of the shortest message ({lengths}; the barrier has none). R∞ = f/D"
         " from the fitted delay, f = p − 1 messages for broadcast, gather, scatter, reduce and"
         " scan, p(p − 1) for total exchange (1996), and so for allgather and reduce-scatter,"
-        f" 2(p − 1) for allreduce. R∞ in 1996: {quoted}.",
+        " 2(p − 1) for allreduce.",
     )

@@ -23,7 +23,6 @@ from reports.show.lines import EFFORT, Picture, counted_footer, joined, picture_
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Table, Value, pivot
 from reports.statistics.descriptive import Summary, summarise
-from reports.studies.hypercubes_1988 import MACHINE_NAMES, times_by_hops
 
 #: The time that each check takes of a message.
 TIMES = {"alltoall_pairs": "pair_latency", "echo": "half_round_trip", "pt2pt": "half_round_trip"}
@@ -36,8 +35,6 @@ T = TypeVar("T")
 LEAST_BLOCKS = 3
 #: Series beyond these are not shown; the note says so.
 MOST_SERIES = 120
-#: Lengths of 1988 that stand beside today's.
-_LENGTHS_1988 = (8, 1024, 8192)
 #: Times, s, by hop count and block.
 Times = dict[int, dict[int, list[float]]]
 
@@ -182,37 +179,6 @@ def hops_table(check: str) -> Callable[[Analysis], Table | None]:
             title="Against hop counts",
             note=_NOTE,
             total=len(found),
-        )
-
-    return table
-
-
-def hops_1988(check: str) -> Callable[[Analysis], Table | None]:
-    """The hypercubes of 1988, where today's times against hop counts are there to compare."""
-
-    def table(analysis: Analysis) -> Table | None:
-        if not hop_series(analysis, check):
-            return None
-        shown = [(m, size, t) for (m, size), t in times_by_hops().items() if size in _LENGTHS_1988]
-        return pivot(
-            shown,
-            [
-                ("machine", lambda one: MACHINE_NAMES[one[0]]),
-                (Column("message", numeric=True), lambda one: bytes_text(one[1])),
-            ],
-            [
-                _times([times for _, _, times in shown], lambda one: one[2], 1),
-                ("time per hop, µs", lambda line: fixed(slope(line[0][2]) * 1e6, 1)),
-                (
-                    "over one hop's time",
-                    lambda line: fixed(100 * slope(line[0][2]) / line[0][2][1], 1) + " %",
-                ),
-            ],
-            anchor=f"table-{check}-hops-1988",
-            title="Hypercubes of 1988",
-            note="T. H. Dunigan, ORNL/TM-10881, tables 8 to 11: length over the printed rate."
-            " iPSC/1 and Ncube store and forward each message in every node on the way; the iPSC/2"
-            " connects the ends directly. The slope is that of least squares over all hop counts.",
         )
 
     return table

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lattice program: times, digits beside the original's, scaling, the study of 2003."""
+"""The lattice program: times, digits beside the original's, scaling."""
 
 from reports.checks.common.roofline import roofline_picture
 from reports.checks.su3_rmd.digits import digits_table
 from reports.checks.su3_rmd.pictures import scaling_picture, share_picture, time_picture
-from reports.checks.su3_rmd.tables import overview, strong_scaling, study_2003, weak_scaling
+from reports.checks.su3_rmd.tables import overview, strong_scaling, weak_scaling
 from reports.show.section import Section
 
 SECTION = Section(
     pictures=(time_picture, scaling_picture, share_picture, roofline_picture("su3_rmd")),
-    tables=(overview, digits_table, strong_scaling, weak_scaling, study_2003),
+    tables=(overview, digits_table, strong_scaling, weak_scaling),
 )

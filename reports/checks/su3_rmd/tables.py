@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the lattice program: wall, CPU and communication time; scaling; 2003 beside today."""
+"""Tables of the lattice program: wall, CPU and communication time; scaling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from reports.analysis import Analysis, flags_of
 from reports.checks.common.cells import name_cell
 from reports.checks.su3_rmd.cases import (
     CHECK,
-    EXTENTS,
     LAYOUT,
     LatticeCase,
     lattice_cases,
@@ -17,10 +16,8 @@ from reports.checks.su3_rmd.cases import (
     weak_series,
 )
 from reports.notation.units import ReadableUnit, fixed, percent, readable_unit
-from reports.notation.values import with_spread
 from reports.show.rows import value_cell
 from reports.show.tables import Cell, Column, Lead, Table, Value, pivot, slug
-from reports.studies.wyeast_2003 import LIBRARIES, su3_rmd
 
 
 def overview(analysis: Analysis) -> Table | None:
@@ -123,36 +120,4 @@ def weak_scaling(analysis: Analysis) -> Table | None:
         title="Weak scaling",
         note="Efficiency: time on the fewest ranks over time on these, each rank with as many"
         " sites.",
-    )
-
-
-def study_2003(analysis: Analysis) -> Table | None:
-    """Cases that the 2003 study ran too (lattice, trajectories, ranks), with its times."""
-
-    def known(item: LatticeCase) -> dict[str, dict[str, str]]:
-        params = item.case.params
-        extents = (params[name] for name in EXTENTS)
-        return su3_rmd().get((*extents, params.get("trajectories", 0), item.case.ranks), {})
-
-    def printed(items: list[LatticeCase]) -> list[str]:
-        rows = [known(items[0])[mpi] for mpi in LIBRARIES]
-        return [
-            *(
-                f"{with_spread(float(row['wall_s_mean']), float(row['wall_s_stddev']))} s"
-                for row in rows
-            ),
-            *(percent(float(row["cpu_s_mean"]) / float(row["wall_s_mean"])) for row in rows),
-        ]
-
-    headings: list[str | Column] = [f"2003: {mpi}, wall ± s" for mpi in LIBRARIES]
-    headings += [f"2003: {mpi}, CPU of wall" for mpi in LIBRARIES]
-    return _table(
-        analysis,
-        [item for item in lattice_cases(analysis) if known(item)],
-        [("wall time today ± s", _value("launch")), (headings, printed)],
-        anchor="su3-2003",
-        title="Beside the study of 2003",
-        note="2003: B. P. Kearns, Portland State University, Tables 6 to 8, nodes with two"
-        " processors on Fast Ethernet. It does not tell step size and steps a trajectory, so"
-        " today's runs need not be as long as its own.",
     )
