@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the virtual cluster and the tests need and is missing: Debian packages and HPL's source,
 # by `make packages`. Needs Debian and, when a package is missing, root. A site needs none of it.
-# Arguments: files with names of packages.
+# Arguments: files with a package a line, and the programs that `assay doctor` looks for in it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ dpkg-query --version >/dev/null 2>&1 || {
         "dpkg. To run on a Slurm site, \`make setup\` is enough: docs/sites.md" >&2
     exit 4
 }
-mapfile -t missing < <(sed 's/#.*//' "$@" | while read -r package; do
+mapfile -t missing < <(sed 's/#.*//' "$@" | while read -r package _; do
     [ -z "$package" ] && continue
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
         echo "$package"

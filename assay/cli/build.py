@@ -12,7 +12,7 @@ from assay.build.local_sources import local_sources
 from assay.build.paths import find_spack
 from assay.cli.doctor import tell
 from assay.cli.options import add_site
-from assay.doctor import machine_findings
+from assay.requirements import cluster_machine, site_machine
 from assay.sites.builds import spack_home
 from records.errors import AssayError, ExitStatus
 
@@ -50,7 +50,7 @@ def _build(arguments: argparse.Namespace) -> int:
                 "--with distribution takes no --offline, --environments, --source: its packages are"
                 " installed as a whole by make packages, and our programs compiled as a run begins"
             )
-        return tell(machine_findings())
+        return tell([*site_machine(), *cluster_machine()])
     asked = tuple(word for word in arguments.environments.split(",") if word)
     request = BuildRequest(
         arguments.site,

@@ -1,56 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay doctor`: what is missing, and the command that mends it."""
+"""`assay doctor`: what is missing, and the command that installs or corrects it."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from assay.cli.options import add_json
-from assay.doctor import Finding, everywhere_findings, render, virtual_findings
+from assay.requirements import Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
-
-#: Where the text of a finding begins.
-HANG = len("MISSING  ")
-
-
-class _AtSite(argparse.Action):
-    """Takes the site, and the command that also looks at it: what reads sites is slow to load."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, site: Any, *_: Any
-    ) -> None:
-        del parser
-        namespace.site, namespace.run = site, "assay.cli.doctor_site:run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--site", metavar="SITE", action=_AtSite, help="look at what this site needs"
-    )
+    parser.add_argument("--site", metavar="SITE", help="check what this site needs")
     add_json(parser)
     parser.set_defaults(run=_doctor)
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    findings = [*everywhere_findings(), *virtual_findings(needed=False)]
-    status = tell(findings, as_json=arguments.json)
-    if not arguments.json and not all(finding.found for finding in findings):
-        say("what is absent is for virtual clusters only; --site SITE looks at what a site needs")
+    if arguments.site:
+        from assay.onboarding.requirements import site_requirements  # slow: reads sites
+
+        found = [*site_machine(), *site_requirements(arguments.site)]
+        return tell(found, as_json=arguments.json)
+    found = [*site_machine(), *cluster_machine(needed=False)]
+    status = tell(found, as_json=arguments.json)
+    if not arguments.json and not all(one.found for one in found):
+        say("what is absent is for virtual clusters only; --site SITE checks what a site needs")
     return status
 
 
-def tell(findings: Iterable[Finding], *, as_json: bool = False) -> int:
-    """Print the findings; gives the exit status."""
-    findings = list(findings)
+def tell(requirements: Iterable[Requirement], *, as_json: bool = False) -> int:
+    """Print the requirements; gives the exit status."""
+    found = list(requirements)
     if as_json:
-        told = [finding.__dict__ for finding in findings]
-        print(json.dumps({"schema": 1, "findings": told}, indent=1))
+        plain = [one.__dict__ for one in found]
+        print(json.dumps({"schema": 1, "findings": plain}, indent=1))
     else:
-        say(render(findings), hang=HANG)
-    missing = any(not finding.found for finding in findings if finding.needed)
+        say("\n".join(map(_line, found)), hang=len("MISSING  "))
+    missing = any(not one.found for one in found if one.needed)
     return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS
+
+
+def _line(one: Requirement) -> str:
+    if one.found:
+        return f"found    {one.what}: {one.seen}"
+    detail = f" ({one.seen})" if one.seen else ""
+    return f"{'MISSING' if one.needed else 'absent '}  {one.what}{detail}: {one.remedy}"

@@ -10,31 +10,18 @@ from typing import Any
 import msgspec
 
 from assay import ROOT
-from assay.onboarding.asking import SlurmView, ask_slurm
+from assay.onboarding.asking import ask_slurm
 from assay.onboarding.init import PROOF_FILE
 from assay.onboarding.modules import Say
 from assay.onboarding.proof import Proof, described_ways, prove, read_proof
+from assay.onboarding.requirements import Change, against_slurm
 from assay.probe.commands import Pause
-from assay.sites.description import PartitionDescription
 from assay.sites.site_file import read_site_file, site_file
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 
 #: Facts of a proof that change from one to the next and mean nothing.
 _FLEETING = ("waited_s", "nodes", "failed_starts", "way", "faults")
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One thing that differs; None: it was not there."""
-
-    what: str
-    before: str | None
-    now: str | None
-
-    @property
-    def text(self) -> str:
-        """ "batch, mpich: library: MPICH 4.0.2 → MPICH 4.1"."""
-        return f"{self.what}: {self.before or 'none'} → {self.now or 'none'}"
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -58,7 +45,7 @@ def check_site(name: str, say: Say, pause: Pause, *, accept: bool) -> Checked:
     changes = [
         change
         for key, partition in file.partitions.items()
-        for change in _against_slurm(key, partition, view)
+        for change in against_slurm(key, partition, view)
     ]
     faults, proof = [], None
     try:
@@ -127,33 +114,6 @@ def _flat(value: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, str]]
         elif inner not in (None, [], ""):
             text = ", ".join(map(str, inner)) if isinstance(inner, list) else str(inner)
             yield f"{head}{key}", text
-
-
-def _against_slurm(key: str, partition: PartitionDescription, view: SlurmView) -> Iterator[Change]:
-    """Where Slurm says otherwise than the file."""
-    name = partition.slurm_partition or key
-    there = view.partitions.get(name)
-    if there is None or not there.usable:
-        state = "is not there" if there is None else "is closed to you, or not up"
-        yield Change(f"{key}: partition {name}", "used", state)
-        return
-    longest, stated = there.longest_job_s, partition.longest_job_s
-    if longest is not None and (stated is None or stated > longest):
-        yield Change(f"{key}: longest_job_s", str(stated), str(longest))
-    nodes = [node for node in view.nodes if name in node.partitions]
-    alike = [node for node in nodes if node.cores == partition.cores_per_node]
-    if not alike:
-        told = ", ".join(sorted({str(node.cores) for node in nodes})) or None
-        yield Change(f"{key}: cores_per_node", str(partition.cores_per_node), told)
-        return
-    out = [node.name for node in alike if not node.in_service]
-    if len(alike) - len(out) < partition.nodes:
-        told = f"{len(alike) - len(out)} in service ({', '.join(out[:8]) or 'no more are known'})"
-        yield Change(f"{key}: nodes", str(partition.nodes), told)
-    memory = max(node.memory_bytes for node in alike)
-    if memory < partition.memory_bytes_per_node:
-        stated = partition.memory_bytes_per_node
-        yield Change(f"{key}: memory_bytes_per_node", str(stated), str(memory))
 
 
 def _keep(kept: Path, proof: Proof) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.doctor_site import site_findings
-from assay.doctor import Finding, render
+from assay.cli.doctor import tell
+from assay.onboarding.requirements import site_requirements
+from assay.requirements import Requirement
 from assay.sites import site_file
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
@@ -52,7 +53,7 @@ def site(tmp_path, monkeypatch):
         (tmp_path / "plain").mkdir(exist_ok=True)
         text = SITE.format(**{"work_dir": str(tmp_path / "work"), "modules": "", **told})
         (tmp_path / "plain" / "site.yaml").write_text(text)
-        return {finding.what: finding for finding in site_findings("plain")}
+        return {finding.what: finding for finding in site_requirements("plain")}
 
     return findings
 
@@ -66,9 +67,9 @@ def test_without_path_and_variables_it_says_what_is_missing():
     assert not found["mpicc.lam"]["needed"]
 
 
-def test_what_only_a_virtual_cluster_needs_fails_nothing():
-    lines = render([Finding("pvm", False, "", "apt-get install pvm", needed=False)])
-    assert lines == "absent   pvm: apt-get install pvm"
+def test_what_only_a_virtual_cluster_needs_fails_nothing(capsys):
+    assert tell([Requirement("pvm", False, "", "apt-get install pvm", needed=False)]) == 0
+    assert capsys.readouterr().out == "absent   pvm: apt-get install pvm\n"
 
 
 def test_a_site_without_slurm_says_so(site):

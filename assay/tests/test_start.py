@@ -32,9 +32,7 @@ def test_slow_libraries_are_loaded_by_commands_that_write_reports_only():
     assert {"matplotlib", "polars"} <= loaded_by({"report"})
 
 
-@pytest.mark.parametrize(
-    "words", [["nightly", "run"], ["history", "show"], ["doctor", "--site", "x"]]
-)
+@pytest.mark.parametrize("words", [["nightly", "run"], ["history", "show"]])
 def test_a_slow_command_is_loaded_when_it_is_run(words):
     module, _, function = make_parser(words).parse_args(words).run.partition(":")
     assert callable(getattr(import_module(module), function))

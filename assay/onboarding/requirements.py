@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site needs and lacks, without a job: as the jobs' user, in the site's modules."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from assay.onboarding.asking import SlurmView, ask_slurm
+from assay.probe.commands import ask
+from assay.requirements import Requirement, cluster_machine
+from assay.sites.description import EnvironmentDescription, PartitionDescription
+from assay.sites.loading import load_site
+from assay.sites.site import Site
+from assay.sites.site_file import read_site_file, site_file
+from assay.sites.slurm import SlurmSite
+from assay.sites.values import expanded, unset_fault
+from checks.common.session.launch_commands import LAUNCHERS
+from checks.common.session.preparation import NO_MODULE
+from records.errors import AssayError, InfrastructureError
+
+#: Seconds of the job that Slurm is asked about where the site states no longest one.
+_ASKED_S = 600
+_LOOK = """
+printf 'compiler=%%s\\n' "$(command -v %(compiler)s)"
+printf 'launcher=%%s\\n' "$(command -v %(launcher)s)"
+"""
+_LINK = "echo 'int main(void) { return 0; }' | %s -x c - -o /dev/null %s"
+#: What is linked where the site names no BLAS.
+_BLAS = "-lopenblas"
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One thing that differs; None: it was not there."""
+
+    what: str
+    before: str | None
+    now: str | None
+
+    @property
+    def text(self) -> str:
+        """ "batch, mpich: library: MPICH 4.0.2 → MPICH 4.1"."""
+        return f"{self.what}: {self.before or 'none'} → {self.now or 'none'}"
+
+
+def against_slurm(key: str, partition: PartitionDescription, view: SlurmView) -> Iterator[Change]:
+    """Where Slurm says otherwise than the file of the partition `key`."""
+    name = partition.slurm_partition or key
+    there = view.partitions.get(name)
+    if there is None or not there.usable:
+        state = "is not there" if there is None else "is closed to you, or not up"
+        yield Change(f"{key}: partition {name}", "used", state)
+        return
+    longest, stated = there.longest_job_s, partition.longest_job_s
+    if longest is not None and (stated is None or stated > longest):
+        yield Change(f"{key}: longest_job_s", str(stated), str(longest))
+    nodes = [node for node in view.nodes if name in node.partitions]
+    alike = [node for node in nodes if node.cores == partition.cores_per_node]
+    if not alike:
+        counts = ", ".join(sorted({str(node.cores) for node in nodes})) or None
+        yield Change(f"{key}: cores_per_node", str(partition.cores_per_node), counts)
+        return
+    out = [node.name for node in alike if not node.in_service]
+    if len(alike) - len(out) < partition.nodes:
+        left = f"{len(alike) - len(out)} in service ({', '.join(out[:8]) or 'no more are known'})"
+        yield Change(f"{key}: nodes", str(partition.nodes), left)
+    memory = max(node.memory_bytes for node in alike)
+    if memory < partition.memory_bytes_per_node:
+        least = str(partition.memory_bytes_per_node)
+        yield Change(f"{key}: memory_bytes_per_node", least, str(memory))
+
+
+def site_requirements(site_name: str) -> Iterator[Requirement]:
+    """Whether the site is there, and what it needs."""
+    folder, what = site_name.partition(":")[0], f"site {site_name}"
+    try:
+        virtual = bool(read_site_file(folder).virtual_cluster)
+    except AssayError as error:
+        yield Requirement(what, False, str(error), "correct that; docs/sites.md")
+        return
+    if virtual:
+        yield from cluster_machine()
+    try:
+        site = load_site(site_name)
+    except AssayError as error:
+        remedy = "assay cluster up" if virtual else f"correct {site_file(folder)}; docs/sites.md"
+        yield Requirement(what, False, str(error), remedy)
+        return
+    yield Requirement(what, True, f"{site.description.nodes} nodes", "")
+    environments = site.description.environments.items()
+    if not isinstance(site, SlurmSite):
+        for name, environment in environments:
+            yield _packaged(site, name, environment)
+        return
+    yield from _slurm(site)
+    yield _work_folder(site)
+    for name, environment in environments:
+        yield from _environment(site, name, environment)
+    # HPL is optional: without it the check hpl is left out.
+    ready, source = [name for name, one in environments if "hpl" in one.programs], site.hpl_source()
+    found = bool(ready) or Path(source).is_file()
+    seen = f"ready-made for {', '.join(ready)}" if ready else source
+    remedy = "make hpl-source, or hpl_source: ARCHIVE, or programs: {hpl: PATH} of an environment"
+    seen = seen if found else "the check hpl is left out"
+    yield Requirement("HPL", found, seen, remedy, needed=False)
+
+
+def _slurm(site: Site) -> Iterator[Requirement]:
+    """Slurm answers, says what the file says, and takes jobs with the site's options."""
+    described, file = site.description, site_file(site.name)
+    key, name = described.partition, described.slurm_partition
+    try:
+        view = ask_slurm()
+    except InfrastructureError as error:
+        remedy = "use a login node of the cluster, or load Slurm's module"
+        yield Requirement(f"partition {name}", False, str(error), remedy)
+        return
+    there = view.partitions.get(name)
+    changes = list(against_slurm(key, read_site_file(site.name).partitions[key], view))
+    if there is None or not there.usable:
+        remedy = f"wait until it is up, or correct `partitions` in {file}; sinfo names them"
+        yield Requirement(f"partition {name}", False, str(changes[0].now), remedy)
+        return
+    nodes = sum(name in node.partitions for node in view.nodes)
+    limit = there.longest_job_s
+    longest = "of any length" if limit is None else f"up to {limit} s"
+    yield Requirement(f"partition {name}", True, f"{nodes} nodes, jobs {longest}", "")
+    stated = described.longest_job_s
+    for change in changes:
+        # Jobs that are too long fail; what else differs makes launches fewer.
+        needed = change.what.endswith(": longest_job_s") and stated is not None
+        remedy = f"correct {file}, or see assay site check {site.name}"
+        yield Requirement(change.what, False, change.text.split(": ")[-1], remedy, needed)
+    minutes = max(1, min(stated or _ASKED_S, limit or _ASKED_S) // 60)
+    words = [f"--nodes={max(1, min(2, described.nodes))}", f"--time={minutes}", "--wrap=true"]
+    test = ask(site, ["sbatch", "--test-only", *described.access, *words])
+    options = " ".join(described.access)
+    remedy = f"correct `access` in {file}; sacctmgr show assoc user=$USER names your accounts"
+    yield Requirement(f"jobs with {options}", test.status == 0, test.said, remedy)
+
+
+def _work_folder(site: Site) -> Requirement:
+    stated, work = site.description.work_dir, partial(Requirement, "work folder")
+    if stated is None:
+        return work(True, "the run directory, which nodes must see", "")
+    remedy = f"export the variable, or name another folder as work_dir in {site_file(site.name)}"
+    if fault := unset_fault(stated):
+        return work(False, f"{stated}: {fault}", remedy)
+    folder = expanded(stated)
+    made = ask(site, ["mkdir", "-p", "--", folder])
+    right = made.status == 0 and ask(site, ["test", "-w", folder]).status == 0
+    return work(right, folder if right else made.said, remedy)
+
+
+def _not_built(site: Site, name: str) -> Requirement:
+    # Optional unless requested: not missing on this machine.
+    seen = f"not built by Spack; assay build --site {site.name} does it"
+    return Requirement(f"environment {name}", True, seen, "")
+
+
+def _packaged(site: Site, name: str, environment: EnvironmentDescription) -> Requirement:
+    """The compiler of an environment of a virtual cluster."""
+    where = shutil.which(environment.compiler)
+    if environment.spack_view and where is None:
+        return _not_built(site, name)
+    packages = " ".join(environment.packages)
+    remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
+    return Requirement(f"environment {name}", where is not None, where or "", remedy)
+
+
+def _environment(
+    site: Site, name: str, environment: EnvironmentDescription
+) -> Iterator[Requirement]:
+    """Its modules load, compiler and launcher are there in them, and a program links with BLAS."""
+    file, what = site_file(site.name), f"environment {name}"
+    how = LAUNCHERS[environment.launcher]
+    launcher = environment.mpirun or how.mpirun or (environment.launcher_command or "true")
+    words = {"compiler": environment.compiler.split()[0], "launcher": launcher.split()[0]}
+    prepared = site.preparation(name)
+    answer = ask(site, ["bash", "-c", "\n".join([*prepared, _LOOK % words])])
+    there = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+    missing = [f"{key} {word}" for key, word in words.items() if not there.get(key)]
+    if environment.spack_view and (answer.status or missing):
+        yield _not_built(site, name)
+    elif answer.status == NO_MODULE or (answer.status and environment.modules):
+        error = re.sub(r"\s+", " ", answer.stderr)[:300].strip()
+        remedy = f"module avail (or module spider) lists them; correct modules in {file}"
+        modules = ", ".join(environment.modules)
+        yield Requirement(f"{what}: modules {modules}", False, error, remedy)
+    elif answer.status:
+        remedy = f"correct its prepare lines in {file}"
+        yield Requirement(f"{what}: prepare", False, answer.said, remedy)
+    elif missing:
+        remedy = f"name the module that has it in {file}, or run assay site init"
+        yield Requirement(f"{what}: {missing[0]}", False, "", remedy)
+    else:
+        yield Requirement(what, True, f"{there['compiler']}, {there['launcher']}", "")
+        blas = environment.blas or site.description.blas
+        link = shlex.join(blas.link_words()) if blas else _BLAS
+        text = "\n".join([*prepared, _LINK % (environment.compiler, link)])
+        linked = ask(site, ["bash", "-c", text])
+        remedy = f"name a BLAS as `blas` in {file}, or the module that holds it"
+        seen = linked.said if linked.status else ""
+        yield Requirement(f"{what}: BLAS {link}", linked.status == 0, seen, remedy)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Assay needs of a machine: found or missing, with the command that installs it.
+
+The programs of a virtual cluster stand in `setup/packages.txt` beside the package that has them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import ROOT
+from assay.outputs import output_of
+
+#: Programs that every site needs where Assay is called → what has them.
+_EVERYWHERE = {
+    "make": "make",
+    "bash": "bash",
+    "tar": "tar",
+    "setpriv": "util-linux 2.24 or later",
+}
+#: Lines of a Debian package and the programs that a virtual cluster needs of it.
+PACKAGES = ROOT / "setup" / "packages.txt"
+_LEAST_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One requirement: what it is, whether it is there, what was seen, and the remedy.
+
+    `needed` is False for what only some use needs: its absence fails nothing.
+    """
+
+    what: str
+    found: bool
+    seen: str
+    remedy: str
+    needed: bool = True
+
+
+def site_machine() -> Iterator[Requirement]:
+    """What this machine needs at any site."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    right = sys.version_info >= _LEAST_PYTHON
+    yield Requirement("Python", right, version, "make setup PYTHON=… with Python 3.11 or later")
+    for program, source in _EVERYWHERE.items():
+        yield _program(program, f"ask the site for {source}, or install it")
+
+
+def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
+    """What this machine needs to host a virtual cluster, besides that."""
+    for line in PACKAGES.read_text().splitlines():
+        package, *programs = line.partition("#")[0].split() or [""]
+        for program in programs:
+            yield _program(program, f"apt-get install {package}", needed=needed)
+    has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
+    archives = sorted(str(path) for path in (ROOT / "build/sources").glob("hpcc[_-]*.tar.gz"))
+    uid, interpreter = os.geteuid(), Path(os.path.realpath(ROOT / ".venv" / "bin" / "python"))
+    closed = [str(path) for path in [*interpreter.parents, interpreter] if not _open_to_all(path)]
+    anew = "rm -r .venv && make setup (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
+    readable = f"closed to others: {closed[0]}" if closed else str(interpreter)
+    for what, found, seen, remedy in (
+        ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
+        ("HPL's source", bool(archives), "".join(archives[:1]), "make hpl-source"),
+        ("rights for a virtual cluster", uid == 0, f"uid {uid}", "run with sudo"),
+        ("Python that an ordinary user can execute", not closed, readable, anew),
+    ):
+        yield Requirement(what, found, seen, remedy, needed)
+
+
+def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
+    where = _path_of(program)
+    return Requirement(program, where is not None, where or "", remedy, needed)
+
+
+def _path_of(program: str) -> str | None:
+    """Where a program is; administrators' folders are often missing in PATH."""
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+def _open_to_all(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & 0o001)
+    except OSError:
+        return False
