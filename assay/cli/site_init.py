@@ -8,8 +8,9 @@ import json
 import sys
 from typing import Any
 
+import msgspec
+
 from assay.onboarding.init import Wishes, Written, init_site
-from assay.onboarding.proof import as_data
 from assay.onboarding.questions import Questions
 from assay.onboarding.stopping import Stopping
 from assay.terminal import say
@@ -51,7 +52,7 @@ def as_plain(written: Written) -> dict[str, Any]:
         "file": str(written.file),
         "description": written.data,
         "left_out": written.left_out,
-        "proof": as_data(written.proof),
+        "proof": msgspec.to_builtins(written.proof),
     }
 
 

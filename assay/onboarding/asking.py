@@ -31,14 +31,8 @@ from records.topology import TopologyDescription, switches_of
 
 #: Variables that name a folder for scratch data, as sites set them.
 _SCRATCH = (
-    "SCRATCH",
-    "PSCRATCH",
-    "CSCRATCH",
-    "SCRATCHDIR",
-    "WORK",
-    "WORKDIR",
-    "PROJECT",
-    "VSC_SCRATCH",
+    *("SCRATCH", "PSCRATCH", "CSCRATCH", "SCRATCHDIR"),
+    *("WORK", "WORKDIR", "PROJECT", "VSC_SCRATCH"),
 )
 
 
@@ -121,9 +115,9 @@ def _topology(settings: dict[str, str]) -> TopologyDescription | None:
     shown = said(["scontrol", "show", "topology"])
     lines = [line for line in shown.stdout.splitlines() if "SwitchName=" in line]
     switches = switches_of("\n".join(lines), "scontrol show topology") if lines else {}
-    file = Path(settings.get("SLURM_CONF", "/etc/slurm/slurm.conf")).with_name("topology.conf")
     if len(switches) < 2:
         return None
+    file = Path(settings.get("SLURM_CONF", "/etc/slurm/slurm.conf")).with_name("topology.conf")
     if os.access(file, os.R_OK):
         return TopologyDescription(slurm=str(file))
     return TopologyDescription(switches=switches)
@@ -131,18 +125,13 @@ def _topology(settings: dict[str, str]) -> TopologyDescription | None:
 
 def work_folders() -> list[str]:
     """Folders that nodes may share, as a site.yaml writes them, the likeliest first."""
-    named = [f"${name}/assay" for name in _SCRATCH if _writable(os.environ.get(name, ""))]
     user = pwd.getpwuid(os.geteuid()).pw_name
-    fixed = [
-        f"{root}/{user}/assay"
-        for root in ("/scratch", "/work", "/lustre", "/gpfs/scratch", "/beegfs")
-        if _writable(f"{root}/{user}")
-    ]
-    return [
-        *named,
-        *fixed,
-        *(["$HOME/assay-work"] if _writable(os.environ.get("HOME", "")) else []),
-    ]
+    roots = ("/scratch", "/work", "/lustre", "/gpfs/scratch", "/beegfs")
+    # As written, and the folder that must be there.
+    candidates = {f"${name}/assay": os.environ.get(name, "") for name in _SCRATCH}
+    candidates |= {f"{root}/{user}/assay": f"{root}/{user}" for root in roots}
+    candidates["$HOME/assay-work"] = os.environ.get("HOME", "")
+    return [written for written, folder in candidates.items() if _writable(folder)]
 
 
 def _writable(folder: str) -> bool:

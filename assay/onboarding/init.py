@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from assay.onboarding.asking import SlurmView, ask_slurm, work_folders
 from assay.onboarding.modules import FoundMpi, Say, chosen, find_mpi, modules_system
 from assay.onboarding.node_types import NodeType, node_types
-from assay.onboarding.proof import Proof, Ways, prove
+from assay.onboarding.proof import PROOF_FILE, Proof, Ways, keep_proof, prove
 from assay.onboarding.proposal import (
     as_site_file,
     environment_data,
@@ -32,8 +30,6 @@ from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.topology import TopologyDescription
 
-#: Beside the site.yaml: what jobs proved, for `assay site check`.
-PROOF_FILE = "proof.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MOST_ENVIRONMENTS = 6
 
@@ -64,7 +60,10 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
     """Write site-config/NAME/site.yaml. Raises AssayError where nothing can be proven."""
     view = ask_slurm()
     say(f"cluster {view.cluster}, Slurm {view.version}, {len(view.nodes)} nodes")
-    name = _name(wishes, questions, view)
+    guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64] or "cluster"
+    name = wishes.name or questions.text("Name of the site", guess, _name_fault)
+    if fault := _name_fault(name):
+        raise AssayError(f"name of the site: {fault}")
     file = SITES / name / "site.yaml"
     kept = file.exists() and not wishes.overwrite
     if kept and not questions.yes(f"{file} exists; overwrite it?", guess=False):
@@ -101,17 +100,8 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
     _ask_links(whole, questions)
     text = site_text(whole, view.cluster, _notes(found, environments, whole, kinds))
     _write(file, text, proof, view.topology)
-    left_out = {key: "; ".join(_faults_of(proof, key)) for key in environments}
-    return Written(file, whole, proof, {k: v for k, v in left_out.items() if v})
-
-
-def _name(wishes: Wishes, questions: Questions, view: SlurmView) -> str:
-    guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64] or "cluster"
-    if wishes.name is None:
-        return questions.text("Name of the site", guess, _name_fault)
-    if fault := _name_fault(wishes.name):
-        raise AssayError(f"name of the site: {fault}")
-    return wishes.name
+    left_out = {key: "; ".join(proof.faults_of(key)) for key in environments}
+    return Written(file, whole, proof, {k: text for k, text in left_out.items() if text})
 
 
 def _name_fault(name: str) -> str | None:
@@ -162,17 +152,17 @@ def _environments(
 def _partitions(view: SlurmView, kinds: Sequence[NodeType], wishes: Wishes) -> dict[str, Any]:
     """The keys `access` and `partitions`; options that all partitions share stand at the top."""
     accesses = {kind.key: find_access(view, kind.partition.name, wishes.access) for kind in kinds}
-    shared = {access.options for access in accesses.values()}
+    shared = set(accesses.values())
     partitions = {}
     for kind in kinds:
         own = partition_data(view, kind, accesses[kind.key])
         if len(shared) > 1:
-            own["access"] = [*accesses[kind.key].options, *own.get("access", [])]
+            own["access"] = [*accesses[kind.key], *own.get("access", [])]
         if view.topology is not None:
             own["topology"] = {"slurm": view.topology.slurm or "topology.conf"}
         partitions[kind.key] = own
-    options = next(iter(shared)) if len(shared) == 1 else ()
-    return {**({"access": list(options)} if options else {}), "partitions": partitions}
+    options = list(shared.pop()) if len(shared) == 1 else []
+    return {**({"access": options} if options else {}), "partitions": partitions}
 
 
 def _work_folders(wishes: Wishes, questions: Questions) -> list[str]:
@@ -232,15 +222,6 @@ def _notes(
     return [*notes, *also]
 
 
-def _faults_of(proof: Proof, name: str) -> list[str]:
-    return [
-        fault
-        for partition in proof.partitions.values()
-        if name in partition.environments
-        for fault in partition.environments[name].faults
-    ]
-
-
 def _write(file: Path, text: str, proof: Proof, topology: TopologyDescription | None) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -252,6 +233,6 @@ def _write(file: Path, text: str, proof: Proof, topology: TopologyDescription | 
             ]
             write_whole(file.with_name("topology.conf"), "\n".join([*lines, ""]).encode())
         write_whole(file, text.encode())
-        write_whole(file.with_name(PROOF_FILE), msgspec.json.format(msgspec.json.encode(proof)))
     except OSError as error:
         raise InfrastructureError(f"{file}: cannot be written ({error.strerror})") from error
+    keep_proof(file.with_name(PROOF_FILE), proof)

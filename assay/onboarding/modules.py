@@ -115,12 +115,8 @@ def chosen(found: Iterable[FoundMpi]) -> dict[str, FoundMpi]:
 
 def _in_shell(system: str, modules: Iterable[str], text: str) -> str:
     site = {"modules_system": system, "module_init": None}
-    environment = {
-        "prepare": [],
-        "modules": list(modules),
-        "modules_folder": "",
-        "variables": {},
-    }
+    names = list(modules)
+    environment = {"prepare": [], "modules": names, "modules_folder": "", "variables": {}}
     lines = [*preparation(site, environment), text]
     answer = run_command(["bash", "-c", "\n".join(lines)], dict(os.environ))
     return f"{answer.stdout}\n{answer.stderr}"
@@ -183,7 +179,8 @@ def _candidates(system: str) -> list[tuple[str, ...]]:
         hidden = _names(_in_shell(system, (), "module -t spider 2>&1 </dev/null"))
         for name in hidden:
             if _MPI_NAME.search(name) and name not in available:
-                tried += [(*before, name) for before in _needed(system, name)]
+                spider = _in_shell(system, (), f"module spider {name} 2>&1 </dev/null")
+                tried += [(*before, name) for before in needed_modules(spider)]
     return [*tried, *((name,) for name in others)][:_MOST_TRIED]
 
 
@@ -198,12 +195,6 @@ def _names(listing: str) -> list[str]:
     heads = {name.rpartition("/")[0] for name in names if "/" in name}
     whole = [name for name in names if not name.endswith("/") and name not in heads]
     return list(dict.fromkeys(whole))
-
-
-def _needed(system: str, name: str) -> list[tuple[str, ...]]:
-    """The modules to load before `name`, one tuple for each way, as `module spider` tells."""
-    told = _in_shell(system, (), f"module spider {name} 2>&1 </dev/null")
-    return needed_modules(told)
 
 
 def needed_modules(told: str) -> list[tuple[str, ...]]:

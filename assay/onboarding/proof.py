@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
 
 import msgspec
 
@@ -14,15 +14,17 @@ from assay.probe.commands import Pause
 from assay.probe.environments import fault_of, placement_faults, trial_by
 from assay.probe.job import Job, Step, spoken
 from assay.probe.probe import Order, Probes
-from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
+from assay.probe.reading import ProbeResult
 from assay.probe.script import ATTEMPT_S, Trial
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
-from checks.common.evidence.ranks import Evidence
-from records.errors import AssayError
+from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
 from records.node_facts import NodeFacts
 
+#: Beside the site.yaml: what jobs proved, for `assay site check`.
+PROOF_FILE = "proof.json"
 #: Seconds of a job beside its attempts: a build, slow file systems.
 _JOB_S = 240
 _SIZES = (1, 2)
@@ -55,9 +57,13 @@ class EnvironmentProof(msgspec.Struct, frozen=True, kw_only=True):
 class PartitionProof(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of nodes: facts of those that a job met, and its environments."""
 
-    nodes: dict[str, NodeFacts]
-    environments: dict[str, EnvironmentProof]
+    nodes: dict[str, NodeFacts] = {}
+    environments: dict[str, EnvironmentProof] = {}
     waited_s: float = 0.0
+
+    def faults_of(self, name: str) -> list[str]:
+        """Why an environment is not proven here."""
+        return self.environments[name].faults if name in self.environments else []
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,9 +78,13 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         return [
             f"{key}, {name}: {fault}"
             for key, partition in self.partitions.items()
-            for name, environment in partition.environments.items()
-            for fault in environment.faults
+            for name in partition.environments
+            for fault in partition.faults_of(name)
         ]
+
+    def faults_of(self, name: str) -> list[str]:
+        """Why an environment is not proven, in any partition."""
+        return [fault for one in self.partitions.values() for fault in one.faults_of(name)]
 
 
 def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say, pause: Pause = time.sleep) -> Proof:
@@ -156,16 +166,22 @@ class _Proving:
         self, name: str, results: Sequence[ProbeResult], on_login: str | None
     ) -> EnvironmentProof:
         trials = [result.trials[name] for result in results]
-        way = _common_way(trials)
+        rights = [{i for i, one in enumerate(trial.attempts) if one.right} for trial in trials]
+        # The first way that started ranks right on one node and on two.
+        way = min(set.intersection(*rights), default=None)
+        failed = {one.label: one.reason for t in trials for one in t.attempts if not one.right}
         if way is None:
             return EnvironmentProof(
                 faults=_faults(self._site, name, results, self._per_node, on_login),
                 modules=trials[0].modules,
-                failed_starts=_failed(trials),
+                failed_starts=failed,
             )
         widest = trials[-1].attempts[way]
         assert widest.evidence is not None
-        counted = _counted(widest.evidence) if len(results[-1].allocated) > 1 else None
+        counted = None
+        if len(results[-1].allocated) > 1:  # whether receivers' interfaces saw what was sent
+            links = widest.evidence.links
+            counted = bool(links) and all(x.arrived_bytes >= x.sent_bytes for x in links)
         against = [
             fault
             for trial, result in zip(trials, results, strict=True)
@@ -188,30 +204,8 @@ class _Proving:
             builds_on="login" if on_login is None else "job",
             counted=counted,
             nodes=sorted({node for result in results for node in result.allocated}),
-            failed_starts=_failed(trials),
+            failed_starts=failed,
         )
-
-
-def _common_way(trials: Sequence[TrialResult]) -> int | None:
-    """The first way that started ranks right on one node and on two."""
-    rights = [
-        {number for number, attempt in enumerate(trial.attempts) if attempt.right}
-        for trial in trials
-    ]
-    return min(set.intersection(*rights), default=None)
-
-
-def _counted(evidence: Evidence) -> bool:
-    """Whether the receivers' interfaces saw what the probe sent."""
-    return bool(evidence.links) and all(
-        link.arrived_bytes >= link.sent_bytes for link in evidence.links
-    )
-
-
-def _failed(trials: Sequence[TrialResult]) -> dict[str, str]:
-    """Starts that were not right, with the reason."""
-    attempts: list[AttemptResult] = [one for trial in trials for one in trial.attempts]
-    return {attempt.label: attempt.reason for attempt in attempts if not attempt.right}
 
 
 def _faults(
@@ -230,19 +224,12 @@ def _faults(
     return found or ["starts differently on one node and on two: no way is right on both"]
 
 
-def described_ways(file: SiteFile) -> Ways:
-    """Each environment with MPI as the file starts it."""
-    return {
-        name: [environment]
-        for name, environment in file.environments.items()
-        if "mpi" in environment.features
-    }
-
-
-def as_data(proof: Proof) -> dict[str, Any]:
-    """The proof as plain data."""
-    plain: dict[str, Any] = msgspec.to_builtins(proof)
-    return plain
+def keep_proof(path: Path, proof: Proof) -> None:
+    """Write a proof. Raises InfrastructureError where that fails."""
+    try:
+        write_whole(path, msgspec.json.format(msgspec.json.encode(proof)))
+    except OSError as error:
+        raise InfrastructureError(f"{path}: cannot be written ({error.strerror})") from error
 
 
 def read_proof(text: bytes, where: str) -> Proof:

@@ -5,19 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from assay.onboarding.asking import SlurmView, said
 from assay.onboarding.modules import FoundMpi
 from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import Proof
-from assay.onboarding.slurm_text import Limits
+from assay.onboarding.slurm_text import Limits, Partition
 from assay.sites.description import EnvironmentKeys, SiteFile
 from assay.sites.resolving import complete
 from assay.sites.slurm import callers_access
 from records.errors import AssayError
-from records.node_facts import Nic, NodeFacts
+from records.node_facts import NodeFacts
 
 #: What Slurm says of a wrong account or QOS, and not of nodes that are busy or away.
 _NOT_ALLOWED = re.compile(
@@ -42,12 +41,8 @@ _ETHERNET_FRAME_BYTES = 38
 _TCP_HEADER_BYTES = 52
 
 
-@dataclass(frozen=True)
-class Access:
-    """The options by which Slurm takes jobs: account and QOS; `tried` says what it refused."""
-
-    options: tuple[str, ...]
-    tried: tuple[str, ...] = ()
+#: Options by which Slurm takes jobs: account and QOS.
+Access = tuple[str, ...]
 
 
 def find_access(view: SlurmView, partition: str, asked: Sequence[str] = ()) -> Access:
@@ -60,7 +55,7 @@ def find_access(view: SlurmView, partition: str, asked: Sequence[str] = ()) -> A
         words = ["sbatch", "--test-only", f"--partition={partition}", *callers_access(), *options]
         answer = said([*words, "--nodes=1", "--time=1", "--wrap=true"])
         if answer.status == 0 or not _NOT_ALLOWED.search(answer.stderr):
-            return Access(options, tuple(tried))
+            return options
         tried.append(f"{' '.join(options) or 'no options'}: {answer.said}")
     raise AssayError(
         f"Slurm takes no job of yours in partition {partition}: {'; '.join(tried)}. Name account"
@@ -80,21 +75,9 @@ def _accesses(view: SlurmView, partition: str) -> Iterator[tuple[str, ...]]:
     yield ()
 
 
-def longest_job_s(view: SlurmView, kind: NodeType, access: Access) -> int | None:
-    """The least of what partition, account and QOS allow; None where nothing limits it."""
-    known = [limits.longest_job_s for limits in _limits(view, access)]
-    return min((one for one in [kind.partition.longest_job_s, *known] if one), default=None)
-
-
-def most_nodes(view: SlurmView, kind: NodeType, access: Access) -> int:
-    """Nodes in service, no more than partition, account and QOS allow for a job."""
-    known = [limits.most_nodes for limits in _limits(view, access)]
-    limits = [one for one in [kind.partition.most_nodes, *known] if one]
-    return min([kind.in_service, *limits])
-
-
 def _limits(view: SlurmView, access: Access) -> Iterator[Limits]:
-    words = [*callers_access(), *access.options]
+    """What account and QOS allow."""
+    words = [*callers_access(), *access]
     options = dict(option.lstrip("-").split("=", 1) for option in words)
     mine = [one for one in view.associations if one.account == options.get("account", one.account)]
     if mine:
@@ -104,33 +87,27 @@ def _limits(view: SlurmView, access: Access) -> Iterator[Limits]:
 
 
 def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str, Any]:
-    """The keys of a partition."""
+    """The keys of a partition: nodes in service and times within all limits, and what cases may
+    ask for: GPUs, memory where Slurm gives it out, switches of a tree."""
     node = kind.nodes[0]
-    data: dict[str, Any] = {
-        "nodes": most_nodes(view, kind, access),
+    limits: list[Partition | Limits] = [kind.partition, *_limits(view, access)]
+    longest = min((one.longest_job_s for one in limits if one.longest_job_s), default=None)
+    resources = {"gpu": [f"--gres={kind.gpus}:{{count}}"]} if kind.gpus else {}
+    if "MEMORY" in view.settings.get("SelectTypeParameters", "").upper():
+        resources["memory"] = ["--mem={megabytes}M"]
+    if view.topology is not None:
+        resources["switches"] = ["--switches={count}"]
+    data = {
+        "nodes": min([kind.in_service, *(one.most_nodes for one in limits if one.most_nodes)]),
         "cores_per_node": node.cores,
         "sockets_per_node": node.sockets,
         "memory_bytes_per_node": min(one.memory_bytes for one in kind.nodes),
+        "slurm_partition": kind.partition.name if kind.key != kind.partition.name else None,
+        "access": list(kind.options),
+        "longest_job_s": longest,
+        "resources": resources,
     }
-    if kind.key != kind.partition.name:
-        data["slurm_partition"] = kind.partition.name
-    if kind.options:
-        data["access"] = list(kind.options)
-    if longest := longest_job_s(view, kind, access):
-        data["longest_job_s"] = longest
-    if resources := _resources(view, kind):
-        data["resources"] = resources
-    return data
-
-
-def _resources(view: SlurmView, kind: NodeType) -> dict[str, list[str]]:
-    """What cases may ask for there: GPUs, memory where Slurm gives it out, switches of a tree."""
-    found = {"gpu": [f"--gres={kind.gpus}:{{count}}"]} if kind.gpus else {}
-    if "MEMORY" in view.settings.get("SelectTypeParameters", "").upper():
-        found["memory"] = ["--mem={megabytes}M"]
-    if view.topology is not None:
-        found["switches"] = ["--switches={count}"]
-    return found
+    return {key: value for key, value in data.items() if value or isinstance(value, int)}
 
 
 def environment_data(found: FoundMpi) -> dict[str, Any]:
@@ -172,48 +149,43 @@ def proven_data(
 ) -> dict[str, Any]:
     """The site's data with what was proven: launchers, libraries, the link; without what failed."""
     environments: dict[str, Any] = {}
+    partitions: dict[str, Any] = {}
     served: dict[str, list[str]] = {}
+    on_job = False
     for key, partition in proof.partitions.items():
         served[key] = [name for name, one in partition.environments.items() if not one.faults]
         for name in served[key]:
             one = partition.environments[name]
+            on_job |= one.builds_on == "job"
             assert one.way is not None
             way = ways[name][one.way]
-            told: dict[str, Any] = {
+            proven: dict[str, Any] = {
                 "launcher": way.launcher,
                 "library": library_pattern(one.library or ""),
             }
             if way.launcher_options:
-                told["launcher_options"] = way.launcher_options
+                proven["launcher_options"] = way.launcher_options
             if way.mpirun:
-                told["mpirun"] = way.mpirun
+                proven["mpirun"] = way.mpirun
             if (one.standard or "0") >= "3":
-                told["features"] = ["mpi", "mpi-3"]
-            if not re.search(r"ch4:ucx", one.library or ""):
-                told["preload"] = None
-            merged = {**data["environments"][name], **told}
-            environments.setdefault(name, {k: v for k, v in merged.items() if v is not None})
-    partitions = {}
-    for key, partition in proof.partitions.items():
-        own = dict(data["partitions"][key])
+                proven["features"] = ["mpi", "mpi-3"]
+            if "ch4:ucx" not in (one.library or ""):
+                proven["preload"] = None
+            whole = {**data["environments"][name], **proven}
+            environments.setdefault(name, {k: v for k, v in whole.items() if v is not None})
+    for key in (key for key, names in served.items() if names):
+        partition, own = proof.partitions[key], dict(data["partitions"][key])
         network = network_data(list(partition.nodes.values()))
         counted = [one.counted for one in partition.environments.values()]
-        if counted and not any(counted) and False in counted:
+        if not any(counted) and False in counted:
             network["counted"] = False
         if network:
             own["network"] = network
         if set(served[key]) != set(environments):
             own["environments"] = served[key]
         partitions[key] = own
-    builds = {
-        one.builds_on
-        for partition in proof.partitions.values()
-        for one in partition.environments.values()
-        if not one.faults
-    }
-    more = {"build_on": "job"} if "job" in builds else {}
-    kept = {key: own for key, own in partitions.items() if served[key]}
-    return {**data, **more, "partitions": kept, "environments": environments}
+    more = {"build_on": "job"} if on_job else {}
+    return {**data, **more, "partitions": partitions, "environments": environments}
 
 
 def library_pattern(library: str) -> str:
@@ -225,16 +197,15 @@ def library_pattern(library: str) -> str:
 
 def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
     """The fastest kind of link that every node has; nothing where no speed can be read."""
-    best: tuple[float, Nic] | None = None
-    for facts in nodes[:1]:
-        for nic in facts.nics.values():
-            rate = float(nic.bits_per_second or 0)
-            active = (nic.state or "up") in ("up", "active", "linkup")
-            if active and rate and (best is None or rate > best[0]):
-                best = rate, nic
-    if best is None:
+    rates = [
+        (float(nic.bits_per_second), nic)
+        for facts in nodes[:1]
+        for nic in facts.nics.values()
+        if nic.bits_per_second and (nic.state or "up") in ("up", "active", "linkup")
+    ]
+    if not rates:
         return {}
-    rate, nic = best
+    rate, nic = max(rates, key=lambda pair: pair[0])
     title = {"infiniband": "InfiniBand", "cxi": "Slingshot"}.get(nic.kind or "", "Ethernet")
     if (nic.driver or "").startswith("hfi1"):
         title = "Omni-Path"

@@ -62,25 +62,27 @@ class Preflight:
         """What is wrong with which environment, by its name; none is right.
 
         Raises AssayError where nodes do not see the work folder, InfrastructureError where the
-        job did not come to its end.
+        job did not come to its end, and where Slurm or the work folder are at fault.
         """
         widest = max(1, min(nodes, self._site.description.nodes or nodes))
+        tried = min(2, widest)
         try:
-            faults = self._tried(names, min(2, widest), widest)
-        except WorkFolderError:
-            self._refuse_trouble(min(2, widest))
+            faults = self._tried(names, tried, widest)
+        except WorkFolderError as error:
+            if found := trouble(self._site, self._work.session, tried):
+                raise InfrastructureError(found) from error
             raise
-        if faults:
-            self._refuse_trouble(min(2, widest))
+        if faults and (found := trouble(self._site, self._work.session, tried)):
+            raise InfrastructureError(found)
         return faults
 
     def _tried(self, names: Sequence[str], nodes: int, widest: int) -> dict[str, str]:
         """What jobs on `nodes` nodes have against these environments; facts of `widest` nodes."""
         left = trials_of(self._site, names, ranks=nodes, ranks_per_node=1)
         faults: dict[str, str] = {}
-        above = str(self._work.session)
         with Probes(
-            *(self._site, above, partial(self._waiting.heed, what="the proof of the environments")),
+            *(self._site, str(self._work.session)),
+            partial(self._waiting.heed, what="the proof of the environments"),
             pause=self._pause,
             allocation=self._allocation,
             run=self._work.name,
@@ -93,29 +95,38 @@ class Preflight:
                 faults = self._faults(probes, left, nodes)
                 left = [trial for trial in left if trial.name in faults]
             if widest > nodes and not faults:
-                self._result(probes, self._order("facts", widest, []))
+                self._result(probes, "facts", widest, [])
         return faults
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
         """What one job has against these environments."""
-        result = self._result(probes, self._order("preflight", nodes, trials))
+        result = self._result(probes, "preflight", nodes, trials)
         if result.state in _LOST:
             raise InfrastructureError(
                 f"the job that proves the environments ended {result.state} on"
                 f" {', '.join(result.allocated) or 'no node'}"
             )
-        found = {trial.name: self._fault(trial.name, result) for trial in trials}
-        return {name: fault for name, fault in found.items() if fault is not None}
+        faults = {}
+        for name in (trial.name for trial in trials):
+            trial = result.trials[name]
+            if not trial.ready and not trial.prepared:
+                raise InfrastructureError(
+                    f"the job that proves the environments told nothing of {name}: it ended, or"
+                    " the work folder was full, before or in its `modules` and `prepare` lines"
+                )
+            if (fault := fault_of(self._site, name, result, ranks_per_node=1)) is not None:
+                faults[name] = fault
+        return faults
 
-    def _order(self, name: str, nodes: int, trials: Sequence[Trial]) -> Order:
+    def _result(
+        self, probes: Probes, name: str, nodes: int, trials: Sequence[Trial]
+    ) -> ProbeResult:
+        """What a job found; a folder that is full for a moment gets another job."""
+        described = self._site.description
         wanted_s = _JOB_S + _ENVIRONMENT_S * len(trials)
-        longest_s = self._site.description.longest_job_s or wanted_s
-        comment = f"--comment=assay-{self._work.name}"
-        options = [*self._site.description.access, comment, "--no-requeue"]
-        return Order(name, nodes, 1, options, trials, min(wanted_s, longest_s))
-
-    def _result(self, probes: Probes, order: Order) -> ProbeResult:
-        """What the job found; a folder that is full for a moment gets another job."""
+        limit_s = min(wanted_s, described.longest_job_s or wanted_s)
+        options = [*described.access, f"--comment=assay-{self._work.name}", "--no-requeue"]
+        order = Order(name, nodes, 1, options, trials, limit_s)
         try:
             result = probes.result(order, probes.submit(order))
         except WorkFolderError:
@@ -123,20 +134,6 @@ class Preflight:
         self.nodes |= result.nodes
         self.trials |= result.trials
         return result
-
-    def _refuse_trouble(self, nodes: int) -> None:
-        """Raise InfrastructureError where work folder or Slurm, not the set-up, are at fault."""
-        if found := trouble(self._site, self._work.session, nodes):
-            raise InfrastructureError(found)
-
-    def _fault(self, name: str, result: ProbeResult) -> str | None:
-        trial = result.trials[name]
-        if not trial.ready and not trial.prepared:
-            raise InfrastructureError(
-                f"the job that proves the environments told nothing of {name}: it ended, or the"
-                " work folder was full, before or in its `modules` and `prepare` lines"
-            )
-        return fault_of(self._site, name, result, ranks_per_node=1)
 
 
 def lately_right(records: Iterable[Entry]) -> set[str]:
