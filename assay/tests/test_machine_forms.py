@@ -21,9 +21,10 @@ from assay.cli.site_init import as_plain
 from assay.criteria.risks import Risk
 from assay.machine.register import FORMS, form_schema
 from assay.machine.sites import SiteChecked
-from assay.onboarding.check import Change, Checked
+from assay.onboarding.check import Checked
 from assay.onboarding.init import Written
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
+from assay.onboarding.requirements import Change
 from assay.plan import make_plan
 from assay.run.status import run_status
 from assay.schema import load_campaign
