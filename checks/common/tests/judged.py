@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -93,22 +94,7 @@ class Launch:
         """The values asked for, each once."""
         return self.definition.read(self.params, output)
 
-    judge: Any = MpiCheck.judge
-    _judge = MpiCheck._judge
-    _judge_answer = MpiCheck._judge_answer
-    _other_times = MpiCheck._other_times
-    _clock_set = MpiCheck._clock_set
-    _clocks_apart = MpiCheck._clocks_apart
-    _unprepared = MpiCheck._unprepared
-    _dead_nodes = MpiCheck._dead_nodes
-    _did_not_end = MpiCheck._did_not_end
-    _beyond_limit = MpiCheck._beyond_limit
-    _doubts = MpiCheck._doubts
-    _failure = MpiCheck._failure
-    _file = MpiCheck._file
-    _hops = MpiCheck._hops
-    _other_hops = MpiCheck._other_hops
-    declared_topology = MpiCheck.declared_topology
-    came_to_its_end = MpiCheck.came_to_its_end
-    wrong_answer = MpiCheck.wrong_answer
-    partial = MpiCheck.partial
+    def __getattr__(self, name: str) -> Any:
+        """The real code."""
+        found = inspect.getattr_static(MpiCheck, name)
+        return found.__get__(self, type(self)) if hasattr(found, "__get__") else found

@@ -40,17 +40,20 @@ def test_operations_are_those_of_hpl():
     assert operations(2000) == pytest.approx(2 / 3 * 2000**3 + 1.5 * 2000**2)
 
 
-def test_no_prefix_of_the_output_is_a_result(text):
-    end = text.index("End of Tests.")
-    for length in range(0, end + len("End of Tests."), 7):
-        with pytest.raises(REFUSED):
-            parse(text[:length])
-
-
-def test_a_missing_line_in_the_middle_is_noticed(text):
-    for needed in (result_line(text), residual_line(text)):
-        with pytest.raises(REFUSED):
-            parse(text.replace(needed + "\n", ""))
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text, line: text.replace(line + "\n", ""),
+        lambda text, line: text.replace(line, f"{line}\n{line}"),
+        lambda text, line: text.replace(line, line[:30] + "slurmstepd: error\n" + line[30:]),
+        lambda text, line: text + text,
+        lambda text, line: bytes(range(256)).decode("latin-1") * 50,
+    ],
+)
+@pytest.mark.parametrize("find", [result_line, residual_line])
+def test_a_damaged_line_is_refused(text, find, damage):
+    with pytest.raises(REFUSED):
+        parse(damage(text, find(text)))
 
 
 def test_failed_residual_is_refused(text):
@@ -81,33 +84,11 @@ def test_impossible_residuals_are_refused(text, residual):
         parse(text.replace(line, line.replace(number, residual)))
 
 
-def test_repeated_lines_are_refused(text):
-    for line in (result_line(text), residual_line(text)):
-        with pytest.raises(OutputError):
-            parse(text.replace(line, f"{line}\n{line}"))
-
-
-def test_output_printed_twice_is_refused(text):
-    with pytest.raises(OutputError):
-        parse(text + text)
-
-
 def test_time_and_rate_of_different_tests_are_refused(text):
     line = result_line(text)
     time_s = line.split()[5]
     with pytest.raises(OutputError, match="belong together"):
         parse(text.replace(line, line.replace(f" {time_s} ", " 9.99 ")))
-
-
-def test_interleaved_result_line_is_refused(text):
-    line = result_line(text)
-    with pytest.raises(REFUSED):
-        parse(text.replace(line, line[:30] + "slurmstepd: error\n" + line[30:]))
-
-
-def test_binary_output_is_refused():
-    with pytest.raises(UnfinishedError):
-        parse(bytes(range(256)).decode("latin-1") * 50)
 
 
 #: An HPL 2.3 of a site's own, which prints no line of ours.

@@ -12,16 +12,8 @@ from checks.su3_rmd.run import read_original
 DATA = CHECKS / "su3_rmd" / "src" / "proof" / "data"
 DOUBLE = (DATA / "su3_rmd.4x4x4x8.double.out").read_text()
 SINGLE = (DATA / "su3_rmd.4x4x4x8.single.lam.2ranks.out").read_text()
-ASKED: dict[str, object] = {
-    "nx": 4,
-    "ny": 4,
-    "nz": 4,
-    "nt": 8,
-    "ranks": 1,
-    "trajectories": 10,
-    "warmups": 0,
-}
-ASKED |= {"seed": 8352, "implementation": "milc"}
+ASKED: dict[str, object] = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 10}
+ASKED |= {"warmups": 0, "seed": 8352, "implementation": "milc"}
 STAMPS = "".join(
     f'{{"assay":"stamp","name":"launch_{edge}","at":{at}}}\n'
     for edge, at in (("begin", 1), ("end", 2))
