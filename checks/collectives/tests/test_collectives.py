@@ -6,13 +6,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from pydantic import ValidationError
 
 from assay.sites.facts import SiteFacts
 from checks.collectives import OPERATIONS, CollectivesParameters
 from checks.common import json_lines
 from checks.common.registry import CHECKS
-from checks.interference import InterferenceParameters
 
 SITE = SiteFacts("small", 4, 1, 10**9, {})
 
@@ -26,30 +24,6 @@ def test_the_barrier_has_one_point_and_every_other_operation_one_a_size():
     params = CollectivesParameters(ranks=3, sizes=[8, 4])
     assert params.measured[:3] == [("barrier", 0), ("broadcast", 4), ("broadcast", 8)]
     assert len(params.measured) == 1 + 2 * (len(OPERATIONS) - 1)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"sizes": [6]},
-        {"sizes": [{"from": 4, "to": 64, "per_octave": 2}]},
-        {"operations": []},
-        {"operations": ["gather", "gather"]},
-        {"operations": ["gossip"]},
-        {"procedure": "both"},
-        {"ranks": 0},
-        {"repetitions": 0},
-        {"warmup": 0},
-    ],
-)
-def test_parameters_out_of_range_are_refused(wrong):
-    with pytest.raises(ValidationError):
-        CollectivesParameters(**{"ranks": 2} | wrong)
-
-
-def test_interference_needs_two_endpoints():
-    with pytest.raises(ValidationError):
-        InterferenceParameters(ranks=1)
 
 
 def test_blocks_for_every_rank_must_fit_into_memory():

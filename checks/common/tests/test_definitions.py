@@ -75,35 +75,56 @@ def test_hpl_defaults_are_those_of_the_2003_study() -> None:
     assert params["equilibration"] is True
 
 
+#: A right set of parameters of a check, and what is out of range.
+OUT_OF_RANGE: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
+    (
+        "hpl",
+        {"p": 1, "q": 1, "n": 1000},
+        [
+            *({"n": wrong} for wrong in (0, 2_000_001, 1000.0, "1000", True)),
+            *({"threshold": wrong} for wrong in (-16.0, 0, 1e300, float("nan"), True)),
+            *({"p": 0}, {"q": -1}, {"nb": 0}, {"ndiv": 1}, {"depth": -1}, {"pfact": "Left"}),
+            *({"bcast": 1}, {"equilibration": 1}, {"device_out": 6}),
+            *({"ranks_per_node": wrong} for wrong in (0, "full")),
+        ],
+    ),
+    (
+        "pt2pt",
+        {"sizes": [300]},
+        [
+            *({"sizes": wrong} for wrong in ([], [0], [2**30 + 1], [1.5], list(range(1, 10_002)))),
+            {"sizes": [{"from": 1, "to": 2}]},
+            {"sizes": [{"from": 1, "to": 2, "step": 1, "per_octave": 1}]},
+            {"iterations": 1_000_000, "sizes": [1, 2, 3]},
+            *({"iterations": 0}, {"iterations": 1_000_001}, {"warmup": -1}, {"constructs": []}),
+            *({"constructs": ["Bsend/Recv"]}, {"placement": "anywhere"}),
+            {"reply_before_wait": "no"},
+        ],
+    ),
+    (
+        "collectives",
+        {"ranks": 2},
+        [
+            *({"sizes": [6]}, {"sizes": [{"from": 4, "to": 64, "per_octave": 2}]}),
+            *({"operations": wrong} for wrong in ([], ["gather", "gather"], ["gossip"])),
+            *({"procedure": "both"}, {"ranks": 0}, {"repetitions": 0}, {"warmup": 0}),
+        ],
+    ),
+    ("interference", {}, [{"ranks": 1}]),
+    ("startup", {"ranks": 8}, [{"ranks": 0}]),
+    ("alltoall_pairs", {"ranks": 4}, [{"ranks": 1}]),
+    ("bisection", {"ranks": 4}, [{"ranks": 1}]),
+]
+
+
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"n": 0},
-        {"n": 2_000_001},
-        {"n": 1000.0},
-        {"n": "1000"},
-        {"n": True},
-        {"p": 0},
-        {"q": -1},
-        {"nb": 0},
-        {"ndiv": 1},
-        {"depth": -1},
-        {"threshold": -16.0},
-        {"threshold": 0},
-        {"threshold": 1e300},
-        {"threshold": float("nan")},
-        {"threshold": True},
-        {"pfact": "Left"},
-        {"bcast": 1},
-        {"equilibration": 1},
-        {"ranks_per_node": 0},
-        {"ranks_per_node": "full"},
-        {"device_out": 6},
-    ],
+    ("check", "right", "wrong"),
+    [(check, right, wrong) for check, right, cases in OUT_OF_RANGE for wrong in cases],
 )
-def test_hpl_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+def test_parameters_out_of_range_are_refused(check, right, wrong) -> None:
+    assert CHECKS[check].parameters.model_validate(right)
     with pytest.raises(ValidationError):
-        hpl(**wrong)
+        CHECKS[check].parameters.model_validate(right | wrong)
 
 
 def test_a_negative_threshold_is_refused_with_its_reason() -> None:
@@ -188,31 +209,6 @@ def test_constructs_come_in_their_own_order_and_once() -> None:
         pt2pt(constructs=["Send/Recv", "Send/Recv"])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"sizes": []},
-        {"sizes": [0]},
-        {"sizes": [2**30 + 1]},
-        {"sizes": [1.5]},
-        {"sizes": [{"from": 1, "to": 2}]},
-        {"sizes": [{"from": 1, "to": 2, "step": 1, "per_octave": 1}]},
-        {"sizes": list(range(1, 10_002))},
-        {"iterations": 0},
-        {"iterations": 1_000_001},
-        {"iterations": 1_000_000, "sizes": [1, 2, 3]},
-        {"warmup": -1},
-        {"constructs": []},
-        {"constructs": ["Bsend/Recv"]},
-        {"placement": "anywhere"},
-        {"reply_before_wait": "no"},
-    ],
-)
-def test_pt2pt_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        pt2pt(**wrong)
-
-
 def test_sizes_are_expanded_sorted_and_each_once() -> None:
     assert expand_sizes([600, {"from": 300, "to": 1000, "step": 300}, 7]) == [7, 300, 600, 900]
     octaves = expand_sizes([{"from": 1, "to": 1048576, "per_octave": 2}])
@@ -236,5 +232,3 @@ def test_startup_layout_and_cost() -> None:
     layout = STARTUP.layout(params, 2)
     assert (layout.ranks, layout.ranks_per_node, layout.nodes) == (8, 2, 4)
     assert STARTUP.estimate_s(params, layout, SITE) == pytest.approx(0.5 + 8 * 0.2)
-    with pytest.raises(ValidationError):
-        StartupParameters.model_validate({"ranks": 0})

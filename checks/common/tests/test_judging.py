@@ -118,11 +118,7 @@ def test_every_line_of_ours_may_hold_anything(odd, seed):
 @given(odd=ODD, seed=st.integers(0, 2**32))
 def test_evidence_may_lack_members_and_have_odd_ones(odd, seed):
     dice = random.Random(seed)  # noqa: S311  not for secrets
-    text = launch().text
-    line = line_of(text, "evidence")
-    entry = json.loads(line)
-    spoiled(entry, dice, odd)
-    judged(text.replace(line, json.dumps(entry)))
+    judged(with_evidence(lambda entry: spoiled(entry, dice, odd)))
 
 
 @settings(max_examples=100, deadline=None)
@@ -162,52 +158,48 @@ def test_values_that_no_record_holds(kind, value):
         assert status in ("wrong", "failed")
 
 
-@pytest.mark.parametrize(
-    ("member", "value", "said"),
-    [
-        ("ranks", {"0": {}}, "evidence that cannot be read: Expected `array`"),
-        ("ranks", [], "evidence came of ranks []"),
-        ("ranks", None, "evidence that cannot be read"),
-        ("links", [{"from_host": "n1", "to_host": "n2"}], "missing required field `sent_bytes`"),
-        ("links", [], "0 links between 2 nodes were probed"),
-        ("library", 5, "Expected `str`, got `int` - at `$.library`"),
-        ("variables", ["x"], "Expected `object`, got `array` - at `$.variables`"),
-    ],
-)
-def test_what_is_odd_in_evidence_is_named(member, value, said):
+def with_evidence(change) -> str:
+    """A launch's text whose evidence was changed."""
     text = launch().text
     line = line_of(text, "evidence")
     entry = json.loads(line)
-    status, reason = judged(text.replace(line, json.dumps({**entry, member: value})))
-    assert status == "wrong"
-    assert said in reason
+    change(entry)
+    return text.replace(line, json.dumps(entry))
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda ranks: ranks[0].update(cpus=["0"]), "Expected `int`, got `str` - at `$.ranks"),
-        (lambda ranks: ranks[1].update(rank=0), "evidence came of ranks [0, 0]"),
-        (lambda ranks: ranks[1].pop("host"), "missing required field `host`"),
+        ({"ranks": {"0": {}}}, "evidence that cannot be read: Expected `array`"),
+        ({"ranks": []}, "evidence came of ranks []"),
+        ({"ranks": None}, "evidence that cannot be read"),
+        ({"links": [{"from_host": "n1", "to_host": "n2"}]}, "missing required field `sent_bytes`"),
+        ({"links": []}, "0 links between 2 nodes were probed"),
+        ({"library": 5}, "Expected `str`, got `int` - at `$.library`"),
+        ({"variables": ["x"]}, "Expected `object`, got `array` - at `$.variables`"),
+        (
+            lambda entry: entry["ranks"][0].update(cpus=["0"]),
+            "Expected `int`, got `str` - at `$.ranks",
+        ),
+        (lambda entry: entry["ranks"][1].update(rank=0), "evidence came of ranks [0, 0]"),
+        (lambda entry: entry["ranks"][1].pop("host"), "missing required field `host`"),
     ],
 )
-def test_what_is_odd_in_a_rank_is_named(change, said):
-    text = launch().text
-    line = line_of(text, "evidence")
-    entry = json.loads(line)
-    change(entry["ranks"])
-    status, reason = judged(text.replace(line, json.dumps(entry)))
+def test_what_is_odd_in_evidence_is_named(change, said):
+    if isinstance(change, dict):
+        status, reason = judged(with_evidence(lambda entry: entry.update(change)))
+    else:
+        status, reason = judged(with_evidence(change))
     assert status == "wrong"
     assert said in reason
 
 
 def test_many_cores_are_matched_without_recursion():
-    text = launch().text
-    line = line_of(text, "evidence")
-    entry = json.loads(line)
-    for facts in entry["ranks"]:
-        facts["cpus"] = list(range(50_000))
-    assert judged(text.replace(line, json.dumps(entry)))[0] == "ok"
+    def many(entry):
+        for facts in entry["ranks"]:
+            facts["cpus"] = list(range(50_000))
+
+    assert judged(with_evidence(many))[0] == "ok"
 
 
 def test_a_value_that_the_link_cannot_give_flags_the_launch():

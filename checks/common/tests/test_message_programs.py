@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 
+from checks.collectives import OPERATIONS
 from checks.common.registry import CHECKS
+from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
 pytestmark = pytest.mark.long
 PROGRAMS = [
-    *("alltoall_pairs", "bisection", "cholesky", "echo", "one_sided", "pt2pt", "ring", "streams")
+    *("alltoall_pairs", "bisection", "cholesky", "echo", "one_sided", "pt2pt", "ring", "streams"),
+    *("collectives", "interference"),
 ]
 PAIRS = "alltoall_pairs --latency-iterations=5 --bandwidth-iterations=3 --bandwidth-bytes=100000"
 BISECTION = "bisection --matchings=3 --iterations=2 --message-bytes=20000"
@@ -20,12 +24,15 @@ ECHO = "echo --sizes=0,7,200000 --iterations=5 --warmup=1"
 RING = "ring --sizes=8,70000 --turns=3 --warmup=1"
 CHOLESKY = "cholesky --n=40 --repetitions=1"
 COPIES = "one_sided --sizes=8,70000 --iterations=3 --warmup=1"
+BESIDE = "interference --sizes=1,5000 --samples=3 --work=1e-4 --window=2"
 STREAMS = "streams --sizes=7,70000 --iterations=2 --warmup=1 --window=4"
 
 FEW_MATCHINGS = {"matchings": 3, "iterations": 2, "message_bytes": 20000}
 FEW_ECHOES = {"sizes": [7, 200000], "iterations": 5, "warmup": 1}
 FEW_TURNS = {"sizes": [8, 70000], "turns": 3, "warmup": 1}
 FEW_WINDOWS = {"sizes": [7, 70000], "iterations": 2, "warmup": 1, "window": 4}
+FEW_CALLS = {"sizes": [4, 1000], "repetitions": 1, "warmup": 1}
+FEW_SAMPLES = {"sizes": [1, 5000], "samples": 3, "work_s": 1e-4, "window": 2}
 #: What must come to its end with every value that was asked for: command and parameters.
 GOOD = dict(
     [
@@ -42,6 +49,9 @@ GOOD = dict(
         command_of("one_sided", sizes=[1, 15, 70000], iterations=4, warmup=1),
         command_of("pt2pt", sizes=[1, 70000], iterations=4, warmup=1),
         command_of("streams", **FEW_WINDOWS),
+        *(command_of("collectives", ranks=ranks, **FEW_CALLS) for ranks in (1, 2, 3, 4)),
+        command_of("collectives", ranks=3, procedure="loop", runs=2, **FEW_CALLS),
+        *(command_of("interference", ranks=ranks, **FEW_SAMPLES) for ranks in (2, 3, 4)),
     ]
 )
 #: Pairs on one host have no names of their own; these must come to their end.
@@ -70,6 +80,10 @@ BAD = {
     "2 one_sided --sizes=0": "allowed are sizes above 0",
     "2 one_sided --synchronisation=fence,lock": "allowed is fence or lock",
     f"1 {COPIES}": "found 1 ranks, allowed are at least 2",
+    f"1 {BESIDE}": "found 1 rank, allowed are at least 2",
+    "2 collectives --sizes=6": "multiples of 4",
+    "2 collectives --procedure=each,loop": "allowed is one of them",
+    "2 collectives --operations=gathering": "gathering",
 }
 #: Commands whose data are altered on the way.
 ALTERED = {
@@ -83,6 +97,14 @@ ALTERED = {
     f"2 {STREAMS} --inject-fault": "is not what was sent",
     f"2 {COPIES} --inject-fault": "is not what was sent",
     f"3 {CHOLESKY} --inject-fault": "the residual is",
+    **{
+        f"{ranks} collectives --sizes=1000 --inject-fault --operations={name}": name
+        for ranks, name in zip((1, 2, 3, 4) * 3, OPERATIONS, strict=False)
+    },
+    "2 collectives --inject-fault --operations=barrier": "let ranks leave",
+    "2 collectives --inject-fault --operations=scan --procedure=loop": "scan",
+    f"2 {BESIDE} --inject-fault=message": "is not what was sent",
+    f"3 {BESIDE} --inject-fault=count": "turns ended at",
 }
 
 
@@ -132,8 +154,8 @@ def test_altered_data_are_caught_as_a_wrong_answer(runs, command):
     run = runs[command]
     assert run.status != 0
     assert not run.lines("end")
-    said = [line["message"] for line in run.lines("error") if line.get("wrong")]
-    assert any(ALTERED[command] in message for message in said), run.text
+    assert not run.output.errors
+    assert any(ALTERED[command] in said for said in run.output.wrong), run.text
 
 
 def test_copies_under_a_lock_are_verified_where_the_library_has_locks(runs):
@@ -147,3 +169,12 @@ def test_copies_under_a_lock_are_verified_where_the_library_has_locks(runs):
         assert [line["ok"] for line in runs[command].lines("end")] == [True]
     for command in LOCKED_ALTERED:
         assert any("is not what was sent" in said for said in runs[command].output.wrong)
+
+
+def test_a_neighbour_who_wakes_late_finds_that_the_stream_has_ended():
+    out = built_programs("openmpi", ["interference"])  # which takes in several messages at once
+    late = out / "late_nap.so"
+    source = str(LIBRARY / "proof" / "late_nap.c")
+    subprocess.run(["cc", "-fPIC", "-shared", "-o", str(late), source], check=True)
+    command = f"4 {BESIDE}"
+    assert run_each("openmpi", out, [command], late)[command].status == 0

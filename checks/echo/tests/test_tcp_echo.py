@@ -41,18 +41,24 @@ def program(tmp_path_factory) -> str:
     return built(tmp_path_factory.mktemp("tcp"), "tcp_echo")
 
 
-@contextmanager
-def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen[str]]]:
-    """The asking end and the other one, joined as soon as the first listens."""
+def asking_end(program: str, options: list[str]) -> tuple[subprocess.Popen[str], int]:
+    """The asking end, as soon as it listens, and its port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    both = [program, f"--port={port}", *options]
-    asking = subprocess.Popen(both, stdout=-1, text=True)
+    asking = subprocess.Popen([program, f"--port={port}", *options], stdout=-1, text=True)
     with Path("/proc/net/tcp").open() as table:
         while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
             table.seek(0)
-    other = subprocess.Popen([*both, "--host=localhost"], stdout=-1, text=True)
+    return asking, port
+
+
+@contextmanager
+def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen[str]]]:
+    """The asking end and the other one, joined as soon as the first listens."""
+    asking, port = asking_end(program, options)
+    words = [program, f"--port={port}", *options, "--host=localhost"]
+    other = subprocess.Popen(words, stdout=-1, text=True)
     try:
         yield [asking, other]
     finally:
@@ -200,15 +206,9 @@ def test_no_library_joins_a_login_node_to_a_node():
 
 
 def test_the_end_on_the_login_node_waits_for_the_other_or_the_end_of_the_launch(program, tmp_path):
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
     script = str(Path(CHECK.folder, "login-end.sh"))
     waiting = subprocess.Popen([script, program, *FEW], cwd=tmp_path, stdout=-1, text=True)
-    asking = subprocess.Popen([program, f"--port={port}", *FEW], stdout=-1, text=True)
-    with Path("/proc/net/tcp").open() as table:
-        while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
-            table.seek(0)
+    asking, port = asking_end(program, FEW)
     (tmp_path / "listening").write_text(f"localhost {port}\n")
     assert outcome(asking)[0] == 0
     assert outcome(waiting) == (0, "")

@@ -6,15 +6,13 @@ from __future__ import annotations
 import select
 import socket
 import struct
-import subprocess
 import threading
-from pathlib import Path
 
 import pytest
 
 from checks.common import json_lines
 from checks.echo import CHECK
-from checks.echo.tests.test_tcp_echo import built, outcome, parse, two_ends
+from checks.echo.tests.test_tcp_echo import asking_end, built, outcome, parse, two_ends
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +78,7 @@ def against(
     program: str, drop: set[int], twice: set[int], short: bool = False
 ) -> tuple[int, json_lines.Output]:
     """What the asking end makes of such an end; places count from the verified datagram on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    options = ["--sizes=100", "--iterations=5", "--warmup=1", f"--port={port}"]
-    asking = subprocess.Popen([program, *options], stdout=-1, text=True)
-    with Path("/proc/net/tcp").open() as table:
-        while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
-            table.seek(0)
+    asking, port = asking_end(program, ["--sizes=100", "--iterations=5", "--warmup=1"])
     end = threading.Thread(target=reflect, args=(port, drop, twice, short), daemon=True)
     end.start()
     status, text = outcome(asking)

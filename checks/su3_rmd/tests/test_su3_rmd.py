@@ -83,10 +83,7 @@ def test_every_cut_output_is_refused_or_has_no_end():
 @pytest.mark.parametrize(
     "asked",
     [
-        {"nt": 8},
-        {"steps": 5},
-        {"warmups": 2},
-        {"trajectories_between_measurements": 2},
+        *({"nt": 8}, {"steps": 5}, {"warmups": 2}, {"trajectories_between_measurements": 2}),
         {"plaquette": 0.594, "plaquette_tolerance": 0.01},
     ],
 )
