@@ -25,15 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
     up = _command(commands, "up", _up, "bring a cluster up")
     up.add_argument("--nodes", type=int, default=4, help="number of nodes (default 4)")
-    up.add_argument(
-        "--cpus-per-node",
-        type=int,
-        metavar="K",
-        help="cores of a node (default: the machine's cores divided among the nodes, at least 1)",
-    )
-    up.add_argument(
-        "--network", default="unlimited", help=f"speed of the links: {', '.join(NETWORKS)}"
-    )
+    cores = "cores of a node (default: the machine's cores divided among the nodes, at least 1)"
+    up.add_argument("--cpus-per-node", type=int, metavar="K", help=cores)
+    speeds = f"speed of the links: {', '.join(NETWORKS)}"
+    up.add_argument("--network", default="unlimited", help=speeds)
     up.add_argument(
         "--switches",
         default=ONE,
@@ -42,17 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " (default: 1, a single switch)",
     )
     _command(commands, "down", _down, "take a cluster down; nothing of it is left")
-    text = "start again what has ended: munged, slurmctld, nodes"
-    _command(commands, "revive", _revive, text)
+    _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
     status = _command(commands, "status", _status, "nodes, network, jobs")
     status.add_argument("--json", action="store_true", help="the machine form on stdout")
     shell = _command(commands, "shell", _shell, "a shell, or -- COMMAND, as the ordinary user")
-    shell.add_argument(
-        "words",
-        nargs="*",
-        metavar="[NODE] [-- COMMAND]",
-        help="where (default: the login environment), and what to run instead of a shell",
-    )
+    where = "where (default: the login environment), and what to run instead of a shell"
+    shell.add_argument("words", nargs="*", metavar="[NODE] [-- COMMAND]", help=where)
     for name, act, text, result in (
         ("kill-node", Cluster.kill_node, "cut the power of a node", "has no power"),
         ("restore-node", Cluster.restore_node, "restore the power of a node", "takes jobs again"),
@@ -64,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "make a node slow on purpose, to rehearse finding it"
     degrade = _command(commands, "degrade", _degrade, text)
     degrade.add_argument("node", help="for example n2; or a switch, as s1, with --link")
-    degrade.add_argument("--cpu", type=float, metavar="SHARE", help="share of core time left")
-    degrade.add_argument("--link", type=float, metavar="SHARE", help="share of link rate left")
+    for option, what in (("--cpu", "core time"), ("--link", "link rate")):
+        degrade.add_argument(option, type=float, metavar="SHARE", help=f"share of {what} left")
 
 
 def _command(

@@ -136,7 +136,7 @@ def end_all_inside(namespaces: Sequence[Path], spare: Iterable[int] = ()) -> lis
 
 def end_all_of(uid: int) -> list[Process]:
     """Kill all processes of a user, in any namespaces; return those that did not end."""
-    return _end_all(lambda: [one for one in _running() if uid in _uids(one.pid)])
+    return _end_all(lambda: [one for one in _running() if str(uid) in _status(one.pid, "Uid")])
 
 
 def _end_all(find: Callable[[], list[Process]]) -> list[Process]:
@@ -155,13 +155,9 @@ def _running() -> Iterator[Process]:
             yield Process(int(entry.name), ticks)
 
 
-def _uids(pid: int) -> set[int]:
-    """Real, effective, saved and file system uid."""
-    return {int(uid) for uid in _status(pid, "Uid")}
-
-
 def _status(pid: int, key: str) -> list[str]:
-    """The values of a key in /proc/ID/status; none when there is no process."""
+    """The values of a key in /proc/ID/status, such as the real, effective, saved and file system
+    Uid; none when there is no process."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:

@@ -64,7 +64,7 @@ def traces(name: str) -> dict[str, list[str]]:
         "namespaces": [p.name for p in netns.glob(f"{mine}-*")] if netns.exists() else [],
         "mounts": [line for line in mounts if mine in line or folder in line],
         "links": [line for line in links if mine in line],
-        "users": [entry.pw_name for entry in pwd.getpwall() if entry.pw_name == mine],
+        "users": [entry.pw_name for entry in pwd.getpwall() if folder in entry.pw_dir],
         "files": [str(path) for path in Path("/var/lib/assay").glob(f"{name}*")],
     }
     return {kind: things for kind, things in found.items() if things}
