@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec.structs
 import numpy as np
 
-from assay.plan.interims import sequential_design
+from assay.plan.planner import sequential_design
 from assay.schema.model import Blocks
 from bench.choice import best_choice
 from bench.on_cluster import has_root, on_cluster, run_campaign

@@ -15,7 +15,7 @@ from itertools import chain
 
 import numpy as np
 
-from assay.plan.interims import sequential_design
+from assay.plan.planner import sequential_design
 from assay.schema.model import Blocks
 from bench.choice import ALIKE, MIXED, NOISES, best_choice, bounds_hold, launches, wrong_words
 from bench.rows import Effort, Row, Runs, mean, printed, share

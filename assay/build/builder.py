@@ -15,11 +15,10 @@ from typing import Any
 import yaml
 
 from assay.build import built_from, local_sources
+from assay.build.built_from import sources_digest
 from assay.build.commands import Say, SpackCommands
 from assay.build.facts import Lock
-from assay.build.our_packages import sources_digest
-from assay.build.paths import SPACK_ENV, Spack
-from assay.build.scope import packages_files, write_scope
+from assay.build.spack import SPACK_ENV, Spack, packages_files, write_scope
 from assay.sites.builds import environment_folder, facts_file, view_folder
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
 from assay.sites.site_file import read_description

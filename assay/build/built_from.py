@@ -8,15 +8,46 @@ a package that it does not name is built again.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
 
 from assay.build.commands import SpackCommands
 from assay.build.facts import Lock
-from assay.build.our_packages import OUR_PACKAGES, sources_digest
+from assay.sites.site import Site
+from checks.common.sources import CHECKS, c_sources
+from records.errors import InfrastructureError
 from records.files import write_whole
 
+#: Packages that are built from the checkout's C sources.
+OUR_PACKAGES = ("assay-benchmarks", "assay-hpl", "su3-rmd")
 _NOTES = "our-sources.json"
+
+
+def sources_digest(folder: Path = CHECKS) -> str:
+    """Twelve hexadecimal digits of the names and contents of all C sources and makefiles
+    below `folder`."""
+    digest = hashlib.sha256()
+    for path in c_sources(folder):
+        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
+    """Raise InfrastructureError unless each environment of Spack's is complete and current."""
+    facts = {name: site.spack_facts(name) for name in environments}
+    built = {name: known for name, known in facts.items() if known is not None}
+    if not built:
+        return
+    digest = sources_digest()
+    stale = sorted(name for name, known in built.items() if known["sources"] != digest)
+    if stale:
+        raise InfrastructureError(
+            f"site {site.name}: Spack built {', '.join(stale)} from other C sources than the"
+            f" checkout has now. Run: assay build --site {site.name}"
+        )
 
 
 def digests(lock: Lock, roots: list[str], local: Mapping[str, str]) -> dict[str, str]:

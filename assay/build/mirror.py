@@ -18,8 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from assay import ROOT
 from assay.build.commands import Say, SpackCommands
-from assay.build.paths import SPACK_ENV
-from assay.build.scope import MIRROR
+from assay.build.spack import MIRROR, SPACK_ENV
 from assay.sites.description import SpackDescription
 from records.errors import AssayError, InfrastructureError
 

@@ -9,7 +9,7 @@ from assay.build.builder import BuildRequest, build, spack_section
 from assay.build.commands import say_with_time
 from assay.build.home_lock import building
 from assay.build.local_sources import local_sources
-from assay.build.paths import find_spack
+from assay.build.spack import find_spack
 from assay.cli.doctor import tell
 from assay.cli.options import add_site
 from assay.requirements import cluster_machine, site_machine

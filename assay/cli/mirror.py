@@ -9,7 +9,7 @@ from assay.build.builder import BuildRequest, prepare, resolve, spack_section
 from assay.build.commands import say_with_time
 from assay.build.home_lock import building
 from assay.build.mirror import fill_from_distribution, fill_from_web
-from assay.build.paths import find_spack
+from assay.build.spack import find_spack
 from assay.cli.options import add_site
 from assay.sites.builds import spack_home
 from records.errors import ExitStatus

@@ -2,8 +2,7 @@
 """From a campaign and a site to every case, its layout, its cost and its place in each block."""
 
 from assay.plan.narrowing import WHOLE, Narrowing
-from assay.plan.order import block_order, runs_alone
-from assay.plan.planner import launch_limit_s, make_plan
+from assay.plan.planner import block_order, launch_limit_s, make_plan, runs_alone
 from assay.plan.render import render_plan
 from assay.plan.short import measured_in
 

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of a campaign, whatever the site: parameters complete and validated, each once."""
+"""Every case of a campaign, whatever the site: parameters complete and validated, each once; those
+of a plan that was read from a run directory are validated before they reach a job script."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
+from assay.schema.model import Variant
 from assay.schema.problems import model_problems
 from assay.sites.facts import SiteFacts
 from checks.common.definition import CheckDefinition
@@ -20,6 +23,8 @@ from checks.common.registry import CHECKS
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.identity import canonical_json, case_digest, case_ids
+from records.input_files import line_with, read_whole
+from records.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +187,32 @@ def brief(params: dict[str, Any]) -> str:
         return str(value).lower() if isinstance(value, bool) else f"{value}"
 
     return " ".join(f"{name}={short(value)}" for name, value in params.items())
+
+
+def planned_variants(plan: Plan, file: Path) -> dict[str, Variant]:
+    """The variants that the plan's environments are. Raises AssayError for others than a
+    campaign could have asked for."""
+    found = {}
+    for name, value in plan.variants.items():
+        _refuse(Variant, value, file, ("variants", name))
+        found[name] = Variant.model_validate(value)
+    return found
+
+
+def refuse_foreign_parameters(plan: Plan, file: Path) -> None:
+    """Raise AssayError for a case whose parameters no campaign could have asked for.
+
+    `assay run` validated them when it wrote the plan; since then the file may have been changed.
+    """
+    for case in plan.cases:
+        _refuse(CHECKS[case.check].parameters, case.params, file, ("cases", case.id))
+
+
+def _refuse(model: type[BaseModel], value: object, file: Path, place: tuple[str, str]) -> None:
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        problem = next(model_problems(error, model, value))
+        where = f"{file}:{line_with(read_whole(file), *place)}"
+        named = ".".join(map(str, (place[1], *problem.location)))
+        raise AssayError(f"{where}: {named}: {problem.message}") from error

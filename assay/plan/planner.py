@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lays the cases of a campaign on a site: what fits, what it costs, what is skipped and why."""
+"""Lays the cases of a campaign on a site: what fits, what it costs, what is skipped and why, in
+which order each block runs, and after which blocks a sequential design is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from assay.plan.expand import Case, expand
-from assay.plan.interims import sequential_design
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.plan.short import Measured, short_launches
 from assay.schema import Campaign
+from assay.schema.model import Blocks
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
-from records.plan import Plan, PlannedCase, Totals
+from records.plan import Plan, PlannedCase, Sequential, Totals
 
 LEAST_LAUNCH_LIMIT_S = 60.0
 LAUNCH_LIMIT_FACTOR = 10.0
@@ -197,3 +199,39 @@ def _refuse_above_limits(plan: Plan) -> None:
             f" {longest.estimate_s:g} s; limits.launch_s ends it after"
             f" {launch_limit_s(plan, longest):g} s: raise it, or leave such cases out"
         )
+
+
+def sequential_design(blocks: Blocks) -> Sequential:
+    """The blocks after which the questions are judged, fixed before the run.
+
+    Each is a quarter above the one before: judging more often spends the error on questions whose
+    answer has hardly changed. The last step takes the rest where that is less than half a step.
+    """
+    found = [blocks.least]
+    while (last := found[-1]) < blocks.greatest:
+        step = max(1, -(-last // 4))
+        found.append(last + step if last + 1.5 * step < blocks.greatest else blocks.greatest)
+    return Sequential(interims=found, until=list(dict.fromkeys(blocks.until)))
+
+
+def block_order(case_ids: Iterable[str], seed: int, block: int) -> list[str]:
+    """The cases of one block in random order, always the same for one seed and block.
+
+    They are sorted by SHA-256 of "seed:block:case_id": the order needs no state, does not depend on
+    the order of `case_ids`, and a case that is left out does not move the others.
+    """
+    return sorted(
+        case_ids,
+        key=lambda case_id: hashlib.sha256(f"{seed}:{block}:{case_id}".encode()).digest(),
+    )
+
+
+def runs_alone(case_id: str, seed: int, block: int, at_once: int) -> bool:
+    """Whether a launch that others may run beside runs alone even so, always the same for one seed.
+
+    One of `at_once` + 1 does, at random: together they take about the time of all others side by
+    side. By them a report tests whether neighbours mattered; the draw owes nothing to what is
+    measured.
+    """
+    digest = hashlib.sha256(f"alone:{seed}:{block}:{case_id}".encode()).digest()
+    return int.from_bytes(digest[:8]) % (at_once + 1) == 0

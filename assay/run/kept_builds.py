@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from assay.build.our_packages import sources_digest
+from assay.build.built_from import sources_digest
 from assay.run.provenance import environment_as_run
 from assay.run.variables import variables_of
 from assay.run.work_folder import MOST_BYTES, WorkFolder

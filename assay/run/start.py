@@ -9,10 +9,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from assay import ROOT
+from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
-from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import WHOLE, Narrowing, make_plan
-from assay.plan.planned import planned_variants, refuse_foreign_parameters
+from assay.plan.expand import planned_variants, refuse_foreign_parameters
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm

@@ -11,17 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.build import built_from, paths
+from assay.build import built_from
 from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, build, prepare
-from assay.build.commands import SpackCommands
+from assay.build.built_from import refuse_stale_builds, sources_digest
+from assay.build.commands import SpackCommands, explained
 from assay.build.facts import Lock
-from assay.build.failures import explained
 from assay.build.local_sources import digests, lay_copies, local_sources, refuse_unused
 from assay.build.mirror import SourceArchive, _take
-from assay.build.our_packages import sources_digest
-from assay.build.paths import SPACK_ENV, Spack, find_spack
-from assay.build.scope import write_scope
-from assay.build.stale_builds import refuse_stale_builds
+from assay.build.spack import PACKAGES, SPACK_ENV, Spack, find_spack, write_scope
 from assay.cli.main import main
 from assay.sites import builds
 from assay.sites.builds import facts_file, view_folder
@@ -48,7 +45,7 @@ def virtual():
 def test_no_spack_is_told_with_its_remedy(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("SPACK_ROOT", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(paths, "CLONES", tmp_path)
+    monkeypatch.setattr("assay.build.spack.CLONES", tmp_path)
     assert main(["build", "--site", "virtual"]) == 4
     assert re.search("no Spack found.*make spack", capsys.readouterr().err)
 
@@ -58,7 +55,7 @@ def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
     spack.parent.mkdir()
     spack.touch(0o755)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
-    monkeypatch.setenv(paths.PACKAGES, str(tmp_path))
+    monkeypatch.setenv(PACKAGES, str(tmp_path))
     with pytest.raises(InfrastructureError, match=r"repo\.yaml"):
         find_spack()
 

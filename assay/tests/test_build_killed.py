@@ -13,7 +13,7 @@ from virtual_cluster.host import tries
 RUN = """
 from pathlib import Path
 from assay.build.commands import SpackCommands
-from assay.build.paths import Spack
+from assay.build.spack import Spack
 home = Path({home!r})
 SpackCommands(Spack(home / "spack", None, home), home, print, alone=True).run("building", "install")
 """

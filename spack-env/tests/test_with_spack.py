@@ -15,7 +15,7 @@ from assay.build.builder import BuildRequest, prepare
 from assay.build.facts import Lock
 from assay.build.local_sources import developed, refuse_unused
 from assay.build.mirror import archives_of
-from assay.build.paths import SPACK_ENV, find_spack
+from assay.build.spack import SPACK_ENV, find_spack
 from assay.sites import builds
 from assay.sites.builds import facts_file
 from assay.sites.site_file import read_description
