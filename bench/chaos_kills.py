@@ -401,7 +401,3 @@ def main(arguments: Sequence[str]) -> int:
         print(f"PROBLEM never came about: {', '.join(never)}")
     print(f"{found.launches} launches planned, {found.attempts} recorded attempts")
     return bool(found.problems or never)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

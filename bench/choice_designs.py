@@ -9,7 +9,6 @@ already. Needs root, unless RUN is given. Exits 1 when a row misses.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +18,13 @@ import numpy as np
 
 from assay.plan.planner import sequential_design
 from assay.schema.model import Blocks
-from bench.choice import best_choice
-from bench.on_cluster import has_root, on_cluster, run_campaign
+from bench.claims.choice import best_choice
+from bench.claims.sequential import by_turns
+from bench.judging import Comparisons, compare_environments, races
+from bench.on_cluster import on_cluster, run_campaign
 from bench.rows import Row, printed
-from bench.sequential import by_turns
 from records.interims import Interim, asked_blocks
 from records.plan import Sequential
-from reports.choice.compare import Comparisons, compare_environments
-from reports.choice.races import races
 from reports.load.loading import Run, load_run
 from reports.notation.labels import check_labels
 from virtual_cluster import ClusterSpec
@@ -118,12 +116,6 @@ def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     if arguments:
         return printed(rows(load_run(Path(arguments[0]))))
-    if not has_root("choice_designs"):
-        return 2
     spec = ClusterSpec(name=CLUSTER, nodes=4, network="fast-ethernet")
     with on_cluster(spec) as (_, folder):
         return printed(rows(load_run(run_campaign(folder, CAMPAIGN, CLUSTER))))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

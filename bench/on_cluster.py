@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -29,14 +28,6 @@ def on_cluster(spec: ClusterSpec) -> Iterator[tuple[Any, Path]]:
             yield cluster, Path(folder)
     finally:
         cluster.down()
-
-
-def has_root(bench: str) -> bool:
-    """Whether a cluster can be brought up; says so where it cannot."""
-    if os.geteuid() == 0:
-        return True
-    print(f"bench {bench}: needs root for a virtual cluster; run it with sudo", file=sys.stderr)
-    return False
 
 
 def run_campaign(folder: Path, campaign: str, cluster: str, *options: str) -> Path:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.on_cluster import assay, has_root, on_cluster, run
+from bench.on_cluster import assay, on_cluster, run
 from bench.overhead import gap_row, gaps_s
 from bench.rows import Row, printed
 from records.record import read_records
@@ -79,5 +78,6 @@ def _held(one: dict[str, str], other: dict[str, str]) -> Iterator[Row]:
     yield Row("verdicts that contradict each other", "none", found, not against, not against)
 
 
-if __name__ == "__main__":
-    sys.exit(printed(rows(sys.argv[1:])) if has_root("one_job") else 1)
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    return printed(rows(arguments))

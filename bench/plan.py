@@ -22,7 +22,7 @@ cases:
 """
 
 
-def main() -> None:
+def main(_: list[str]) -> None:
     """Plan 25,000 combinations in four environments and print the seconds of each step."""
     grids = ", ".join(f"{{p: {p}, q: {q}}}" for p in range(1, 6) for q in range(1, 6))
     sizes = ", ".join(str(1000 + n) for n in range(1000))
@@ -40,7 +40,3 @@ def main() -> None:
         f"{plan.totals.cases} cases: load {loaded - begun:.2f} s, plan {planned - loaded:.2f} s,"
         f" render {done - planned:.2f} s ({characters} characters), total {done - begun:.2f} s"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -13,16 +13,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bench.judging import predict
 from bench.rows import Row, printed
 from reports.analysis import analyse
 from reports.load.loading import load_run
-from reports.prediction.predict import predict
 from reports.tests.scaling_machine import SIZES, lattice_params, scaled
 from reports.tests.synthetic import case, write_run
 
@@ -146,13 +145,9 @@ def _compared(folder: Path, cluster: str, *, goal: bool) -> Iterator[Row]:
         )
 
 
-def main() -> int:
+def main(_: list[str]) -> int:
     """Entry point; see the module's docstring."""
     if not (shutil.which("smpicc") and shutil.which("smpirun")):
         print("skipped: no SimGrid; Debian has it as libsimgrid-dev")
         return 0
     return printed(rows())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from assay.criteria.loading import load_criteria
+from bench.judging import Evidence, gather
+from bench.judging import judge_acceptance as judge
 from records.criteria import Criteria
-from reports.acceptance.judge import judge
-from reports.acceptance.values import Evidence, gather
 from reports.load.loading import load_run
 
 
@@ -46,13 +46,13 @@ def names(evidence: Evidence, criteria: Criteria, times: int) -> Counter[str]:
     return found
 
 
-def main() -> None:
+def main(given: list[str]) -> None:
     """Print who is named in how many resamples."""
     parser = argparse.ArgumentParser(description="Who is named on resampled records of a run.")
     parser.add_argument("run", type=Path)
     parser.add_argument("--criteria", required=True)
     parser.add_argument("--times", type=int, default=20)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(given)
     criteria, _ = load_criteria(arguments.criteria)
     found = names(gather(load_run(arguments.run), []), criteria, arguments.times)
     print(f"{arguments.times} resamples of {arguments.run}")
@@ -60,7 +60,3 @@ def main() -> None:
         print(f"  {title}: named in {count}")
     if not found:
         print("  nothing is named in any of them")
-
-
-if __name__ == "__main__":
-    main()

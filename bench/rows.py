@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line of a bench with known truth: what is claimed, its target, what was found, how surely.
 
-A bench whose verdicts are to be proved has `TOPIC`, a heading, and `rows(effort)`, which gives its
-lines one by one; `python -m bench verdicts` finds it by them. A line misses its target only where
-chance alone explains the difference in fewer than one of 1000 benches; printed is the 95 % error.
+A bench of claims has `TOPIC`, a heading, `RUNS` by effort, and `rows(…)`, which gives its lines one
+by one. A line misses its target only where chance alone explains the difference in fewer than one
+of 1000 benches; printed is the 95 % error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
-#: What decides whether a target is missed, and what is printed beside a share or a mean.
+#: What decides whether a target is missed, and what is printed with a share or a mean.
 DECIDING, PRINTED = 0.998, 0.95
+#: How much is simulated: some minutes in all, half an hour on a busy machine, or hours.
+Effort = Literal["quick", "usual", "thorough"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line; `target` is empty where the line is only told."""
+    """One line; without a `target` it only reports."""
 
     what: str
     target: str
@@ -43,21 +45,10 @@ class Row:
         )
 
 
-#: How much is simulated: some minutes in all, half an hour on a busy machine, or hours.
-Effort = Literal["quick", "usual", "thorough"]
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """How many runs a line is made of, by the effort."""
-
-    quick: int
-    usual: int
-    thorough: int
-
-    def at(self, effort: Effort) -> int:
-        """The number for an effort."""
-        return {"quick": self.quick, "usual": self.usual, "thorough": self.thorough}[effort]
+def efforts(quick: Any, usual: Any, thorough: Any) -> dict[Effort, tuple[Any, ...]]:
+    """What `rows` of a bench is called with, by effort; one argument may stand alone."""
+    given = {"quick": quick, "usual": usual, "thorough": thorough}
+    return {name: one if isinstance(one, tuple) else (one,) for name, one in given.items()}  # type: ignore[misc]
 
 
 def share(
@@ -74,14 +65,12 @@ def share(
     `alike` of the n share one campaign's luck, so that only n/alike count. Without most or least
     there is no target.
     """
-    whole = max(1, n // alike)
-    found = hits / max(n, 1)
-    low, high = share_interval(found * whole, whole, DECIDING)
-    kept = n > 0 and (most is None or low <= most) and (least is None or high >= least)
-    met = (most is None or found <= most) and (least is None or found >= least)
+    whole, found = max(1, n // alike), hits / max(n, 1)
+    ends = share_interval(found * whole, whole, DECIDING)
     low, high = share_interval(found * whole, whole, PRINTED)
     text = f"{100 * found:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {n:,}"
-    return Row(what, _target(most, least, lambda value: f"{100 * value:g} %"), text, kept, met)
+    row = _row((what, text), (found, *ends), most, least, lambda value: f"{100 * value:g} %")
+    return row if n else Row(what, row.target, text, False)
 
 
 def mean(
@@ -94,16 +83,31 @@ def mean(
 ) -> Row:
     """The mean of independent values and its error by Student's t; at least two values."""
     found, error = float(np.mean(values)), float(stats.sem(values))
-    deciding, printed = (
+    deciding, printed_error = (
         error * float(stats.t.ppf((1 + level) / 2, len(values) - 1))
         for level in (DECIDING, PRINTED)
     )
-    kept = (most is None or found - deciding <= most) and (
-        least is None or found + deciding >= least
+    text = f"{found:.3g} ± {printed_error:.2g}{unit} of {len(values):,}"
+    known = found, found - deciding, found + deciding
+    return _row((what, text), known, most, least, lambda value: f"{value:g}{unit}")
+
+
+def _row(
+    words: tuple[str, str],
+    known: tuple[float, float, float],
+    most: float | None,
+    least: float | None,
+    text: Callable[[float], str],
+) -> Row:
+    """A row of what is claimed and found; `known` has the value and its deciding interval."""
+    limits = [("≥", least), ("≤", most)]
+    target = " and ".join(f"{sign} {text(value)}" for sign, value in limits if value is not None)
+    found, *ends = known
+    kept, met = (
+        (most is None or low <= most) and (least is None or high >= least)
+        for low, high in (ends, (found, found))
     )
-    met = (most is None or found <= most) and (least is None or found >= least)
-    text = f"{found:.3g} ± {printed:.2g}{unit} of {len(values):,}"
-    return Row(what, _target(most, least, lambda value: f"{value:g}{unit}"), text, kept, met)
+    return Row(words[0], target, words[1], kept, met)
 
 
 def share_interval(hits: float, n: int, level: float = PRINTED) -> tuple[float, float]:
@@ -114,6 +118,25 @@ def share_interval(hits: float, n: int, level: float = PRINTED) -> tuple[float, 
     return float(low), float(high)
 
 
+@dataclass
+class Count:
+    """A share that is counted one by one: its title and targets."""
+
+    title: str
+    most: float | None = None
+    least: float | None = None
+    hits: int = 0
+    of: int = 0
+
+    def add(self, hits: int, of: int = 1) -> None:
+        """Count."""
+        self.hits, self.of = self.hits + int(hits), self.of + of
+
+    def row(self, alike: int = 1) -> Row:
+        """The line; `alike` counts share one campaign's luck."""
+        return share(self.title, self.hits, self.of, most=self.most, least=self.least, alike=alike)
+
+
 def printed(rows: Iterable[Row]) -> int:
     """Print each line as it comes; the exit status: 1 where one misses its target."""
     kept = []
@@ -122,8 +145,3 @@ def printed(rows: Iterable[Row]) -> int:
         kept.append(row.kept)
     print(f"{len(kept)} rows, {kept.count(False)} miss their target")
     return 0 if all(kept) else 1
-
-
-def _target(most: float | None, least: float | None, text: Callable[[float], str]) -> str:
-    limits = [("≥", least), ("≤", most)]
-    return " and ".join(f"{sign} {text(value)}" for sign, value in limits if value is not None)

@@ -25,12 +25,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.on_cluster import has_root
-from bench.one_kernel_slurm import CORES, OneKernelSlurm, enter_namespaces
 from bench.rows import Row, printed
-from bench.scanned_machines import LEAF
-from bench.simulated_ranks import LINK
-from bench.simulated_site import START_S, SimulatedSite, Used, note_memory
+from bench.simulated.machines import LEAF
+from bench.simulated.ranks import LINK
+from bench.simulated.site import START_S, SimulatedSite, Used, note_memory
+from bench.simulated.slurm import CORES, OneKernelSlurm, enter_namespaces
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
 
@@ -283,8 +282,6 @@ def main(arguments: Sequence[str]) -> int:
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="keep everything in it")
     asked = parser.parse_args(arguments)
-    if not has_root("site_at_size"):
-        return 1
     enter_namespaces("bench.site_at_size", arguments)
     base = QUICK if asked.quick else USUAL
     given = {name: value for name in vars(base) if (value := getattr(asked, name)) is not None}

@@ -8,8 +8,6 @@ allocation costs beside them. Launches run one after the other. Nothing is run.
 
 from __future__ import annotations
 
-import sys
-
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.sites.facts import SiteFacts
@@ -35,7 +33,7 @@ def site_of(nodes: int) -> SiteFacts:
     )
 
 
-def main() -> int:
+def main(_: list[str]) -> None:
     """Print the table."""
     print("| campaign | nodes | launches | wall time | node-hours |\n|---|---|---|---|---|")
     for name in CAMPAIGNS:
@@ -48,8 +46,3 @@ def main() -> int:
             size, hours = f"{nodes:,} | {plan.blocks * len(cases):,}", node_s / 3600
             told = f"{hours:,.1f}" if hours >= 1 else f"{hours:.2f}"
             print(f"| {name} | {size} | {wall_s / 60:.1f} min | {told} |")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,26 +12,21 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 from pathlib import Path
 
 _PROGRAMS = Path(__file__).resolve().parents[1] / "checks/su3_rmd/src/bench"
 GOAL_US = "0.6"
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Run the parts; 1: one missed its goal."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=("times", "scaling"))
     parser.add_argument("--repetitions", type=int, default=9, help="of scaling (default 9)")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     parts = {
         "times": [str(_PROGRAMS / "all.sh"), GOAL_US],
         "scaling": [str(_PROGRAMS / "scaling.sh"), str(options.repetitions)],
     }
     chosen = [options.only] if options.only else list(parts)
     return max(min(subprocess.run(parts[name], check=False).returncode, 1) for name in chosen)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verdict against simulations with known truth (goal: each row its target).
 
-python -m bench verdicts [--quick|--thorough] [--write] [BENCH …]. Runs each bench that has `TOPIC`
-and `rows` (bench/rows.py), or those named. --quick: fewer runs, a minute or two; --thorough: more,
-hours; --write: the tables of docs/verdicts.md anew. Exits 1 when a row misses its target.
+python -m bench verdicts [--quick|--thorough] [--write] [BENCH …]. Runs each bench of bench/claims,
+or those named. --quick: fewer runs, a minute or two; --thorough: more, hours; --write: the tables
+of docs/verdicts.md anew. Exits 1 when a row misses its target.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
 import time
 from importlib import import_module
@@ -22,23 +21,8 @@ PAGE = _HERE.parent / "docs" / "verdicts.md"
 
 
 def benches() -> list[str]:
-    """The names of all benches with rows."""
-    found = []
-    for path in sorted(_HERE.glob("*.py")):
-        names = {
-            name
-            for node in ast.parse(path.read_text(encoding="utf-8")).body
-            for name in _defined(node)
-        }
-        if {"TOPIC", "rows"} <= names:
-            found.append(path.stem)
-    return found
-
-
-def _defined(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef):
-        return [node.name]
-    return [t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)]
+    """The names of all benches of claims."""
+    return sorted(path.stem for path in (_HERE / "claims").glob("[!_]*.py"))
 
 
 def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
@@ -95,11 +79,11 @@ def main(arguments: list[str]) -> int:
     effort = "thorough" if "--thorough" in options else effort
     missed = count = 0
     for name in names or there:
-        module = import_module(f"bench.{name}")  # slow: only what is run
+        module = import_module(f"bench.claims.{name}")  # slow: only what is run
         print(f"== {name}: {module.TOPIC}", flush=True)
         begun = time.process_time()
         rows: list[Row] = []
-        for row in module.rows(effort):
+        for row in module.rows(*module.RUNS[effort]):
             print(row, flush=True)
             rows.append(row)
         print(f"-- {name}: {time.process_time() - begun:.0f} s of CPU", flush=True)
@@ -110,7 +94,3 @@ def main(arguments: list[str]) -> int:
         missed += sum(not row.kept for row in rows)
     print(f"{count} rows, {missed} miss their target")
     return bool(missed)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -10,13 +10,13 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from bench.pair_scans import CRITERIA
-from bench.scan_files import BLOCKS, faults, judged, named, scanned
-from bench.scanned_machines import Machine
+from bench.claims.pair_scans import CRITERIA
+from bench.claims.scan_files import BLOCKS, faults, judged, named, scanned
+from bench.judging import Evidence, gather
+from bench.judging import judge_acceptance as judge
+from bench.simulated.machines import Machine
 from records.errors import AssayError
 from records.pair_places import sampled_pairs
-from reports.acceptance.judge import judge
-from reports.acceptance.values import Evidence, gather
 from reports.analysis import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, scans_table, slow_pairs_table
 from reports.load.loading import load_run
@@ -25,7 +25,7 @@ from reports.show.canvas import STYLE
 NODES, ROUNDS = 160, 30
 LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
 BAD = next((int(a), int(b)) for a, b in zip(LOW, HIGH, strict=True) if a > 40 and 77 not in (a, b))
-MACHINE = Machine(NODES, {BAD: 0.8}, {77: 0.85}, {0: 0.7})
+MACHINE = Machine(NODES, interfaces={77: 0.85}, pairs={BAD: 0.8}, uplinks={0: 0.7})
 NAMED = {f"pair n{BAD[0] + 1}–n{BAD[1] + 1}", "link n78", "cut n[1-40] and n[41-160]"}
 
 

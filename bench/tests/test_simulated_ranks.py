@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import simulated_ranks
+from bench.simulated import ranks as simulated_ranks
 from checks.alltoall_pairs.run import read_file
 from checks.common import json_lines
 from checks.common.answer import Reading, option_words

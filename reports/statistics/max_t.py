@@ -23,7 +23,7 @@ from reports.statistics.descriptive import LEVEL, Matrix, grids
 LEAST_BLOCKS = 6
 POWER = 0.8
 #: The quantile is taken at 96 % for bounds of 95 %: residuals vary a little less than errors, and
-#: at 95 % heavy-tailed launches left the bounds together in 6–8 % of campaigns [bench/choice.py].
+#: at 95 % heavy-tailed launches left the bounds together in 6–8 % of campaigns [bench: choice].
 QUANTILE = 0.04
 _ALL_FLIPS_UP_TO = 12
 _FLIPS = 2000

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from bench.simulated_machines import metric, record
+from bench.simulated.machines import metric, record
 from records.identity import case_id
 from reports.tests.synthetic import totals
 

@@ -15,7 +15,7 @@ import pytest
 
 from assay.cli.parser import make_parser
 from assay.schema import load_campaign
-from bench.simulated_campaigns import NAMES, POINTS, simulated_run
+from bench.simulated.campaigns import NAMES, POINTS, simulated_run
 from reports.analysis import analyse
 from reports.answer.model import MOST_WORDS, Answer, State, fitting
 from reports.answer.phrases import listed

@@ -13,7 +13,7 @@ import html5lib  # type: ignore[import-untyped]
 import pytest
 from pypdf import PdfReader
 
-from bench.simulated_nights import Event, normal, simulate
+from bench.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.comparison.compare import compare

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.collectives import (
+from bench.claims.collectives import (
     COUNTS,
     DELAYS,
     FOREIGN,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from bench.simulated_nights import Event, normal, simulate
+from bench.simulated.nights import Event, normal, simulate
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
 from reports.answer.model import MOST_WORDS, Answer, State

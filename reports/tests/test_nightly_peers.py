@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from bench.simulated_nights import NOISES, judge_all, simulate_nodes
+from bench.simulated.nights import NOISES, judge_all, simulate_nodes
 from records.history.model import Acceptance, Change, History, Night, NightValues
 from records.history.reading import read_history
 from records.history.store import Store

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from bench.simulated_nights import Event, heavy, judge_all, normal, simulate
+from bench.simulated.nights import Event, heavy, judge_all, normal, simulate
 from records.history.model import Night
 from reports.nightly.covariates import night_terms, term_factors
 from reports.nightly.judge import NightJudge

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.simulated_nights import Event, heavy, judge_all, normal, simulate, skewed
+from bench.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
 from records.history.model import Acceptance, Change
 from reports.nightly.change_points import best_splits, is_change, may_shift, median_shifts
 from reports.nightly.judge import NightJudge

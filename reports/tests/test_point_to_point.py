@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
-from bench.point_to_point import FEW, SMOOTH, found_in
+from bench.claims.point_to_point import FEW, SMOOTH, found_in
 from reports.models.parts import best_edges, costs_of_parts
 from reports.models.point_to_point import (
     direct_half_length,

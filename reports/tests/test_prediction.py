@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.prediction import serial_share
+from bench.claims.prediction import serial_share
 from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.models.communication import (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from bench.simulated_campaigns import POINTS, simulated_run
+from bench.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition, schema_1_register
 from records.plan import Plan
 from reports.analysis import Analysis, analyse

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from bench.simulated_campaigns import NAMES, POINTS, simulated_run
+from bench.simulated.campaigns import NAMES, POINTS, simulated_run
 from records.interims import Interim
 from records.plan import Sequential
 from reports.choice.cells import Judgement

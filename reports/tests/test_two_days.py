@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from bench.simulated_nights import Event, normal, simulate
+from bench.simulated.nights import Event, normal, simulate
 from records.history.model import Change
 from reports.comparison.days import day_spreads
 from reports.tests.test_nightly_history import add_nights, folder, write_night  # noqa: F401

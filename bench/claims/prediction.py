@@ -4,15 +4,14 @@
 python -m bench prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
 64, 256 and 1024: a machine that obeys the law, one whose messages slow down with a power of the
 nodes, one that varies more, machines that differ. Collective operations on 2 to 8 and on 2 to 64
-nodes of machines whose law is one of the candidates of bench/collectives.py, or none of them.
-Exits 1 when a row misses its goal.
+nodes of machines whose law is one of the candidates of claims/collectives.py, or none of them.
+
 """
 
 from __future__ import annotations
 
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -20,19 +19,19 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from bench.collectives import COUNTS as LAW_COUNTS
-from bench.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck
-from bench.collectives import Truth as Law
-from bench.rows import Effort, Row, Runs, mean, printed, share
+from bench.claims.collectives import COUNTS as LAW_COUNTS
+from bench.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck
+from bench.claims.collectives import Truth as Law
+from bench.judging import predict
+from bench.rows import Row, efforts, mean, share
 from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.models.communication import squarest_grid
 from reports.notation.units import bytes_text
-from reports.prediction.predict import predict
 from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 
 TOPIC = "Predicting other node counts"
-CAMPAIGNS = Runs(5, 40, 400)
+RUNS = efforts(5, 40, 400)
 COUNTS = {"1 to 4": (1, 2, 4), "1 to 16": (1, 2, 4, 8, 16)}
 TARGETS = (64, 256, 1024)
 LENGTHS = {f"allreduce, {bytes_text(m)}": m for m in (4, 64, 1024, 16384, 65536)}
@@ -61,7 +60,7 @@ MACHINES: dict[str, Callable[[int], Truth]] = {
 }
 
 
-def every(campaigns: int) -> Iterator[Row]:
+def applications(campaigns: int) -> Iterator[Row]:
     """For each machine and subject how many true times lie in their intervals, and how wide."""
     for (name, make), (told, counts) in product(MACHINES.items(), COUNTS.items()):
         hits: dict[str, list[bool]] = {}
@@ -172,18 +171,7 @@ def _operation(
             yield found.holds(true_s), math.log(found.high / found.low)
 
 
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    campaigns = CAMPAIGNS.at(effort)
-    yield from every(campaigns)
+def rows(campaigns: int) -> Iterator[Row]:
+    """All rows of so many campaigns."""
+    yield from applications(campaigns)
     yield from operations(campaigns)
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    campaigns = int(arguments[0]) if arguments else CAMPAIGNS.usual
-    return printed([*every(campaigns), *operations(campaigns)])
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -8,7 +8,6 @@ docstrings and the report say.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -16,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.rows import Effort, Row, Runs, printed, share
+from bench.rows import Row, efforts, share
 from reports.statistics.descriptive import Matrix, summarise_rows
 from reports.statistics.estimators import bca_interval
 from reports.statistics.signed_rank import paired_effects
 
 TOPIC = "Intervals beside each number"
-SIMULATIONS = Runs(500, 4000, 40_000)
+RUNS = efforts(500, 4000, 40_000)
 BLOCKS = (5, 7, 11)
 LEAST, MOST = 0.93, 0.97
 
@@ -91,7 +90,7 @@ def _share(intervals: list, truth: float) -> float:  # type: ignore[type-arg]
     return float(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
 
 
-def every(simulations: int) -> Iterator[Row]:
+def rows(simulations: int) -> Iterator[Row]:
     """All rows of so many simulations."""
     for launches in DISTRIBUTIONS:
         for n in BLOCKS:
@@ -102,17 +101,3 @@ def every(simulations: int) -> Iterator[Row]:
                 what += f" (level {level:.1%})" if level != 0.95 else ""
                 what += "" if claimed else " (not claimed)"
                 yield share(what, round(found * runs), runs, least=least, most=most)
-
-
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    return every(SIMULATIONS.at(effort))
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else SIMULATIONS.usual))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

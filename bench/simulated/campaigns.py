@@ -10,12 +10,12 @@ from typing import Any, cast
 import msgspec.structs
 import numpy as np
 
+from bench.judging import Comparisons, compare_environments
 from records.chain import Chain
 from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase, Sequential, Totals
 from records.provenance import Provenance
 from records.record import Status
-from reports.choice.compare import Comparisons, compare_environments
 from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix

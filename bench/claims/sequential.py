@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequential designs on simulated campaigns with known truth: error, coverage, launches saved.
 
-python -m bench sequential [CAMPAIGNS]. Campaigns as in bench/choice.py, six to twenty blocks,
-judged and ended by the code that runs and reports them. Exits 1 when a row misses its goal
-(bench/rows.py).
+python -m bench sequential [CAMPAIGNS]. Campaigns as in claims/choice.py, six to twenty blocks,
+judged and ended by the code that runs and reports them.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 
 from assay.plan.planner import sequential_design
 from assay.schema.model import Blocks
-from bench.choice import ALIKE, MIXED, NOISES, best_choice, bounds_hold, launches, wrong_words
-from bench.rows import Effort, Row, Runs, mean, printed, share
-from bench.simulated_campaigns import (
+from bench.claims.choice import (
+    ALIKE,
+    MIXED,
+    NOISES,
+    NORMAL,
+    best_choice,
+    bounds_hold,
+    launches,
+    wrong_words,
+)
+from bench.judging import Comparisons, Judgements, outcome
+from bench.rows import Row, efforts, mean, share
+from bench.simulated.campaigns import (
     CASE_OF_POINT,
     CASES,
     MESSAGES,
@@ -30,18 +37,15 @@ from bench.simulated_campaigns import (
 from records.interims import Ended as WhyEnded
 from records.interims import Interim
 from records.plan import Sequential
-from reports.choice.compare import Comparisons, Judgements
-from reports.choice.races import outcome
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 
 TOPIC = "Choice: blocks added until it is known"
-CAMPAIGNS = Runs(4, 24, 400)
+RUNS = efforts(4, 24, 400)
 GREATEST = 20
 #: The fixed design that launches are counted against.
 FIXED = 12
-NORMAL = "normal, s 2 %"
 BETTER = np.log([1, 1, 1, 1 / 1.1])
 
 Maker = Callable[[np.random.Generator], Matrix]
@@ -164,20 +168,7 @@ def quick(campaigns: int) -> Iterator[Row]:
     yield mean("… blocks run, of 8 at most", costs)
 
 
-PARTS = (saved, quick, optional_stopping, errors)
-
-
-def rows(effort: Effort) -> Iterator[Row]:
-    """The lines of the table."""
-    campaigns = CAMPAIGNS.at(effort)
-    return chain.from_iterable(part(campaigns) for part in PARTS)
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    campaigns = int(arguments[0]) if arguments else CAMPAIGNS.usual
-    return printed(chain.from_iterable(part(campaigns) for part in PARTS))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def rows(campaigns: int) -> Iterator[Row]:
+    """All rows of so many campaigns."""
+    for part in (saved, quick, optional_stopping, errors):
+        yield from part(campaigns)

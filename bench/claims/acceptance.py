@@ -1,68 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts of acceptance on simulated machines with known truth, by the criteria `standard`.
 
-python -m bench verdicts acceptance. Each machine is run, judged, run again as long as the judgement
-asks for it, and judged anew; bench/simulated_machines.py knows nothing of the code that judges.
+python -m bench acceptance [MACHINES]. Each machine is run, judged, run again as long as the
+judgement asks for it, and judged anew; bench/simulated/machines.py knows nothing of the code that
+judges.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from assay.criteria.loading import load_criteria
 from assay.criteria.risks import risks
-from bench.rows import Effort, Row, Runs, printed, share
-from bench.simulated_machines import CHECKS, Machine, Noise, write_run
+from bench.judging import Judgement, gather, judge_acceptance, stated_rates
+from bench.rows import Row, efforts, share
+from bench.simulated.machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
 from records.errors import AssayError
-from reports.acceptance.judge import judge
-from reports.acceptance.model import Judgement
-from reports.acceptance.values import gather, stated_rates
 from reports.load.loading import load_run
 
 TOPIC = "Acceptance"
-MACHINES = Runs(4, 16, 100)
+RUNS = efforts(4, 16, 100)
 DAY = date(2026, 11, 21)
-#: The criteria on nodes and links by themselves, with a limit that all machines keep to.
-RELATIVE = {
-    "schema": 1,
-    "name": "relative",
-    "title": "Relative limits, and an absolute one that is kept",
-    "criteria": [
-        {"id": "stream", "kind": "nodes", "title": "S", "check": "node", "metric": "stream_triad"},
-        {
-            "id": "bandwidth",
-            "kind": "links",
-            "title": "B",
-            "check": "alltoall_pairs",
-            "metric": "pair_bandwidth",
-            "at_least": 0.93,
-        },
-        {
-            "id": "promise",
-            "kind": "limit",
-            "title": "P",
-            "check": "node",
-            "metric": "stream_triad",
-            "at_least": 1e9,
-            "unit": "bytes/s",
-        },
-    ],
-}
 NOISES = ("normal", "skewed", "heavy", "stray")
+NODES_AND_PAIRS = ("node", "alltoall_pairs")
+
+
+def criterion(kind: str, check: str, metric: str, **more: Any) -> dict[str, Any]:
+    """A criterion, named for its kind."""
+    return {"id": kind, "kind": kind, "title": kind, "check": check, "metric": metric, **more}
+
+
+def criteria_of(*criteria: dict[str, Any], **more: Any) -> Criteria:
+    """Criteria by themselves."""
+    given = {"schema": 1, "name": "bench", "title": "Bench", "criteria": [*criteria], **more}
+    return Criteria.model_validate(given)
+
+
+#: The criteria on nodes and links by themselves, with a limit that all machines keep to.
+RELATIVE = criteria_of(
+    criterion("nodes", "node", "stream_triad"),
+    criterion("links", "alltoall_pairs", "pair_bandwidth", at_least=0.93),
+    criterion("limit", "node", "stream_triad", at_least=1e9, unit="bytes/s"),
+)
 
 
 @dataclass(frozen=True)
-class Tale:
+class Course:
     """What became of a machine: its first judgement, its last, and the re-runs between."""
 
     first: Judgement
@@ -74,8 +67,17 @@ class Tale:
         """What is named in the end."""
         return {finding.title for finding in self.last.named}
 
+    def fails_by(self, titles: set[str]) -> bool:
+        """Whether it fails with just these named."""
+        return self.last.verdict == "FAIL" and self.titles == titles
 
-def tale(
+
+def passes(course: Course) -> bool:
+    """Whether the machine passes in the end."""
+    return course.last.verdict == "PASS"
+
+
+def course_of(
     machine: Machine,
     noise: Noise,
     seed: int,
@@ -84,122 +86,113 @@ def tale(
     blocks: int = 5,
     checks: Sequence[str] = CHECKS,
     **more: Any,
-) -> Tale:
+) -> Course:
     """One machine run and judged until nothing is asked for any more."""
     rng = np.random.default_rng(seed)
-    top = Path(tempfile.mkdtemp(prefix="assay-bench-"))
-    try:
-        run = load_run(
-            write_run(
-                top / "20261120T000000Z-0001",
-                machine,
-                noise,
-                rng,
-                blocks=blocks,
-                checks=checks,
-                **more,
-            )
-        )
-        found = first = judge(criteria, gather(run, []), DAY, 0)
+    with TemporaryDirectory(prefix="assay-bench-") as name:
+        place = Path(name) / "20261120T000000Z-0001"
+        run = load_run(write_run(place, machine, noise, rng, blocks=blocks, checks=checks, **more))
+        found = first = judge_acceptance(criteria, gather(run, []), DAY, 0)
         again: list[Any] = []
         while found.rerun:
             wanted = [case.check for case in run.plan.cases if case.id in found.rerun]
-            place = top / f"20261121T00000{len(again)}Z-0002"
-            once = write_run(
-                place, machine, noise, rng, blocks=criteria.rerun_blocks, checks=wanted, **more
-            )
-            again.append(load_run(once))
-            found = judge(criteria, gather(run, again), DAY, len(again))
-        return Tale(first, found, len(again))
-    finally:
-        shutil.rmtree(top)
+            place = Path(name) / f"20261121T00000{len(again)}Z-0002"
+            more |= {"blocks": criteria.rerun_blocks, "checks": wanted}
+            again.append(load_run(write_run(place, machine, noise, rng, **more)))
+            found = judge_acceptance(criteria, gather(run, again), DAY, len(again))
+        return Course(first, found, len(again))
 
 
-def tales(n: int, machine: Machine, noise: Noise, criteria: Criteria, **more: Any) -> list[Tale]:
+def courses(
+    n: int, machine: Machine, noise: Noise, criteria: Criteria, **more: Any
+) -> list[Course]:
     """So many machines alike."""
-    return [tale(machine, noise, 1000 + seed, criteria=criteria, **more) for seed in range(n)]
+    return [course_of(machine, noise, 1000 + k, criteria=criteria, **more) for k in range(n)]
 
 
-def rows(effort: Effort) -> Iterator[Row]:
+def row(
+    what: str,
+    told: list[Course],
+    right: Callable[[Course], Any],
+    most: float | None = None,
+    least: float | None = None,
+) -> Row:
+    """The share of machines of which something is true."""
+    return share(what, sum(bool(right(one)) for one in told), len(told), most=most, least=least)
+
+
+def rows(n: int) -> Iterator[Row]:
     """All lines, of so many machines each."""
-    n = MACHINES.at(effort)
     standard = load_criteria("standard")[0]
-    relative = Criteria.model_validate(RELATIVE)
     yield from _passable(n, standard)
-    yield from _consumer(n, standard)
-    yield from _half(n, relative)
-    yield from _named(n, relative)
+    yield from _slow_node(n, standard)
+    yield from _half(n)
+    yield from _named(n)
     yield from _great(max(2, n // 20), standard)
-    yield from _gaps(max(5, n // 10), relative)
+    yield from _gaps(max(5, n // 10))
     yield from _refused(n)
     yield from _risks(n, standard)
 
 
 def _passable(n: int, standard: Criteria) -> Iterator[Row]:
     """Healthy machines pass, and nobody is named."""
-    every: list[Tale] = []
+    every: list[Course] = []
     for nodes, times, kinds in ((16, n, NOISES), (64, max(5, n // 8), NOISES[:1])):
         for cv in (0.005, 0.01):
             for kind in kinds:
-                told = tales(times, Machine(nodes), Noise(cv, kind), standard)
-                passed = sum(t.last.verdict == "PASS" for t in told)
+                told = courses(times, Machine(nodes), Noise(cv, kind), standard)
                 once = 100 * sum(t.first.verdict == "PASS" for t in told) / times
                 reruns = sum(t.reruns for t in told) / times
                 what = f"{nodes} healthy nodes, CV {100 * cv:g} % {kind}: PASS"
                 text = f"{what} ({once:.0f} % at once, {reruns:.1f} re-runs)"
-                yield share(text, passed, times, least=0.8)
+                yield row(text, told, passes, least=0.8)
                 every += told
-    yield share("all of these: somebody is named", _any_named(every), len(every), most=0.02)
+    yield row("all of these: somebody is named", every, lambda t: t.titles, most=0.02)
     again = [t for t in every if t.reruns > 1]
-    decided = sum(t.last.verdict != "INCONCLUSIVE" for t in again)
-    yield share("… of those run again more than once: decided", decided, len(again))
+    what = "… of those run again more than once: decided"
+    yield row(what, again, lambda t: t.last.verdict != "INCONCLUSIVE")
 
 
-def _any_named(told: Sequence[Tale]) -> int:
-    return sum(bool(t.titles) for t in told)
-
-
-def _consumer(n: int, standard: Criteria) -> Iterator[Row]:
+def _slow_node(n: int, standard: Criteria) -> Iterator[Row]:
     """A node 10 % slow does not pass, and is named."""
+    machine = Machine(slow_nodes={3: 0.9})
     for cv in (0.01, 0.02):
-        told = [
-            found
-            for kind in NOISES
-            for found in tales(n // 2, Machine(slow_nodes={3: 0.9}), Noise(cv, kind), standard)
-        ]
+        told = [t for kind in NOISES for t in courses(n // 2, machine, Noise(cv, kind), standard)]
         what = f"a node of 16 10 % slow, CV {100 * cv:g} %, {len(NOISES)} noises"
-        passed = sum(t.last.verdict == "PASS" for t in told)
-        yield share(f"{what}: PASS", passed, len(told), most=0.05)
-        slow = [{x for x in t.titles if not x.startswith("unsteady")} for t in told]
-        named = sum(titles == {"slow node n4"} for titles in slow)
-        yield share(f"{what}: named, and nobody else", named, len(told), least=0.9)
+        yield row(f"{what}: PASS", told, passes, most=0.05)
+
+        def alone(course: Course) -> bool:
+            slow = {x for x in course.titles if not x.startswith("unsteady")}
+            return slow == {"slow node n4"}
+
+        yield row(f"{what}: named, and nobody else", told, alone, least=0.9)
+
+
+def _fours(*shares: float) -> list[tuple[range, float]]:
+    """Four switches of four nodes, with the shares of their uplinks."""
+    return [(range(4 * k, 4 * k + 4), share) for k, share in enumerate(shares)]
 
 
 #: What hits much of a machine: the truth, and what must be named.
 HALF: dict[str, tuple[Machine, set[str]]] = {
     "trunk at half between two switches of 8": (
-        Machine(switches=[(range(8), 0.5)]),
+        Machine(groups=[(range(8), 0.5)]),
         {"slow cut between n[1-8] and n[9-16]"},
     ),
     "trunk at 85 %, switches of 5 and 11": (
-        Machine(switches=[(range(5), 0.85)]),
+        Machine(groups=[(range(5), 0.85)]),
         {"slow cut between n[1-5] and n[6-16]"},
     ),
     "one uplink of four switches at half": (
-        Machine(switches=[(range(4 * i, 4 * i + 4), 0.5 if i == 2 else 1.0) for i in range(4)]),
+        Machine(groups=_fours(1.0, 1.0, 0.5, 1.0)),
         {"slow cut between n[1-8,13-16] and n[9-12]"},
     ),
     "all uplinks of four switches at half": (
-        Machine(switches=[(range(4 * i, 4 * i + 4), 0.5) for i in range(4)]),
+        Machine(groups=_fours(0.5, 0.5, 0.5, 0.5)),
         {"slow cut between n[1-4] and n[5-8] and n[9-12] and n[13-16]"},
     ),
     "two pods of two switches: 80 % between switches, 40 % between pods": (
-        Machine(
-            switches=[
-                *((range(4 * i, 4 * i + 4), 0.8) for i in range(4)),
-                (range(8), 0.4),
-            ]
-        ),
+        Machine(groups=[*_fours(0.8, 0.8, 0.8, 0.8), (range(8), 0.4)]),
         {
             "slow cut between n[1-4] and n[5-8]",
             "slow cut between n[9-12] and n[13-16]",
@@ -229,17 +222,18 @@ HALF: dict[str, tuple[Machine, set[str]]] = {
 }
 
 
-def _half(n: int, relative: Criteria) -> Iterator[Row]:
+def _half(n: int) -> Iterator[Row]:
     """What hits much of a machine fails, and is named."""
     noises = (Noise(0.01), Noise(0.01, "heavy"), Noise(0.02, "stray", 0.03))
-    for what, (machine, names) in HALF.items():
+    for what, (machine, titles) in HALF.items():
         told = [
-            found
+            t
             for noise in noises
-            for found in tales(n // 4, machine, noise, relative, checks=("node", "alltoall_pairs"))
+            for t in courses(n // 4, machine, noise, RELATIVE, checks=NODES_AND_PAIRS)
         ]
-        right = sum(t.last.verdict == "FAIL" and t.titles == names for t in told)
-        yield share(f"{what}: FAIL with just that named", right, len(told), least=0.95)
+        text = f"{what}: FAIL with just that named"
+        right = partial(Course.fails_by, titles=titles)
+        yield row(text, told, right, least=0.95)
 
 
 #: Single faults: the truth, the noise, and what must be named.
@@ -279,7 +273,7 @@ NAMED: dict[str, tuple[Machine, Noise, set[str]]] = {
             slow_nodes={0: 0.8},
             interfaces={12: 0.3},
             pairs={(1, 3): 0.2},
-            switches=[(range(8), 0.5)],
+            groups=[(range(8), 0.5)],
         ),
         Noise(0.01),
         {
@@ -292,39 +286,39 @@ NAMED: dict[str, tuple[Machine, Noise, set[str]]] = {
 }
 
 
-def _named(n: int, relative: Criteria) -> Iterator[Row]:
+def _named(n: int) -> Iterator[Row]:
     """Single faults are named, and nothing else."""
-    checks = ("node", "alltoall_pairs")
-    for what, (machine, noise, names) in NAMED.items():
+    for what, (machine, noise, titles) in NAMED.items():
         told = [
-            found
+            t
             for blocks in (3, 5, 8)
-            for found in tales(n // 4, machine, noise, relative, blocks=blocks, checks=checks)
+            for t in courses(
+                n // 4, machine, noise, RELATIVE, blocks=blocks, checks=NODES_AND_PAIRS
+            )
         ]
-        named = sum(t.last.verdict == "FAIL" and t.titles == names for t in told)
         text = f"{what}, 3, 5, 8 blocks: FAIL with just that named"
-        yield share(text, named, len(told), least=0.9)
+        right = partial(Course.fails_by, titles=titles)
+        yield row(text, told, right, least=0.9)
 
 
 def _great(n: int, standard: Criteria) -> Iterator[Row]:
     """A thousand nodes, each judged; their pairs are left out."""
-    criteria = standard.model_copy(
-        update={"criteria": [c for c in standard.criteria if c.check in ("node", "hpl", "su3_rmd")]}
-    )
     checks = ("node", "hpl", "su3_rmd")
+    asked = [one for one in standard.criteria if one.check in checks]
+    criteria = standard.model_copy(update={"criteria": asked})
     for noise in (Noise(0.01), Noise(0.01, "stray")):
-        told = tales(n, Machine(1000), noise, criteria, checks=checks)
+        told = courses(n, Machine(1000), noise, criteria, checks=checks)
         what = f"1,000 healthy nodes, CV 1 % {noise.kind}"
-        yield share(f"{what}: PASS", sum(t.last.verdict == "PASS" for t in told), n, least=0.8)
-        yield share(f"{what}: somebody is named", _any_named(told), n, most=0.02)
-        told = tales(n, Machine(1000, slow_nodes={77: 0.9}), noise, criteria, checks=checks)
+        yield row(f"{what}: PASS", told, passes, least=0.8)
+        yield row(f"{what}: somebody is named", told, lambda t: t.titles, most=0.02)
+        told = courses(n, Machine(1000, slow_nodes={77: 0.9}), noise, criteria, checks=checks)
         what = f"one of 1,000 nodes 10 % slow, CV 1 % {noise.kind}"
-        yield share(f"{what}: PASS", sum(t.last.verdict == "PASS" for t in told), n, most=0.05)
-        named = sum(t.titles == {"slow node n78"} for t in told)
-        yield share(f"{what}: named, and nobody else", named, n, least=0.9)
+        yield row(f"{what}: PASS", told, passes, most=0.05)
+        alone = f"{what}: named, and nobody else"
+        yield row(alone, told, lambda t: t.titles == {"slow node n78"}, least=0.9)
 
 
-def _gaps(n: int, relative: Criteria) -> Iterator[Row]:
+def _gaps(n: int) -> Iterator[Row]:
     """What was planned and not measured, and documents without an absolute limit, never pass."""
     holes: dict[str, Callable[[int], set[tuple[str, str]]]] = {
         "a node without a value": lambda i: {("stream_triad", f"n{1 + i % 16}")},
@@ -335,17 +329,16 @@ def _gaps(n: int, relative: Criteria) -> Iterator[Row]:
     }
     for what, make in holes.items():
         told = [
-            tale(Machine(), Noise(), 7 + i, criteria=relative, holes=make(i % 16)) for i in range(n)
+            course_of(Machine(), Noise(), 7 + i, criteria=RELATIVE, holes=make(i % 16))
+            for i in range(n)
         ]
-        bad = sum(t.last.verdict == "PASS" or not t.titles for t in told)
-        yield share(f"{what}: PASS, or not named", bad, n, most=0.0)
-    promise = [c for c in relative.criteria if c.kind != "limit"]
-    without = relative.model_copy(update={"criteria": promise})
-    told = tales(n, Machine(), Noise(), without)
-    passed = sum(t.last.verdict == "PASS" for t in told)
-    yield share("no absolute limit: PASS", passed, n, most=0.0)
-    proposed = sum(len(t.last.proposals) >= 2 for t in told)
-    yield share("… rates of the site are proposed as such", proposed, n, least=1.0)
+        text = f"{what}: PASS, or not named"
+        yield row(text, told, lambda t: passes(t) or not t.titles, most=0.0)
+    relative = [one for one in RELATIVE.criteria if one.kind != "limit"]
+    told = courses(n, Machine(), Noise(), RELATIVE.model_copy(update={"criteria": relative}))
+    yield row("no absolute limit: PASS", told, passes, most=0.0)
+    what = "… rates of the site are proposed as such"
+    yield row(what, told, lambda t: len(t.last.proposals) >= 2, least=1.0)
 
 
 def _refused(n: int) -> Iterator[Row]:
@@ -353,15 +346,13 @@ def _refused(n: int) -> Iterator[Row]:
     refused = 0
     rng = np.random.default_rng(10)
     for seed in range(n):
-        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        with TemporaryDirectory(prefix="assay-bench-") as folder:
             run = write_run(Path(folder) / "run", Machine(), Noise(), np.random.default_rng(seed))
             path = run / "records.jsonl"
-            lines = path.read_text().splitlines()
-            place = int(rng.integers(len(lines)))
-            record = json.loads(lines[place])
-            record["metrics"][int(rng.integers(len(record["metrics"])))]["value"] = -float(seed % 3)
-            lines[place] = json.dumps(record)
-            path.write_text("\n".join(lines) + "\n")
+            records = [json.loads(line) for line in path.read_text().splitlines()]
+            metrics = records[int(rng.integers(len(records)))]["metrics"]
+            metrics[int(rng.integers(len(metrics)))]["value"] = -float(seed % 3)
+            path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
             try:
                 load_run(run)
             except AssayError:
@@ -371,14 +362,10 @@ def _refused(n: int) -> Iterator[Row]:
 
 def _risks(n: int, standard: Criteria) -> Iterator[Row]:
     """What `assay plan --criteria` says of the risks of this acceptance."""
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+    with TemporaryDirectory(prefix="assay-bench-") as folder:
         rng = np.random.default_rng(1)
         run = load_run(write_run(Path(folder) / "run", Machine(), Noise(), rng))
         for risk in risks(run.plan, standard, stated_rates(run.provenance.site), n):
             least, most = (0.8, None) if risk.good else (None, 0.05)
             what = f"`assay plan --criteria`, {risk.machine}, CV {100 * risk.cv:g} %: PASS"
             yield share(what, risk.passed, risk.of, least=least, most=most)
-
-
-if __name__ == "__main__":
-    raise SystemExit(printed(rows("quick")))

@@ -4,7 +4,7 @@
 python -m bench scan_files [NODES [ROUNDS [BLOCKS]]]: time, memory and sizes of one scan with known
 truth, of 10,000 nodes too. Machines have leaf switches of 40 nodes; launches scatter by 1 %. Each
 step is the product's own: the file's checks, the table, the records, the report's loading, the
-judgement. Exits 1 when a row misses its goal (bench/rows.py).
+judgement.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 import resource
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ClusterShell.NodeSet import NodeSet
@@ -25,29 +25,26 @@ from ClusterShell.NodeSet import NodeSet
 from assay.plan import make_plan
 from assay.schema import Campaign
 from assay.sites.facts import SiteFacts
-from bench.pair_scans import CRITERIA
-from bench.rows import Effort, Row, Runs, printed, share
-from bench.scanned_machines import LEAF, Machine, write_program_file
+from bench.claims.pair_scans import CRITERIA
+from bench.judging import Finding, Judgement, gather, judge_acceptance
+from bench.rows import Row, efforts, printed, share
+from bench.simulated.machines import LEAF, Machine, record, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts
 from checks.common.json_lines import Output
 from records.belonging import CHECKSUM
-from records.metric import Metric
 from records.pair_places import sampled_pairs
 from records.pair_scans import ARTIFACT, FOLDER, rounds_of_all
-from records.plan import Plan, PlannedCase
+from records.plan import Plan
 from records.provenance import Provenance, SiteAsRun
 from records.record import Record, RecordWriter
-from reports.acceptance.judge import judge
-from reports.acceptance.model import Finding, Judgement
-from reports.acceptance.values import gather
 from reports.load.loading import load_run
 
 TOPIC = "Acceptance: scans of pairs in files"
+RUNS = efforts(1, 3, 20)
 #: Nodes of the machine that rows are made of.
 NODES = 200
-MACHINES = Runs(1, 3, 20)
 BLOCKS, ROUNDS = 5, 40
 
 #: What is named: its kind, and its nodes, of a cut those of each side.
@@ -56,23 +53,18 @@ Named = tuple[str, frozenset[frozenset[str]]]
 
 def planned(machine: Machine, rounds: int, blocks: int) -> Plan:
     """A campaign of one scan."""
-    campaign = Campaign.model_validate(
-        {
-            "schema": 1,
-            "name": "scan",
-            "question": "Is every link like the others?",
-            "environments": ["mpich"],
-            "blocks": blocks,
-            "seed": 1,
-            "cases": [
-                {
-                    "check": "alltoall_pairs",
-                    "fixed": {"nodes": "all", "rounds": rounds, "column_file": True},
-                }
-            ],
-        }
-    )
-    return make_plan(campaign, SiteFacts("simulated", machine.nodes, 8, 2**34, {"mpich": {"mpi"}}))
+    fixed = {"nodes": "all", "rounds": rounds, "column_file": True}
+    asked: dict[str, Any] = {
+        "schema": 1,
+        "name": "scan",
+        "question": "Is every link like the others?",
+        "environments": ["mpich"],
+        "blocks": blocks,
+        "seed": 1,
+        "cases": [{"check": "alltoall_pairs", "fixed": fixed}],
+    }
+    site = SiteFacts("simulated", machine.nodes, 8, 2**34, {"mpich": {"mpi"}})
+    return make_plan(Campaign.model_validate(asked), site)
 
 
 def scanned(
@@ -90,57 +82,36 @@ def scanned(
     (directory / "provenance.json").write_bytes(provenance.to_json())
     (directory / "campaign.yaml").write_text("schema: 1\n")
     ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(machine.names)]
-    stage, told = directory / "stage", {"written": 0.0, "read": 0.0}
+    stage, found = directory / "stage", {"written": 0.0, "read": 0.0}
     low, high = sampled_pairs(machine.nodes, rounds, params.seed)
     with RecordWriter(directory / "records.jsonl") as writer:
         for block in range(1, blocks + 1):
             begun = time.monotonic()
             said = write_program_file(stage / FILE, machine, low, high, rng)
-            told["written"] += time.monotonic() - begun
+            found["written"] += time.monotonic() - begun
             begun = time.monotonic()
             output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
             reading = read_file(CHECK, params, output, stage, machine.tree)
-            told["read"] += time.monotonic() - begun
-            told["program bytes"] = (stage / FILE).stat().st_size
-            told["table bytes"] = (stage / TABLE).stat().st_size
+            found["read"] += time.monotonic() - begun
+            found["program bytes"] = (stage / FILE).stat().st_size
+            found["table bytes"] = (stage / TABLE).stat().st_size
             name = f"{FOLDER}/{case.id}.b{block}.a1.parquet"
             shutil.move(stage / TABLE, directory / name)
-            writer.append(_record(directory, case, block, reading.metrics, name))
+            with (directory / name).open("rb") as file:
+                checksum = hashlib.file_digest(file, "sha256").hexdigest()
+            facts = {"id": case.id, "check": case.check, "params": case.params, "ranks": case.ranks}
+            made = record(directory.name, facts, block, [], ["n1"])
+            del made["schema"], made["metrics"]
+            made["artifacts"] = {ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum}
+            writer.append(Record(**made, metrics=reading.metrics))
     shutil.rmtree(stage)
-    told["record bytes"] = (directory / "records.jsonl").stat().st_size / blocks
-    return told
-
-
-def _record(
-    directory: Path, case: PlannedCase, block: int, metrics: list[Metric], name: str
-) -> Record:
-    with (directory / name).open("rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    return Record(
-        run_id=directory.name,
-        case_id=case.id,
-        check=case.check,
-        environment=case.environment,
-        site="simulated",
-        params=case.params,
-        block=block,
-        attempt=1,
-        status="ok",
-        reason=None,
-        started_at="2026-11-20T23:50:11.120Z",
-        ended_at="2026-11-20T23:50:19.904Z",
-        job_id="41",
-        nodes=["n1"],
-        ranks=case.ranks,
-        metrics=metrics,
-        flags=[],
-        artifacts={ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum},
-    )
+    found["record bytes"] = (directory / "records.jsonl").stat().st_size / blocks
+    return found
 
 
 def judged(directory: Path) -> Judgement:
     """The judgement of a run."""
-    return judge(CRITERIA, gather(load_run(directory), []), date(2026, 11, 22), 0)
+    return judge_acceptance(CRITERIA, gather(load_run(directory), []), date(2026, 11, 22), 0)
 
 
 def suspects(machine: Machine, rounds: int, seed: int) -> set[Named]:
@@ -159,35 +130,31 @@ def named(finding: Finding) -> Named:
 
 def faults(machine: Machine) -> set[Named]:
     """What is to be named of a machine: pairs, links, the cut between a leaf and all others."""
+
+    def fault(kind: str, *sides: Iterable[str]) -> Named:
+        return kind, frozenset(map(frozenset, sides))
+
     names = machine.names
-    found = {_named("pair", [names[one], names[other]]) for one, other in machine.pairs}
-    found |= {_named("link", [names[node]]) for node in machine.interfaces}
+    found = {fault("pair", [names[one], names[other]]) for one, other in machine.pairs}
+    found |= {fault("link", [names[node]]) for node in machine.interfaces}
     for leaf in machine.uplinks:
         inside = names[leaf * LEAF : (leaf + 1) * LEAF]
-        found.add(_named("cut", inside, {*names} - {*inside}))
+        found.add(fault("cut", inside, {*names} - {*inside}))
     return found
 
 
-def _named(kind: str, *sides: Iterable[str]) -> Named:
-    return kind, frozenset(map(frozenset, sides))
-
-
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    n = MACHINES.at(effort)
+def rows(n: int) -> Iterator[Row]:
+    """All rows, of so many machines each."""
     low, high = sampled_pairs(NODES, ROUNDS, 1)
-    bad = int(low[7]), int(high[7])
+    machines = {
+        "all good: nobody is suspected": Machine(NODES),
+        "a pair at 80 %: just that": Machine(NODES, pairs={(int(low[7]), int(high[7])): 0.8}),
+        "an interface at 85 %: just that": Machine(NODES, interfaces={7: 0.85}),
+        "an uplink at 70 %: just the cut at its leaf": Machine(NODES, uplinks={0: 0.7}),
+    }
     for rounds in (0, ROUNDS):
         size = f"{NODES} nodes, {rounds or rounds_of_all(NODES)} rounds"
-        pair = Machine(NODES, pairs={bad: 0.8})
-        link = Machine(NODES, interfaces={7: 0.85})
-        trunk = Machine(NODES, uplinks={0: 0.7})
-        for what, machine in (
-            ("all good: nobody is suspected", Machine(NODES)),
-            ("a pair at 80 %: just that", pair),
-            ("an interface at 85 %: just that", link),
-            ("an uplink at 70 %: just the cut at its leaf", trunk),
-        ):
+        for what, machine in machines.items():
             right = faults(machine)
             hits = sum(suspects(machine, rounds, seed) == right for seed in range(n))
             yield share(f"{size}, {what}", hits, n, least=0.9)
@@ -200,15 +167,15 @@ def of_size(nodes: int, rounds: int, blocks: int) -> Iterator[Row]:
     low, high = sampled_pairs(nodes, rounds, 1)
     far = np.flatnonzero((low > LEAF) & (low != 77) & (high != 77))[0]
     bad = int(low[far]), int(high[far])
-    machine = Machine(nodes, {bad: 0.8}, {77: 0.85}, {0: 0.7})
+    machine = Machine(nodes, interfaces={77: 0.85}, pairs={bad: 0.8}, uplinks={0: 0.7})
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "20261120T235011Z-3f2a"
-        told = scanned(directory, machine, rounds, blocks, rng)
+        took = scanned(directory, machine, rounds, blocks, rng)
         size = f"{nodes:,} nodes, {rounds} rounds, {len(low):,} pairs"
-        yield Row(f"{size}: the program's file", "", f"{told['program bytes'] / 1e6:.1f} MB")
-        yield Row("… the table beside the record", "", f"{told['table bytes'] / 1e6:.1f} MB")
-        yield Row("… the record", "", f"{told['record bytes'] / 1e3:.1f} kB")
-        yield Row("… checked and made a table", "", f"{told['read'] / blocks:.2f} s a launch")
+        yield Row(f"{size}: the program's file", "", f"{took['program bytes'] / 1e6:.1f} MB")
+        yield Row("… the table beside the record", "", f"{took['table bytes'] / 1e6:.1f} MB")
+        yield Row("… the record", "", f"{took['record bytes'] / 1e3:.1f} kB")
+        yield Row("… checked and made a table", "", f"{took['read'] / blocks:.2f} s a launch")
         yield Row("… greatest memory so far", "", _memory())
         del low, high
         begun = time.monotonic()
@@ -221,10 +188,9 @@ def of_size(nodes: int, rounds: int, blocks: int) -> Iterator[Row]:
             findings = judged(directory).findings
             yield Row(f"… {blocks} blocks judged", "", f"{time.monotonic() - begun:.2f} s")
             right = {named(one) for one in findings} == faults(machine)
-            told_names = "; ".join(sorted(f"{one.kind} {one.name}" for one in findings))[:200]
-            yield Row(
-                "… pair, interface and uplink are named, nobody else", "yes", told_names, right
-            )
+            names = "; ".join(sorted(f"{one.kind} {one.name}" for one in findings))[:200]
+            what = "… pair, interface and uplink are named, nobody else"
+            yield Row(what, "yes", names, right)
         yield Row("… greatest memory", "", _memory())
 
 
@@ -237,7 +203,3 @@ def main(arguments: list[str]) -> int:
     given = [int(word) for word in arguments]
     nodes, rounds, blocks = [*given, *(1000, 0, BLOCKS)[len(given) :]]
     return printed(of_size(nodes, rounds, blocks))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

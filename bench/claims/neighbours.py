@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether neighbours mattered, asked of simulated launches with known truth (goals in each row).
+"""Whether neighbours mattered, asked of simulated launches with known truth.
 
 python -m bench neighbours. Cases whose launches stray by 0.3 to 5 %, with long tails and a drift
 that all cases share, run several at a time; which launches run alone is drawn as a run draws it.
-Those beside others are slower by nothing, 3 or 10 %. Exits 1 when a row misses its goal.
+Those beside others are slower by nothing, 3 or 10 %.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 
 from assay.plan import runs_alone
-from bench.rows import Effort, Row, Runs, printed, share
+from bench.rows import Row, efforts, share
 from reports.neighbours import ALPHA
 from reports.statistics.stratified import Shift, stratified_shift
 
 TOPIC = "Whether neighbours mattered"
-CAMPAIGNS = Runs(100, 1000, 5000)
+RUNS = efforts(100, 1000, 5000)
 #: Cases, blocks and launches at once of the campaigns.
 SIZES = ((8, 6, 2), (24, 10, 4), (100, 10, 20))
 EFFECTS = (0.03, 0.10)
@@ -42,9 +41,8 @@ def found(size: tuple[int, int, int], effect: float, seed: int) -> Shift | None:
     return stratified_shift(case, block, drift + noise + np.log1p(effect) * beside, beside)
 
 
-def rows(effort: Effort) -> Iterator[Row]:
+def rows(n: int) -> Iterator[Row]:
     """The lines."""
-    n = CAMPAIGNS.at(effort)
     for size in SIZES:
         what = f"{size[0]} cases, {size[1]} blocks, {size[2]} at once"
         tested = [shift for seed in range(n) if (shift := found(size, 0.0, seed)) is not None]
@@ -58,7 +56,3 @@ def rows(effort: Effort) -> Iterator[Row]:
             yield share(f"… {100 * effect:.0f} % slower: seen", seen, len(shifts), least=least)
             held = sum(shift.low <= truth <= shift.high for shift in shifts)
             yield share("… and its interval holds the truth", held, len(shifts), least=0.95)
-
-
-if __name__ == "__main__":
-    sys.exit(printed(rows("usual")))

@@ -3,13 +3,12 @@
 
 python -m bench collectives [DATASETS]. Times over eight lengths from 4 B to 64 KiB and six to ten
 process counts, with errors of each time and errors that all times of one count share; the truth is
-a law of the candidates, or none of them. Exits 1 when a row misses its goal (bench/rows.py).
+a law of the candidates, or none of them.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ from itertools import product
 
 import numpy as np
 
-from bench.rows import Effort, Row, Runs, printed, share
+from bench.rows import Row, efforts, share
 from reports.models.collectives import Choice, fit_collective, points
 
 TOPIC = "Collective operations: laws"
-DATASETS = Runs(1, 4, 40)
+RUNS = efforts(1, 4, 40)
 SIZES = tuple(4 * 4**step for step in range(8))
 COUNTS = {
     "2 to 8": (2, 3, 4, 5, 6, 8),
@@ -121,7 +120,7 @@ def verdict(choice: Choice, truth: Truth) -> str:
     return "right" if choice.law.form == truth.form else "wrong"
 
 
-def every(datasets: int) -> Iterator[Row]:
+def rows(datasets: int) -> Iterator[Row]:
     """A row for the wrong laws of each luck and range of counts, and one a part for the right."""
     for name, counts in COUNTS.items():
         for luck in LUCKS:
@@ -147,17 +146,3 @@ def every(datasets: int) -> Iterator[Row]:
             text = f"{title}: true law √p or p log₂p, another determined"
             alien = foreign["T0 wrong"] + foreign["D wrong"]
             yield share(text, alien, 2 * datasets * len(FOREIGN), alike=2 * len(FOREIGN))
-
-
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    return every(DATASETS.at(effort))
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else DATASETS.usual))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -173,7 +173,7 @@ def main(words: list[str]) -> int:
     launch = Launch(words)
     if launch.program in LARGE:
         sys.stdout.flush()
-        large = [sys.executable, "-P", "-m", "bench.simulated_scans", *words]
+        large = [sys.executable, "-P", "-m", "bench.simulated.scans", *words]
         os.execv(large[0], large)  # noqa: S606  no shell is needed
     if launch.program == "placement":  # the proof of an environment
         say_evidence(launch)

@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protocol switches, start-up times and rates of simulated ping-pongs (goals stand in each row).
+"""Protocol switches, start-up times and rates of simulated ping-pongs.
 
 python -m bench point_to_point [CURVES]. Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes
-an octave, with a step at a limit; launches share a part of their luck over all sizes. Exits 1 when
-a row misses its goal (bench/rows.py).
+an octave, with a step at a limit; launches share a part of their luck over all sizes.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.rows import Effort, Row, Runs, printed, share
+from bench.rows import Row, efforts, share
 from reports.models.launches import with_launches
 from reports.models.point_to_point import Break, Segmentation, segmented
 
 TOPIC = "Point to point: α, R∞, n½, protocol switches"
-CURVES = Runs(8, 40, 200)
+RUNS = efforts(8, 40, 200)
 ALPHA_S, BETA_S_PER_BYTE = 20e-6, 1e-9
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
 #: Limit in bytes (None: no switch) and the step there in s.
@@ -178,21 +176,7 @@ def _misses(
     return not any((off[low : low + 4] < 0.15).all() for low in range(len(m) - 3))
 
 
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    return every(CURVES.at(effort))
-
-
-def every(curves: int) -> Iterator[Row]:
+def rows(curves: int) -> Iterator[Row]:
     """All rows of so many curves each."""
     for part in (switches, few_sizes, intervals, no_lines):
         yield from part(curves)
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else CURVES.usual))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import simulated_ranks
-from bench.one_kernel_slurm import CORES, MEGABYTES
-from bench.simulated_machines import SITE
-from bench.simulated_scans import machine_of
+from bench.simulated import ranks as simulated_ranks
+from bench.simulated.machines import SITE
+from bench.simulated.scans import machine_of
+from bench.simulated.slurm import CORES, MEGABYTES
 
 NAME = "at-size"
 #: Libraries by the time of a short message, one way.

@@ -2,28 +2,24 @@
 """Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
 
 python -m bench small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
-shipped nightly campaign has 12 series beside those of single nodes. Exits 1 when a row misses its
-target (bench/rows.py).
+shipped nightly campaign has 12 series beside those of single nodes.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from bench.rows import Effort, Row, Runs, mean, printed, share
-from bench.simulated_nights import NOISES, Event, Told, judge_all, simulate
+from bench.judging import NightJudge, day_spreads, rules_for, two_days_interval
+from bench.rows import Row, efforts, mean, share
+from bench.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 from records.history.model import History
-from reports.comparison.days import day_spreads, two_days_interval
-from reports.nightly.judge import NightJudge
-from reports.nightly.rules import rules_for
 from reports.statistics.descriptive import log_ratio_interval
 
 TOPIC = "Nightly: sites of 12 series"
-HISTORIES = Runs(2, 8, 100)
+RUNS = efforts(2, 8, 100)
 SERIES = 12
 RULES = rules_for(SERIES)
 MONTH = 30
@@ -37,13 +33,13 @@ def histories(event: Event, noise: str, spread: float, nights: int, n: int) -> I
         yield simulate(event, NOISES[noise], spread, (SERIES, nights), 97 + seed)
 
 
-def alarm_nights(told: Told, first: int, last: int) -> int:
+def alarm_nights(told: JudgedNights, first: int, last: int) -> int:
     """Nights with a regression told, from `first` to before `last`."""
     found = [place for place, item in told.findings if item.verdict == "regression"]
     return len({place for place in found if first <= place < last})
 
 
-def first_told(told: Told, verdict: str, since: int) -> dict[int, int]:
+def first_told(told: JudgedNights, verdict: str, since: int) -> dict[int, int]:
     """For each series the first night from `since` on with this verdict, counted from there."""
     first: dict[int, int] = {}
     for place, item in told.findings:
@@ -185,21 +181,7 @@ def two_days(n: int) -> Iterator[Row]:
             yield share(name, hits, SERIES * n, least=least, most=most)
 
 
-PARTS = (limits, first_month, node_sets, silence, course, two_days)
-
-
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    for part in PARTS:
-        yield from part(HISTORIES.at(effort))
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    n = int(arguments[0]) if arguments else HISTORIES.usual
-    parts = {part.__name__: part for part in PARTS}
-    return printed(row for name in arguments[1:] or parts for row in parts[name](n))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def rows(n: int) -> Iterator[Row]:
+    """All rows of so many histories."""
+    for part in (limits, first_month, node_sets, silence, course, two_days):
+        yield from part(n)

@@ -9,10 +9,8 @@ from datetime import date, timedelta
 
 import numpy as np
 
+from bench.judging import NightFinding, NightJudge, Rules
 from records.history.model import Change, History, Launches, Night, SeriesKey
-from reports.nightly.findings import Finding
-from reports.nightly.judge import NightJudge
-from reports.nightly.rules import Rules
 from reports.statistics.descriptive import Matrix
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
@@ -193,34 +191,23 @@ def simulate_nodes(
     second, reruns = launches(slow if again is None else again)
     sets = [tuple(f"n{node + 1}" for node in range(nodes))] * nights
     keys = [
-        SeriesKey(
-            "node-case",
-            "node",
-            "mpich",
-            {},
-            metric,
-            unit,
-            "higher",
-            {"node": node},
-            metric,
-            "Nodes",
-        )
+        SeriesKey("node-case", "node", "mpich", {}, metric, unit, "higher", at, metric, "Nodes")
         for metric, unit in (("stream_triad", "bytes/s"), ("dgemm_rate", "flop/s"))
-        for node in sets[0]
+        for at in ({"node": node} for node in sets[0])
     ]
     made = _history(values, reruns, None, sets)
     return replace(made, series=keys, launches=first, relaunches=second)
 
 
 @dataclass(frozen=True)
-class Told:
+class JudgedNights:
     """What was said of each night: (position of the night, finding). `changes` as at the end."""
 
-    findings: list[tuple[int, Finding]]
+    findings: list[tuple[int, NightFinding]]
     changes: list[Change]
 
 
-def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
+def judge_all(history: History, rules: Rules, first: int = 0) -> JudgedNights:
     """Judge every night from position `first` on, as a site would, one after the other.
 
     A night's re-runs are seen only of the series that its first judgement suspects.
@@ -229,7 +216,7 @@ def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
     judge = NightJudge(replace(history, relaunches=relaunches), rules)
     reruns, judge.reruns = judge.reruns, np.full_like(judge.reruns, np.nan)
     changes: list[Change] = []
-    told: list[tuple[int, Finding]] = []
+    told: list[tuple[int, NightFinding]] = []
     for place in range(first, len(history.nights)):
         judgement = judge.judge(place, changes)
         suspects = [finding.series for finding in judgement.of("suspect")]
@@ -240,4 +227,4 @@ def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
             judgement = judge.judge(place, changes)
         changes = judgement.changes
         told += [(place, finding) for finding in judgement.findings]
-    return Told(told, changes)
+    return JudgedNights(told, changes)

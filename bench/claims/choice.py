@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdicts of the choice on simulated campaigns with known truth (goals stand in each row).
+"""Verdicts of the choice on simulated campaigns with known truth.
 
 python -m bench choice [CAMPAIGNS]. Four environments, 17 points in five cases, all pairs, judged by
-the code that reports. Exits 1 when a row misses its goal (bench/rows.py).
+the code that reports.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from bench.rows import Effort, Row, Runs, printed, share
-from bench.simulated_campaigns import (
+from bench.judging import LEAST_DIFFERENCE, Comparisons
+from bench.rows import Count, Row, efforts
+from bench.simulated.campaigns import (
     CASE_OF_POINT,
     CASES,
     CHECKS,
@@ -25,18 +24,17 @@ from bench.simulated_campaigns import (
     Noise,
     judged,
 )
-from reports.choice.cells import LEAST_DIFFERENCE
-from reports.choice.compare import Comparisons
 from reports.statistics.descriptive import Matrix
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"
-CAMPAIGNS = Runs(6, 40, 400)
+RUNS = efforts(6, 40, 400)
 Outcomes = Mapping[tuple[int, int], str]
 
+NORMAL = "normal, s 2 %"
 NOISES: dict[str, Noise] = {
-    "normal, s 2 %": lambda rng, shape: rng.normal(0, 0.02, shape),
+    NORMAL: lambda rng, shape: rng.normal(0, 0.02, shape),
     "log-normal, s 15 %": lambda rng, shape: rng.normal(0, 0.15, shape),
     "heavy-tailed (t, 3 degrees)": lambda rng, shape: 0.02 * rng.standard_t(3, shape),
     "skewed (exponential), s 3 %": lambda rng, shape: rng.exponential(0.03, shape),
@@ -46,25 +44,6 @@ MIXED = np.log([1, 1, 1.1, 1.5])
 SLOW = np.log([1, 1, 1, 1.2])
 
 
-@dataclass
-class Count:
-    """Counts of one line of the table: how often of how many, and the goal."""
-
-    title: str
-    most: float | None = None
-    least: float | None = None
-    found: int = 0
-    of: int = 0
-
-    def add(self, found: int, of: int = 1) -> None:
-        """Count."""
-        self.found, self.of = self.found + int(found), self.of + of
-
-    def told(self, alike: int = 1) -> Row:
-        """The row; `alike` counts share one campaign's luck."""
-        return share(self.title, self.found, self.of, most=self.most, least=self.least, alike=alike)
-
-
 def launches(rng: np.random.Generator, noise: Noise, truth: Matrix, blocks: int) -> Matrix:
     """ln of times: truth, a block's drift, what the points of one launch share, own noise."""
     shared = noise(rng, (4, CASES, blocks))[:, CASE_OF_POINT] / 2
@@ -72,11 +51,21 @@ def launches(rng: np.random.Generator, noise: Noise, truth: Matrix, blocks: int)
     return np.asarray(truth[:, None, None] + drift + shared + noise(rng, (4, POINTS, blocks)))
 
 
+def cells_of(found: Comparisons) -> list[Any]:
+    """All cells: overall, of groups, of points."""
+    return [*found.overall, *found.groups, *found.points]
+
+
+def standings(found: Comparisons) -> Sequence[Any]:
+    """Places by the score; none without one."""
+    return found.score.standings if found.score else ()
+
+
 def wrong_words(found: Comparisons, truth: Matrix) -> bool:
     """Whether any word, place or separation of the campaign is not true."""
     true = dict(zip(NAMES, truth.tolist(), strict=True))
     margin = float(np.log(LEAST_DIFFERENCE)) - 1e-9
-    for cell in chain(found.overall, found.groups, found.points):
+    for cell in cells_of(found):
         lead = true[cell.reference] - true[cell.environment]
         if not {
             "faster": lead > margin,
@@ -95,7 +84,7 @@ def wrong_words(found: Comparisons, truth: Matrix) -> bool:
 
 def best_choice(found: Comparisons) -> str:
     """The environment that has the first place alone, or ""."""
-    first = found.score.standings[0] if found.score else None
+    first = next(iter(standings(found)), None)
     return first.environment if first is not None and first.worst == 1 else ""
 
 
@@ -116,13 +105,13 @@ def errors_and_coverage(campaigns: int) -> Iterator[Row]:
                 found = judged(launches(rng, noise, truth, blocks))
                 error.add(wrong_words(found, truth))
                 together.add(bounds_hold(found, truth))
-                for item in found.score.standings if found.score else ():
+                for item in standings(found):
                     if item.interval:
                         true = np.exp(truth[NAMES.index(item.environment)])
                         covered.add(item.interval.low <= true <= item.interval.high)
-            yield error.told()
-            yield together.told()
-            yield covered.told(alike=3)
+            yield error.row()
+            yield together.row()
+            yield covered.row(alike=3)
 
 
 def bounds_hold(found: Comparisons, truth: Matrix) -> bool:
@@ -130,7 +119,7 @@ def bounds_hold(found: Comparisons, truth: Matrix) -> bool:
     true = dict(zip(NAMES, np.exp(truth).tolist(), strict=True))
     return all(
         cell.judgement.low <= true[cell.reference] / true[cell.environment] <= cell.judgement.high
-        for cell in chain(found.overall, found.groups, found.points)
+        for cell in cells_of(found)
         if cell.judgement
     )
 
@@ -154,29 +143,29 @@ def survivors(campaigns: int) -> Iterator[Row]:
         faster = Count("… b is faster than one of them in any cell", most=lost)
         for _ in range(campaigns):
             found = judged(*make(rng))
-            places = found.score.standings if found.score else []
+            places = standings(found)
             wins.add(best_choice(found) == "b")
             ranked.add(len([item for item in places if item.environment != "b"]) == 3)
             last.add(any(item.environment == "b" and item.best == 4 for item in places))
-            cells = chain(found.overall, found.groups, found.points)
-            faster.add(any(_winner(cell.word, cell) == "b" for cell in cells))
+            words = [(cell.word, *_names(cell)) for cell in cells_of(found)]
+            faster.add(
+                any(
+                    (word, a) == ("faster", "b") or (word, b) == ("slower", "b")
+                    for word, a, b in words
+                )
+            )
         for row in (wins, last, ranked, faster):
-            yield row.told()
-
-
-def _winner(word: str, cell: object) -> str:
-    names = {"faster": "environment", "slower": "reference"}
-    return str(getattr(cell, names[word])) if word in names else ""
+            yield row.row()
 
 
 def _hanging(rng: np.random.Generator) -> tuple[Matrix, Outcomes]:
-    logs = launches(rng, NOISES["normal, s 2 %"], np.log([1, 0.95, 1, 1]), 12)
+    logs = launches(rng, NOISES[NORMAL], np.log([1, 0.95, 1, 1]), 12)
     bad = {(CASES + case, block) for case in range(CASES) for block in range(12)}
     return logs, {place: "failed" for place in sorted(bad) if rng.random() < 0.25}
 
 
 def _killed(rng: np.random.Generator) -> tuple[Matrix, Outcomes]:
-    logs = launches(rng, NOISES["normal, s 2 %"], ALIKE, 12)
+    logs = launches(rng, NOISES[NORMAL], ALIKE, 12)
     own = rng.normal(0, 0.2, (CASES, 12))
     logs[1] += own[CASE_OF_POINT]
     slow = np.argwhere(own > np.quantile(own, 2 / 3)).tolist()
@@ -191,12 +180,12 @@ def alike_failures(campaigns: int) -> Iterator[Row]:
     for _ in range(campaigns):
         every = [(place, block) for place in range(4 * CASES) for block in range(12)]
         bad = {place: "failed" for place in every if rng.random() < 0.1}
-        found = judged(launches(rng, NOISES["normal, s 2 %"], ALIKE, 12), bad)
+        found = judged(launches(rng, NOISES[NORMAL], ALIKE, 12), bad)
         wrong.add(wrong_words(found, ALIKE))
-        places = found.score.standings if found.score else []
+        places = standings(found)
         behind.add(any(item.best > 1 for item in places))
     for row in (wrong, behind):
-        yield row.told()
+        yield row.row()
 
 
 def power(campaigns: int) -> Iterator[Row]:
@@ -205,28 +194,26 @@ def power(campaigns: int) -> Iterator[Row]:
         rng = np.random.default_rng(len(status))
         row = Count(f"+20 %, one launch of 240 {status}: all 39 points resolved", least=0.9)
         for _ in range(campaigns):
-            logs = launches(rng, NOISES["normal, s 2 %"], SLOW, 12)
+            logs = launches(rng, NOISES[NORMAL], SLOW, 12)
             place = int(rng.integers(4)) * CASES + 2, int(rng.integers(12))
             found = judged(logs, {} if status == "ok" else {place: status})
             cells = [c for c in found.points if c.check == "pt2pt" and "d" in _names(c)]
             row.add(len(cells) == 39 and all(c.word in ("faster", "slower") for c in cells))
-        yield row.told()
+        yield row.row()
     row = Count("the smallest detectable difference, planted, is resolved (of a point)", least=0.77)
     for pick in range(campaigns // 2):
         seed = [pick, 5]
-        before = judged(launches(np.random.default_rng(seed), NOISES["normal, s 2 %"], ALIKE, 12))
+        before = judged(launches(np.random.default_rng(seed), NOISES[NORMAL], ALIKE, 12))
         ratios = [c.judgement.detectable for c in before.points if c.judgement]
         truth = np.array([0, 0, 0, float(np.log(np.median(ratios)))])
-        after = judged(
-            launches(np.random.default_rng([pick, 6]), NOISES["normal, s 2 %"], truth, 12)
-        )
+        after = judged(launches(np.random.default_rng([pick, 6]), NOISES[NORMAL], truth, 12))
         words = [c.word for c in after.points if "d" in _names(c)]
         row.add(sum(word in ("faster", "slower") for word in words), len(words))
-    yield row.told(alike=len(words))
+    yield row.row(alike=len(words))
 
 
-def _names(cell: object) -> tuple[str, str]:
-    return str(getattr(cell, "environment")), str(getattr(cell, "reference"))  # noqa: B009
+def _names(cell: Any) -> tuple[str, str]:
+    return cell.environment, cell.reference
 
 
 def dependent_blocks(campaigns: int) -> Iterator[Row]:
@@ -256,8 +243,8 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
             pairs = found.score.pairs if found.score else []
             beside.add(sum(pair.lag > lag_1_limit(12) for pair in pairs), len(pairs))
         for row in (warned, wrong, silent):
-            yield row.told()
-        yield beside.told(alike=6)
+            yield row.row()
+        yield beside.row(alike=6)
 
 
 def coarse_timer(campaigns: int) -> Iterator[Row]:
@@ -272,11 +259,11 @@ def coarse_timer(campaigns: int) -> Iterator[Row]:
             exact = ALIKE[:, None, None] + rng.normal(0, noise, (4, POINTS, 6))
             found = judged(np.log(np.round(np.exp(exact), 2)))
             wrong.add(bool(best_choice(found)) or wrong_words(found, ALIKE))
-            cells = chain(found.overall, found.groups, found.points)
+            cells = cells_of(found)
             known = [c.judgement for c in cells if c.judgement and c.judgement.bounded]
             beyond.add(any(not 0.5 <= one.low <= one.high <= 2 for one in known))
-        yield wrong.told()
-        yield beyond.told()
+        yield wrong.row()
+        yield beyond.row()
 
 
 _TURNED = {
@@ -294,13 +281,10 @@ def turned_round(campaigns: int) -> Iterator[Row]:
     same = Count("all alike, s 0.5 %, n = 12: a check of a pair is equivalent", least=0.9)
     one_sided = Count("one 5 % better, s 1.5 %, n = 12: a check of a pair is not slower, or faster")
     for _ in range(campaigns):
-        logs = launches(rng, NOISES["normal, s 2 %"], MIXED, 12)
+        logs = launches(rng, NOISES[NORMAL], MIXED, 12)
         told, back = judged(logs), judged(logs[::-1])
-        words = {
-            (cell.scope, cell.label, *_names(cell)): cell.word
-            for cell in chain(told.overall, told.groups, told.points)
-        }
-        for cell in chain(back.overall, back.groups, back.points):
+        words = {(cell.scope, cell.label, *_names(cell)): cell.word for cell in cells_of(told)}
+        for cell in cells_of(back):
             first, second = (NAMES[-1 - NAMES.index(name)] for name in _names(cell))
             same_way = words.get((cell.scope, cell.label, first, second))
             word = same_way or words[cell.scope, cell.label, second, first]
@@ -311,9 +295,9 @@ def turned_round(campaigns: int) -> Iterator[Row]:
         found = judged(launches(rng, lambda rng, shape: rng.normal(0, 0.015, shape), better, 12))
         mine = [cell.seen_from("d").word for cell in found.overall if "d" in _names(cell)]
         one_sided.add(sum(word in ("faster", "not slower") for word in mine), len(mine))
-    yield other.told(alike=len(words))
-    yield same.told(alike=len(alike.overall))
-    yield one_sided.told(alike=len(mine))
+    yield other.row(alike=len(words))
+    yield same.row(alike=len(alike.overall))
+    yield one_sided.row(alike=len(mine))
 
 
 def score(campaigns: int) -> Iterator[Row]:
@@ -330,42 +314,15 @@ def score(campaigns: int) -> Iterator[Row]:
             sums += share_of_time * ratios[:, at:end].mean(axis=1) / weight.sum()
             at = end
         found = judged(logs)
-        scores = {s.environment: s.score for s in found.score.standings} if found.score else {}
+        scores = {s.environment: s.score for s in standings(found)}
         told = [scores.get(name, np.nan) for name in NAMES]
         best = NAMES[int(sums.argmin())]
         right.add(np.allclose(told, sums, rtol=1e-8) and best_choice(found) == best)
-    yield right.told()
+    yield right.row()
 
 
-PARTS = (
-    score,
-    turned_round,
-    survivors,
-    alike_failures,
-    coarse_timer,
-    power,
-    dependent_blocks,
-    errors_and_coverage,
-)
-
-
-def rows(effort: Effort) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
-    return every(CAMPAIGNS.at(effort))
-
-
-def every(campaigns: int) -> Iterator[Row]:
+def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    for part in PARTS:
+    parts = (score, turned_round, survivors, alike_failures, coarse_timer, power)
+    for part in (*parts, dependent_blocks, errors_and_coverage):
         yield from part(campaigns)
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    campaigns = int(arguments[0]) if arguments else CAMPAIGNS.usual
-    print(f"{campaigns:,} simulated campaigns a row; share of campaigns (or of intervals, cells)")
-    return printed(every(campaigns))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

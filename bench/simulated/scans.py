@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the node check and a scan of pairs would print on all nodes of a machine of known truth.
 
-The part of simulated_ranks.py that needs numpy: python -m bench.simulated_scans with its words.
+The part of simulated_ranks.py that needs numpy: python -m bench.simulated.scans with its words.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.scanned_machines import Machine, scattered, write_program_file
-from bench.simulated_machines import NODE_RATES
-from bench.simulated_ranks import CV, DRIFT, Launch, answer, say_metric
+from bench.simulated.machines import NODE_RATES, Machine, Noise, measured_pairs, write_program_file
+from bench.simulated.ranks import CV, DRIFT, Launch, answer, say_metric
 from records.pair_places import rounds_of_pairs, sampled_pairs
 from records.pair_scans import rounds_measured
 
@@ -38,9 +37,9 @@ def machine_of(truth: Mapping[str, Any]) -> Machine:
     """The machine that a file of truth describes; nodes count from 0."""
     return Machine(
         truth["nodes"],
-        {(low, high): share for low, high, share in truth["pairs"]},
-        {int(node): share for node, share in truth["interfaces"].items()},
-        {int(leaf): share for leaf, share in truth["uplinks"].items()},
+        interfaces={int(node): share for node, share in truth["interfaces"].items()},
+        pairs={(low, high): share for low, high, share in truth["pairs"]},
+        uplinks={int(leaf): share for leaf, share in truth["uplinks"].items()},
     )
 
 
@@ -82,7 +81,7 @@ def alltoall_pairs(launch: Launch) -> Mapping[str, Any]:
     if "file" in asked:
         notes["pair_file"] = write_program_file(Path(asked["file"]), machine, low, high, rng)
     else:
-        times, rates = scattered(machine, low, high, rng)
+        rates, times = measured_pairs(machine, low, high, Noise(CV, drift=0.0), rng)
         for row, (one, other) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
             at = {"node": machine.names[one], "peer": machine.names[other]}
             say_metric("pair_latency", "s", float(times[row]), at)

@@ -3,14 +3,13 @@
 
 python -m bench nightly [SERIES [STEP_SERIES]]. Simulated sites of 200 series with known truth: 30
 nights of reference, then 80 nights judged one after the other, with re-runs, as a site does it.
-SERIES series a row tell how often anything is said without cause, by stage; STEP_SERIES series a
-row tell when a change is known. Then the cost of three years of 500 series. Exits 1 when a row
-misses what docs/nightly.md promises.
+SERIES series a row show how often anything is said without cause, by stage; STEP_SERIES series a
+row show when a change is known. Then the cost of three years of 500 series. The targets are what
+docs/nightly.md promises.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -19,16 +18,15 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.rows import Effort, Runs, mean, printed, share
-from bench.rows import Row as Line
-from bench.simulated_nights import NOISES, Event, Told, judge_all, normal, simulate
+from bench.judging import check_history, rules_for
+from bench.rows import Row, efforts, mean, printed, share
+from bench.simulated.nights import NOISES, Event, JudgedNights, judge_all, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
-from reports.nightly.check import check_history
-from reports.nightly.rules import rules_for
 
 TOPIC = "Nightly: sites of 200 series"
-SERIES, STEP_SERIES = Runs(200, 200, 4000), Runs(20, 40, 200)
+#: Series a row, series a row with a step, noises.
+RUNS = efforts((200, 20, ("normal",)), (200, 40, ("normal", "t(3)")), (4000, 200, tuple(NOISES)))
 SITE = 200
 FIRST = 30
 NIGHTS = 80
@@ -42,9 +40,9 @@ MOST_DELAY = {0.0: 3, 0.02: 3, 0.05: 5}
 
 
 @dataclass(frozen=True)
-class Row:
-    """One row: noise, its spread (CV of launches), what happens; `truth` is +1 where a regression
-    is right, −1 an improvement, 0 nothing."""
+class Site:
+    """Sites of a row: noise, its spread (CV of launches), what happens; `truth` is +1 where a
+    regression is right, −1 an improvement, 0 nothing."""
 
     noise: str
     spread: float
@@ -58,42 +56,42 @@ def _bad(event: Event, share: float) -> Event:
     return replace(event, name=text, bad_share=share, whole_night=True)
 
 
-def quiet_rows() -> Iterator[Row]:
+def quiet_sites() -> Iterator[Site]:
     """Where nothing may be said, or an improvement only."""
     nothing = Event("nothing")
     for noise in NOISES:
         for spread in SPREADS if noise != "mixed" else (0.01,):
             for part in BAD_SHARES:
-                yield Row(noise, spread, _bad(nothing, part))
-        yield Row(noise, 0.01, Event("bad moments in 5 % of nights", bad_share=0.05))
-        yield Row(noise, 0.01, Event("new context, no effect", context_at=FIRST))
-        yield Row(noise, 0.01, Event("5 % better, then nothing", step=-0.05), -1)
-        yield Row(noise, 0.01, Event("new context, 5 % better", context_at=FIRST, step=-0.05), -1)
+                yield Site(noise, spread, _bad(nothing, part))
+        yield Site(noise, 0.01, Event("bad moments in 5 % of nights", bad_share=0.05))
+        yield Site(noise, 0.01, Event("new context, no effect", context_at=FIRST))
+        yield Site(noise, 0.01, Event("5 % better, then nothing", step=-0.05), -1)
+        yield Site(noise, 0.01, Event("new context, 5 % better", context_at=FIRST, step=-0.05), -1)
 
 
-def step_rows() -> Iterator[Row]:
+def step_sites() -> Iterator[Site]:
     """Where something happens that is to be found."""
     five = Event("+5 %", step=0.05)
     for noise in NOISES:
         for spread in SPREADS if noise != "mixed" else (0.01,):
-            yield Row(noise, spread, five, 1)
-            yield Row(noise, spread, Event("+3 %", step=0.03), 1)
+            yield Site(noise, spread, five, 1)
+            yield Site(noise, spread, Event("+3 %", step=0.03), 1)
         for part in BAD_SHARES[1:]:
-            yield Row(noise, 0.01, _bad(five, part), 1)
-        yield Row(noise, 0.01, Event("-3 % (better)", step=-0.03), -1)
-        yield Row(noise, 0.01, Event("new context and +5 %", context_at=FIRST, step=0.05), 1)
-        yield Row(noise, 0.01, Event("drift, +6 % in 60 nights", drift=0.06), 1)
+            yield Site(noise, 0.01, _bad(five, part), 1)
+        yield Site(noise, 0.01, Event("-3 % (better)", step=-0.03), -1)
+        yield Site(noise, 0.01, Event("new context and +5 %", context_at=FIRST, step=0.05), 1)
+        yield Site(noise, 0.01, Event("drift, +6 % in 60 nights", drift=0.06), 1)
 
 
-def judged(row: Row, series: int) -> Iterator[Told]:
+def judged(site: Site, series: int) -> Iterator[JudgedNights]:
     """What was said at each site of 200 series, as many sites as are needed."""
-    for site in range(max(1, series // SITE)):
+    for number in range(max(1, series // SITE)):
         shape = (min(SITE, series), FIRST + NIGHTS)
-        history = simulate(row.event, NOISES[row.noise], row.spread, shape, 20031 + site)
+        history = simulate(site.event, NOISES[site.noise], site.spread, shape, 20031 + number)
         yield judge_all(history, rules_for(shape[0]), FIRST)
 
 
-def first_nights(told: Told, verdict: str, stages: str) -> dict[int, int]:
+def first_nights(told: JudgedNights, verdict: str, stages: str) -> dict[int, int]:
     """For each series the first night from the event on with this verdict of stage A or B."""
     first: dict[int, int] = {}
     for place, item in told.findings:
@@ -104,22 +102,22 @@ def first_nights(told: Told, verdict: str, stages: str) -> dict[int, int]:
     return first
 
 
-def quiet_line(row: Row, series: int) -> Iterator[Line]:
+def quiet_lines(site: Site, series: int) -> Iterator[Row]:
     """How often something was said without cause, by stage."""
     counts, reruns, found = {"A": 0, "B": 0}, 0, 0
-    for told in judged(row, series):
+    for told in judged(site, series):
         for stage in counts:
             false = first_nights(told, "regression", stage)
-            false |= {} if row.truth else first_nights(told, "improvement", stage)
+            false |= {} if site.truth else first_nights(told, "improvement", stage)
             counts[stage] += len(false)
         found += len(first_nights(told, "improvement", "AB"))
         reruns += sum(item.verdict == "dismissed" for _, item in told.findings)
-    name = f"{row.noise} {row.spread:.1%}, {row.event.name}:"
+    name = f"{site.noise} {site.spread:.1%}, {site.event.name}:"
     for stage, most in MOST_FALSE.items():
         what = f"{name} false alarm in {NIGHTS} nights, stage {stage}"
         yield share(what, counts[stage], series, most=most)
     yield share(f"{name} idle re-runs a night", reruns, series * NIGHTS)
-    if row.truth:
+    if site.truth:
         yield share(f"{name} improvement known", found, series)
 
 
@@ -133,25 +131,25 @@ def _delays(delays: dict[int, int], series: int) -> str:
     return f"half by {parts[0]}, 9/10 by {parts[1]}, missed {1 - len(delays) / series:.1%}"
 
 
-def step_line(row: Row, series: int) -> Iterator[Line]:
+def step_lines(site: Site, series: int) -> Iterator[Row]:
     """When a change is known, by both stages and by stage B alone."""
-    word, other = ("regression", "improvement")[:: row.truth]
-    (told,) = judged(row, series)
-    (slow,) = judged(replace(row, event=replace(row.event, good_reruns=True)), series)
+    word, other = ("regression", "improvement")[:: site.truth]
+    (told,) = judged(site, series)
+    (slow,) = judged(replace(site, event=replace(site.event, good_reruns=True)), series)
     delays, alone = first_nights(told, word, "AB"), first_nights(slow, word, "B")
     wrong = len(first_nights(told, other, "AB"))
-    name = f"{row.noise} {row.spread:.1%}, {row.event.name}:"
-    most = MOST_DELAY[row.event.bad_share]
+    name = f"{site.noise} {site.spread:.1%}, {site.event.name}:"
+    most = MOST_DELAY[site.event.bad_share]
     half = sorted(delays.values())[: max(1, series // 2)][-1:]
-    aimed = row.event.step == 0.05 and row.spread <= 0.01
+    aimed = site.event.step == 0.05 and site.spread <= 0.01
     kept = not aimed or (bool(half) and half[0] <= most)
     target = f"half by {most}" if aimed else ""
-    yield Line(f"{name} nights until known", target, _delays(delays, series), kept)
-    yield Line(f"{name} nights until known, stage B alone", "", _delays(alone, series))
+    yield Row(f"{name} nights until known", target, _delays(delays, series), kept)
+    yield Row(f"{name} nights until known, stage B alone", "", _delays(alone, series))
     yield share(f"{name} told in the wrong direction", wrong, series, most=0.0)
 
 
-def slow_sites(series: int, least: int = 10) -> Iterator[Line]:
+def slow_sites(series: int, least: int = 10) -> Iterator[Row]:
     """Nights on which a whole site is slow, re-runs too: each is one alarm, until they are known.
 
     No rule can tell the first such night from a regression of everything; what counts is how many
@@ -164,7 +162,7 @@ def slow_sites(series: int, least: int = 10) -> Iterator[Line]:
                 30
                 / NIGHTS
                 * len({at for at, item in told.findings if item.verdict == "regression"})
-                for told in judged(Row(noise, 0.01, event), sites * SITE)
+                for told in judged(Site(noise, 0.01, event), sites * SITE)
             ]
             what = f"{noise} 1.0%, {event.name}: nights with an alarm a month"
             yield mean(f"{what}, of {part * 30:.1f} slow ones", nights)
@@ -193,34 +191,23 @@ def cost(series: int = 500, nights: int = 1095) -> None:
     )
 
 
-def every(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iterator[Line]:
+def rows(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iterator[Row]:
     """All rows with so many series each; of `noises` alone in a spread of 1 %, if not of all."""
     some = len(noises) < len(NOISES)
 
-    def chosen(rows: Iterator[Row]) -> Iterator[Row]:
-        return (row for row in rows if not some or (row.noise in noises and row.spread == 0.01))
+    def chosen(sites: Iterator[Site]) -> Iterator[Site]:
+        return (one for one in sites if not some or (one.noise in noises and one.spread == 0.01))
 
-    for row in chosen(quiet_rows()):
-        yield from quiet_line(row, series)
+    for site in chosen(quiet_sites()):
+        yield from quiet_lines(site, series)
     yield from slow_sites(series // 2, 4 if some else 10)
-    for row in chosen(step_rows()):
-        yield from step_line(row, steps)
-
-
-def rows(effort: Effort) -> Iterator[Line]:
-    """All rows; see the module's docstring."""
-    noises = {"quick": ("normal",), "usual": ("normal", "t(3)"), "thorough": tuple(NOISES)}
-    return every(SERIES.at(effort), STEP_SERIES.at(effort), noises[effort])
+    for site in chosen(step_sites()):
+        yield from step_lines(site, steps)
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    series = int(arguments[0]) if arguments else SERIES.usual
-    steps = int(arguments[1]) if len(arguments) > 1 else STEP_SERIES.usual
-    status = printed(every(series, steps))
+    series, steps = [*map(int, arguments), 200, 40][:2]
+    status = printed(rows(series, steps))
     cost()
     return status
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans of all pairs of a large machine, judged and run again in rounds.
+
+python -m bench pair_scans [MACHINES [MACHINES]] (of 100 and of 1,000 nodes). Bandwidths with known
+truth in memory: launches scatter by 1 %, one in 1,000 loses 10 to 30 % by itself. What is asked for
+is measured again, and only that, until nothing is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from itertools import combinations
+
+import numpy as np
+
+from bench.claims.acceptance import criteria_of, criterion
+from bench.judging import Evidence, Judgement, LaunchRef, Values, judge_acceptance
+from bench.rows import Row, efforts, mean, share
+from bench.simulated.machines import Machine, Noise, measured_pairs
+from records.limits import Nominal
+from records.metric import MetricDefinition, Register
+from records.plan import PlannedCase
+
+TOPIC = "Acceptance: scans of all pairs"
+#: Machines of 100 nodes, and of 1,000.
+RUNS = efforts((2, 0), (8, 1), (40, 5))
+BLOCKS, AGAIN, ROUNDS = 5, 3, 6
+NOISE = Noise(0.01, "stray", strays=1e-3)
+CASE = "alltoall_pairs-1"
+CRITERIA = criteria_of(
+    criterion("links", "alltoall_pairs", "pair_bandwidth", at_least=0.93),
+    criterion(
+        "limit",
+        "alltoall_pairs",
+        "pair_bandwidth",
+        at_least=1e9,
+        unit="bytes/s",
+        where={"node": "n1", "peer": "n2"},
+    ),
+    reruns_at_most=ROUNDS,
+    rerun_blocks=AGAIN,
+)
+REGISTER = Register.of(
+    [MetricDefinition("pair_bandwidth", "bytes/s", "higher", "bandwidth", limit="link")], []
+)
+
+
+def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
+    """One machine, scanned and judged until nothing is asked for any more: the last judgement, and
+    the share of the scan that was measured again."""
+    rng = np.random.default_rng(seed)
+    ends = [*combinations(machine.names, 2)]
+    place_of = {frozenset(pair): place for place, pair in enumerate(ends)}
+    low, high = np.triu_indices(machine.nodes, 1)
+    case = PlannedCase(
+        id=CASE,
+        check="alltoall_pairs",
+        environment="mpich",
+        params={"ranks": machine.nodes},
+        ranks=machine.nodes,
+        ranks_per_node=1,
+        nodes=machine.nodes,
+        memory_bytes_per_node=0,
+        estimate_s=1.0,
+        skipped=None,
+    )
+
+    def measured(places: np.ndarray, first: int, blocks: int) -> list[tuple[int, Values]]:
+        launches = [
+            measured_pairs(machine, low[places], high[places], NOISE, rng)[0] for _ in range(blocks)
+        ]
+        at, values = np.arange(first, first + blocks), np.array(launches).T
+        return [
+            (place, Values(case, "pair_bandwidth", {"node": a, "peer": b}, at, values[row]))
+            for row, place in enumerate(places.tolist())
+            for a, b in (ends[place],)
+        ]
+
+    found = dict(measured(np.arange(len(ends)), 1, BLOCKS))
+    launches = {
+        (CASE, block): LaunchRef("simulated", CASE, block, "ok", (), {})
+        for block in range(1, BLOCKS + 1)
+    }
+    last, tested, names = BLOCKS, 0, tuple(machine.names)
+    for count in range(ROUNDS + 1):
+        values = [*found.values()]
+        evidence = Evidence(values, launches, [case], REGISTER, Nominal(), names, BLOCKS + 1)
+        judgement = judge_acceptance(CRITERIA, evidence, date(2026, 11, 22), count)
+        if not judgement.rerun:
+            break
+        pairs = judgement.rerun[CASE]
+        places = np.array([place_of[frozenset(pair.split(":"))] for pair in pairs], dtype=np.int64)
+        places = places if pairs else np.arange(len(ends))
+        tested += len(places)
+        for place, again in measured(places, last + 1, AGAIN):
+            before = found[place]
+            found[place] = replace(
+                before,
+                blocks=np.concatenate([before.blocks, again.blocks]),
+                values=np.concatenate([before.values, again.values]),
+            )
+        last += AGAIN
+    return judgement, tested / len(ends)
+
+
+def of_size(nodes: int, n: int) -> Iterator[Row]:
+    """All rows of machines of so many nodes."""
+    size = f"{nodes:,} nodes, {nodes * (nodes - 1) // 2:,} pairs"
+    drawn = np.random.default_rng(nodes).choice(nodes, (5, 2), replace=False).tolist()
+    bad = {(min(pair), max(pair)): 0.8 for pair in drawn}
+    faults: dict[str, tuple[Machine, set[str]]] = {
+        "all good": (Machine(nodes), set()),
+        "five pairs at 80 %": (
+            Machine(nodes, pairs=bad),
+            {f"slow link n{a + 1}–n{b + 1}" for a, b in bad},
+        ),
+        "an interface at 85 %": (Machine(nodes, interfaces={7: 0.85}), {"slow link of n8"}),
+    }
+    for what, (machine, right) in faults.items():
+        ends = [judged_in_rounds(machine, (100 if right else 0) + seed) for seed in range(n)]
+        named = [{finding.title for finding in last.named} for last, _ in ends]
+        passed = sum(last.verdict == "PASS" for last, _ in ends)
+        most, least = (0.05, None) if right else (None, 0.8)
+        yield share(f"{size}, {what}: PASS", passed, n, most=most, least=least)
+        if right:
+            failed = [last.verdict == "FAIL" for last, _ in ends]
+            hits = sum(fail and one == right for fail, one in zip(failed, named, strict=True))
+            yield share("… FAIL, with just that named", hits, n, least=0.9)
+        else:
+            yield share("… somebody is named", sum(map(bool, named)), n, most=0.02)
+        if n > 1:
+            again = [share_again for _, share_again in ends]
+            yield mean("… measured again, as a share of the scan", again, most=0.2)
+
+
+def rows(hundred: int, thousand: int = 0) -> Iterator[Row]:
+    """All rows; see the module's docstring."""
+    yield from of_size(100, hundred)
+    if thousand:
+        yield from of_size(1000, thousand)

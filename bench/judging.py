@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that the benches use of the code that judges, so that a change there is met in one place."""
+
+from reports.acceptance.judge import judge as judge_acceptance
+from reports.acceptance.model import Finding, Judgement
+from reports.acceptance.values import Evidence, LaunchRef, Values, gather, stated_rates
+from reports.choice.cells import LEAST_DIFFERENCE
+from reports.choice.compare import Comparisons, Judgements, compare_environments
+from reports.choice.races import outcome, races
+from reports.comparison.days import day_spreads, two_days_interval
+from reports.nightly.check import check_history
+from reports.nightly.findings import Finding as NightFinding
+from reports.nightly.judge import NightJudge
+from reports.nightly.rules import Rules, rules_for
+from reports.prediction.predict import predict
+
+__all__ = [
+    "LEAST_DIFFERENCE",
+    "Comparisons",
+    "Evidence",
+    "Finding",
+    "Judgement",
+    "Judgements",
+    "LaunchRef",
+    "NightFinding",
+    "NightJudge",
+    "Rules",
+    "Values",
+    "check_history",
+    "compare_environments",
+    "day_spreads",
+    "gather",
+    "judge_acceptance",
+    "outcome",
+    "predict",
+    "races",
+    "rules_for",
+    "stated_rates",
+    "two_days_interval",
+]

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines, campaigns, histories and sites with known truth."""

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Machines with known truth: trees of switches, weak interfaces and pairs, slow nodes.
+
+A pair's bandwidth is the least of its two interfaces, of the uplinks on its way and of its own
+share; a node's rates are its own share. Nothing of the code that judges is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from records.pair_places import Indices
+from records.topology import SwitchDescription, SwitchTree
+from reports.tests.synthetic import totals
+
+Floats = NDArray[np.float64]
+
+#: Rates of a good node; bandwidth in bytes/s and latency in s of a good pair.
+NODE_RATES = {
+    "stream_triad": (1.6e11, "bytes/s"),
+    "dgemm_rate": (1.2e12, "flop/s"),
+    "node_hpl_rate": (1.0e12, "flop/s"),
+}
+LINK, LATENCY_S = 1.15e10, 1.3e-6
+CORES = 64
+#: Nodes of a leaf switch.
+LEAF = 40
+#: What the site states of itself: the machine reaches 86, 78 and 92 % of it.
+SITE = {
+    "core_peak_flop_per_s": 1.4e12 / CORES,
+    "memory_bytes_per_second": 2.05e11,
+    "network": {"name": "simulated", "bits_per_second": 1e11, "payload_share": 1.0},
+}
+CHECKS = ("node", "alltoall_pairs", "hpl", "su3_rmd")
+PARAMS: dict[str, dict[str, Any]] = {"hpl": {"p": 4, "q": 4, "n": 40000, "nb": 192}}
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How launches scatter about the truth: `cv` of one value, `drift` of all of a launch.
+
+    `kind`: normal, skewed (exponential), heavy (Student's t, 3 degrees), stray (a share `strays` of
+    all values loses 10 to 30 %).
+    """
+
+    cv: float = 0.01
+    kind: str = "normal"
+    drift: float = 0.01
+    strays: float = 1 / 200
+
+    def draw(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Floats:
+        """Logarithms of factors; less is worse."""
+        found = rng.standard_normal(size)
+        if self.kind == "skewed":
+            found = 1 - rng.exponential(1, size)
+        elif self.kind == "heavy":
+            found = rng.standard_t(3, size) / np.sqrt(3)
+        found = self.cv * found
+        if self.kind == "stray":
+            hit = rng.random(size) < self.strays
+            found += hit * np.log(1 - rng.uniform(0.1, 0.3, size))
+        return np.asarray(found, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The truth. Shares are factors of good speed, by number from 0: of nodes, of interfaces, of
+    pairs, of the uplinks of leaf switches.
+
+    `groups` lists further nodes below one uplink each, any nesting.
+    """
+
+    nodes: int = 16
+    slow_nodes: Mapping[int, float] = field(default_factory=dict)
+    interfaces: Mapping[int, float] = field(default_factory=dict)
+    pairs: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    uplinks: Mapping[int, float] = field(default_factory=dict)
+    groups: Sequence[tuple[Collection[int], float]] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the nodes."""
+        return [f"n{number + 1}" for number in range(self.nodes)]
+
+    @property
+    def switches(self) -> dict[str, SwitchDescription]:
+        """Leaf switches below one switch, as a site describes them."""
+        leaves = {}
+        for leaf in range(-(-self.nodes // LEAF)):
+            nodes = f"n[{leaf * LEAF + 1}-{min((leaf + 1) * LEAF, self.nodes)}]"
+            leaves[f"s{leaf + 1}"] = SwitchDescription(nodes=nodes)
+        return {**leaves, "top": SwitchDescription(switches=f"s[1-{len(leaves)}]")}
+
+    @property
+    def tree(self) -> SwitchTree:
+        """The same as a topology."""
+        return SwitchTree(self.switches)
+
+    def bandwidth_shares(self, low: Indices, high: Indices) -> Floats:
+        """The true share of each pair: the least on its way."""
+        own = np.ones(self.nodes)
+        own[[*self.interfaces]] = [*self.interfaces.values()]
+        found = np.minimum(own[low], own[high])
+        leaves = [(np.arange(k * LEAF, (k + 1) * LEAF), s) for k, s in self.uplinks.items()]
+        for below, share in [*leaves, *self.groups]:
+            across = self._across(below, low, high)
+            found[across] = np.minimum(found[across], share)
+        for (one, other), share in self.pairs.items():
+            here = (low == one) & (high == other)
+            found[here] = np.minimum(found[here], share)
+        return found
+
+    def latency_factors(self, low: Indices, high: Indices) -> Floats:
+        """Further switches on the way cost 15 % each."""
+        found = np.ones(len(low))
+        for below, _ in self.groups:
+            found[self._across(below, low, high)] *= 1.15
+        return found
+
+    def _across(self, below: Collection[int], low: Indices, high: Indices) -> NDArray[np.bool_]:
+        inside = np.isin(np.arange(self.nodes), list(below))
+        return np.asarray(inside[low] != inside[high])
+
+    def node_shares(self) -> Floats:
+        """The true share of each node's rates."""
+        found = np.ones(self.nodes)
+        found[[*self.slow_nodes]] = [*self.slow_nodes.values()]
+        return found
+
+
+def measured_pairs(
+    machine: Machine, low: Indices, high: Indices, noise: Noise, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Bandwidths in bytes/s and latencies in s of these pairs as one launch measures them."""
+    drift = noise.drift * rng.standard_normal()
+    rates = machine.bandwidth_shares(low, high) * np.exp(noise.draw(rng, len(low)) + drift)
+    times = machine.latency_factors(low, high) * np.exp(-noise.draw(rng, len(low)) - drift)
+    return LINK * rates, LATENCY_S * times
+
+
+def write_program_file(
+    path: Path, machine: Machine, low: Indices, high: Indices, rng: np.random.Generator
+) -> dict[str, int]:
+    """The file as pair_file.c writes it, rows in any order; what the program says of it."""
+    row = np.dtype([("node", "u4"), ("peer", "u4"), ("latency", "f4"), ("bandwidth", "f4")])
+    order = rng.permutation(len(low))
+    rows = np.empty(len(low), row)
+    rows["node"], rows["peer"] = low[order], high[order]
+    rates, times = measured_pairs(machine, low[order], high[order], Noise(drift=0.0), rng)
+    rows["bandwidth"], rows["latency"] = rates, times
+    text = "".join(f"{name}\0" for name in machine.names).encode()
+    crc = zlib.crc32(rows.data, zlib.crc32(text))
+    head = np.array([0x01020304, 1], "u4").tobytes() + np.array([len(rows)], "u8").tobytes()
+    head += np.array([machine.nodes, len(text)], "u4").tobytes()
+    with path.open("wb") as file:
+        file.write(b"ASSAYPRS" + head + text)
+        rows.tofile(file)
+        file.write(np.array([crc, 0x04030201], "u4").tobytes())
+    return {"rows": len(rows), "crc32": crc}
+
+
+def write_run(
+    directory: Path,
+    machine: Machine,
+    noise: Noise,
+    rng: np.random.Generator,
+    *,
+    blocks: int = 5,
+    checks: Sequence[str] = CHECKS,
+    site: Mapping[str, Any] | None = None,
+    holes: Collection[tuple[str, str]] = (),
+) -> Path:
+    """A whole run of the machine; `holes` are (metric, node or "n1–n2") that give no value."""
+    (directory / "raw").mkdir(parents=True)
+    cases = [_case(check, machine.nodes) for check in checks]
+    plan = {
+        "schema": 1,
+        "campaign": "acceptance",
+        "question": "Does the machine meet the contract?",
+        "site": "simulated",
+        "seed": 1,
+        "blocks": blocks,
+        "environments": ["mpich"],
+        "totals": totals(cases, blocks),
+        "cases": cases,
+    }
+    stated = {"name": "simulated", "nodes": machine.nodes, **(SITE if site is None else site)}
+    provenance = {"schema": 1, "run_id": directory.name, "site": stated}
+    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+    (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
+    (directory / "campaign.yaml").write_text("schema: 1\n")
+    with (directory / "records.jsonl").open("wb") as file:
+        for block in range(1, blocks + 1):
+            for case in cases:
+                metrics = [
+                    one
+                    for one in _metrics(case["check"], machine, noise, rng)
+                    if (one["name"], "–".join(one.get("at", {}).values())) not in holes
+                ]
+                line = record(directory.name, case, block, metrics, machine.names)
+                file.write(msgspec.json.encode(line) + b"\n")
+    return directory
+
+
+def _case(check: str, nodes: int) -> dict[str, Any]:
+    ranks_per_node = CORES if check == "node" else 1
+    ranks = nodes * ranks_per_node
+    return {
+        "id": f"{check}-{hashlib.sha256(check.encode()).hexdigest()[:8]}",
+        "check": check,
+        "environment": "mpich",
+        "params": {"ranks": ranks, **PARAMS.get(check, {})},
+        "ranks": ranks,
+        "nodes": nodes,
+        "ranks_per_node": ranks_per_node,
+        "memory_bytes_per_node": 0,
+        "estimate_s": 1.0,
+        "skipped": None,
+    }
+
+
+def _metrics(
+    check: str, machine: Machine, noise: Noise, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    names, found = machine.names, []
+    if check == "hpl":
+        rate = 0.8 * machine.nodes * NODE_RATES["dgemm_rate"][0] / CORES
+        return [metric("rate", "flop/s", "higher", rate * np.exp(noise.draw(rng, 1)[0]))]
+    if check == "su3_rmd":
+        return [metric("program_time", "s", "lower", 60 * np.exp(-noise.draw(rng, 1)[0]))]
+    if check == "node":
+        drift = noise.drift * rng.standard_normal()
+        for name, (centre, unit) in NODE_RATES.items():
+            logs = noise.draw(rng, machine.nodes) + drift
+            values = centre * machine.node_shares() * np.exp(logs)
+            for node, value in zip(names, values.tolist(), strict=True):
+                found.append(metric(name, unit, "higher", value, node=node))
+        return found
+    low, high = np.triu_indices(machine.nodes, 1)
+    rates, times = measured_pairs(machine, low, high, noise, rng)
+    columns = (low.tolist(), high.tolist(), rates.tolist(), times.tolist())
+    for one, other, rate, time in zip(*columns, strict=True):
+        at = {"node": names[one], "peer": names[other]}
+        found.append(metric("pair_bandwidth", "bytes/s", "higher", rate, **at))
+        found.append(metric("pair_latency", "s", "lower", time, **at))
+    return found
+
+
+def metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[str, Any]:
+    """A metric of a record."""
+    found = {"name": name, "unit": unit, "better": better, "value": float(value)}
+    return found | {"at": at} if at else found
+
+
+def record(
+    run_id: str,
+    case: Mapping[str, Any],
+    block: int,
+    metrics: Sequence[Mapping[str, Any]],
+    nodes: Sequence[str],
+) -> dict[str, Any]:
+    """The record of an ok launch."""
+    return {
+        "schema": 1,
+        "run_id": run_id,
+        "case_id": case["id"],
+        "check": case["check"],
+        "environment": "mpich",
+        "site": "simulated",
+        "params": case["params"],
+        "block": block,
+        "attempt": 1,
+        "status": "ok",
+        "reason": None,
+        "started_at": "2026-11-20T23:50:11.120Z",
+        "ended_at": "2026-11-20T23:50:19.904Z",
+        "job_id": "41",
+        "nodes": list(nodes),
+        "ranks": case["ranks"],
+        "metrics": list(metrics),
+        "flags": [],
+        "artifacts": {},
+    }
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Speeds of one core, its memory and its link, and the time of a short message one way."""
+
+    flop_per_s: float
+    memory_bytes_per_s: float
+    link_bytes_per_s: float
+    start_s: float
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator) -> Speeds:
+        """One of all that there are, on logarithmic scales."""
+        log = [(1e9, 5e10), (2e9, 1e11), (1.2e7, 2.5e10), (1e-6, 1e-4)]
+        return cls(*(float(np.exp(rng.uniform(*np.log(ends)))) for ends in log))
+
+    def one_way_s(self, size: float) -> float:
+        """A message."""
+        return self.start_s + size / self.link_bytes_per_s
