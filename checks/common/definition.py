@@ -10,10 +10,10 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from checks.common.answer import (
     Asked,
@@ -41,48 +41,38 @@ NODE_BYTES_PER_S = 1e9
 LAUNCH_PARAMETERS = frozenset({"ranks", "ranks_per_node", "placement", "hops", "mpi_profile"})
 
 
-class SiteCapacity(Protocol):
-    """What the layout rules need to know of a site."""
+@dataclass(frozen=True)
+class SiteCapacity:
+    """What layout rules and estimates need to know of a site.
 
-    @property
-    def name(self) -> str:
-        """The site's name, for messages."""
+    `core_flop_per_s` (matrix multiplication), `network_bytes_per_s` (a node's link) and
+    `launch_overhead_s` serve estimates only; their defaults are deliberately modest. So many as
+    `ranks_per_link` ranks fill a node's link; `shared_cores` are the cores of nodes that share one
+    machine.
+    """
 
-    @property
-    def nodes(self) -> int:
-        """Nodes that a launch may use."""
-
-    @property
-    def cores_per_node(self) -> int:
-        """Cores of one node."""
-
-    @property
-    def memory_bytes_per_node(self) -> int:
-        """Memory of one node that programs may use."""
-
-    @property
-    def core_flop_per_s(self) -> float:
-        """Assumed speed of one core in matrix multiplication."""
-
-    @property
-    def network_bytes_per_s(self) -> float:
-        """Assumed speed of one node's link."""
-
-    @property
-    def launch_overhead_s(self) -> float:
-        """Assumed time of a launch beside the program's own work."""
-
-    @property
-    def topology(self) -> Topology | None:
-        """How the nodes are joined, where the site declares it."""
+    name: str
+    nodes: int
+    cores_per_node: int
+    memory_bytes_per_node: int
+    _: KW_ONLY
+    core_flop_per_s: float = 5e9
+    network_bytes_per_s: float = 12.5e6
+    launch_overhead_s: float = 1.0
+    ranks_per_link: int = 1
+    topology: Topology | None = None
+    shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
 
     @property
     def busy_nodes(self) -> int:
-        """Nodes that can be busy at the same time; fewer than all where nodes share cores."""
-
-    @property
-    def ranks_per_link(self) -> int:
-        """Ranks on a node that fill its link to the others."""
+        """Nodes that can be busy at the same time: those whose cores no other of them has."""
+        taken: set[int] = set()
+        apart = 0
+        for cores in self.shared_cores.values():
+            if taken.isdisjoint(cores):
+                taken.update(cores)
+                apart += 1
+        return min(apart, self.nodes) or self.nodes
 
 
 #: Short names of two nodes each, and the point of the values between them.

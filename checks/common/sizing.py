@@ -10,14 +10,12 @@ of these.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from checks.common.definition import CheckDefinition, SiteCapacity
 from checks.common.parameters import MAX_RANKS, Parameters, Ranks, quantity, spaced
-from records.topology import Topology
 
 #: The word for as many ranks on a node as fill its link.
 LINK = "link"
@@ -25,20 +23,8 @@ LINK = "link"
 HALVINGS = 40
 
 
-@dataclass(frozen=True)
-class NominalSite:
-    """A site to try relative sizes on before the real one is known."""
-
-    name: str = "nominal"
-    nodes: int = 4
-    busy_nodes: int = 4
-    cores_per_node: int = 4
-    memory_bytes_per_node: int = 16 * 10**9
-    core_flop_per_s: float = 5e9
-    network_bytes_per_s: float = 1.25e9
-    launch_overhead_s: float = 1.0
-    ranks_per_link: int = 1
-    topology: Topology | None = None
+#: A site to try relative sizes on before the real one is known.
+NOMINAL = SiteCapacity("nominal", 4, 4, 16 * 10**9, network_bytes_per_s=1.25e9)
 
 
 class NodeRange(Parameters):
@@ -142,10 +128,9 @@ def sized(
 def probed(definition: CheckDefinition[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters on a nominal site, for faults that are there on every site."""
     _keys(definition, given)
-    site = NominalSite()
     if "nodes" in definition.sizing and "nodes" in given:
-        given = {**given, "nodes": site.nodes}
-    return next(sized(definition, given, site))
+        given = {**given, "nodes": NOMINAL.nodes}
+    return next(sized(definition, given, NOMINAL))
 
 
 def _keys(definition: CheckDefinition[Any], given: Mapping[str, Any]) -> SizingKeys:

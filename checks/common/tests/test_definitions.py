@@ -11,14 +11,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from checks.common.definition import SiteCapacity
 from checks.common.messages import expand_sizes
 from checks.common.registry import CHECKS
-from checks.common.sizing import NominalSite
 from checks.hpl import HPL_CODES, HplParameters
 from checks.pt2pt import Pt2ptParameters
 from checks.startup import StartupParameters
 
-SITE = NominalSite("small", 4, 4, 2, 5_600_000_000, 1e10, 1e7, 0.5)
+SITE = SiteCapacity(
+    "small",
+    4,
+    2,
+    5_600_000_000,
+    core_flop_per_s=1e10,
+    network_bytes_per_s=1e7,
+    launch_overhead_s=0.5,
+)
 HPL, PT2PT, STARTUP = CHECKS["hpl"], CHECKS["pt2pt"], CHECKS["startup"]
 
 
@@ -30,7 +38,7 @@ def pt2pt(**given: Any) -> Pt2ptParameters:
     return Pt2ptParameters.model_validate({"sizes": [300]} | given)
 
 
-def reason(check: str, params: Any, site: NominalSite = SITE) -> str | None:
+def reason(check: str, params: Any, site: SiteCapacity = SITE) -> str | None:
     definition = CHECKS[check]
     layout = definition.layout(params, site.cores_per_node)
     return definition.infeasible(params, layout, site)

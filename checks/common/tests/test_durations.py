@@ -8,12 +8,10 @@ import pytest
 from checks.common.definition import FastMachine
 from checks.common.durations import LEAST_ONCE_S, LEAST_REPEATED_S, shortfall
 from checks.common.registry import CHECKS
-from checks.common.sizing import NominalSite
+from checks.common.sizing import NOMINAL as SITE
 from checks.common.tests.judged import Launch
 from records.flags import MEANINGS, TOO_SHORT
 from records.metric import Metric
-
-SITE = NominalSite()
 
 
 def params_of(check, **given):

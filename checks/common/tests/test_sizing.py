@@ -9,20 +9,21 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from checks.common.definition import SiteCapacity
 from checks.common.registry import CHECKS
-from checks.common.sizing import NominalSite, is_relative, probed, sized
+from checks.common.sizing import NOMINAL, is_relative, probed, sized
 
-SITE = NominalSite()
-WIDE = replace(SITE, nodes=16, busy_nodes=16, cores_per_node=128, memory_bytes_per_node=256 * 10**9)
+SITE = NOMINAL
+WIDE = replace(SITE, nodes=16, cores_per_node=128, memory_bytes_per_node=256 * 10**9)
 #: Four nodes on two cores.
-SHARED = replace(SITE, nodes=4, busy_nodes=2, cores_per_node=1)
+SHARED = replace(SITE, cores_per_node=1, shared_cores={f"n{n}": [n % 2] for n in range(4)})
 
 
-def sizes(check: str, site: NominalSite = SITE, **given: Any) -> list[dict[str, Any]]:
+def sizes(check: str, site: SiteCapacity = SITE, **given: Any) -> list[dict[str, Any]]:
     return list(sized(CHECKS[check], given, site))
 
 
-def layout(check: str, params: dict[str, Any], site: NominalSite) -> Any:
+def layout(check: str, params: dict[str, Any], site: SiteCapacity) -> Any:
     definition = CHECKS[check]
     complete = definition.parameters.model_validate(params)
     found = definition.layout(complete, site.cores_per_node)
@@ -65,7 +66,7 @@ def test_at_most_two_ranks_a_node_leave_ids_of_narrow_nodes_as_they_are() -> Non
 
 @pytest.mark.parametrize("site", [SITE, WIDE, SHARED], ids=["small", "wide", "shared"])
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.9])
-def test_hpl_fills_its_share_of_memory(site: NominalSite, share: float) -> None:
+def test_hpl_fills_its_share_of_memory(site: SiteCapacity, share: float) -> None:
     (params,) = sizes("hpl", site, nodes="all", ranks_per_node="fill", memory_share=share)
     found = layout("hpl", params, site)
     assert (found.nodes, params["p"] <= params["q"]) == (site.busy_nodes, True)
@@ -105,13 +106,13 @@ def test_nodes_that_share_cores_are_not_busy_together_unless_they_take_turns() -
 def test_a_lattice_takes_as_many_nodes_as_cut_it_evenly() -> None:
     lattice = {"nx": 12, "ny": 12, "nz": 12, "nt": 24, "trajectories": 1}
     for nodes, ranks in [(2, 2), (3, 3), (5, 4), (7, 6), (13, 12)]:
-        site = replace(SITE, nodes=nodes, busy_nodes=nodes, cores_per_node=1)
+        site = replace(SITE, nodes=nodes, cores_per_node=1)
         (params,) = sizes("su3_rmd", site, **lattice, nodes="all")
         assert layout("su3_rmd", params, site).ranks == params["ranks"] == ranks
 
 
 @pytest.mark.parametrize("site", [SITE, WIDE, SHARED], ids=["small", "wide", "shared"])
-def test_a_lattice_grows_with_memory_until_the_time_is_up(site: NominalSite) -> None:
+def test_a_lattice_grows_with_memory_until_the_time_is_up(site: SiteCapacity) -> None:
     asked = {"nodes": "all", "ranks_per_node": {"most": 4}, "trajectories": 4}
     found = [
         sizes("su3_rmd", site, **asked, memory_share=share, at_most_s=1e6)[0]["nt"]
