@@ -271,10 +271,7 @@ TEXT = {
         (r"W[RC]\d.*", 0.02),
         (r"\|\|Ax-b\|\|_oo/\(eps.*", 1.2e-7),
     ],
-    "netpipe": [
-        (r"\d+: n.*|Now starting the main loop", 0),
-        (r"\d+: \d+ bytes.*", 0.1),
-    ],
+    "netpipe": [(r"\d+: n.*|Now starting the main loop", 0), (r"\d+: \d+ bytes.*", 0.1)],
     "osu": [
         (r"# OSU.*?(?= v[567]|$)|# (Size|Avg|Overall\().*|# \[ pairs.*", 0),
         (r"\d+(\.\d\d)?( [\d.]+)*$", math.inf),

@@ -19,11 +19,7 @@ TABLE = "# Size       Avg Latency(us)\n1                       1.25\n"
 
 CHANGES = [
     ("hpl launch.mpich", r"(?=^Finished )", f"{RESIDUAL} 99.0 ...... FAILED please\n"),
-    (
-        "hpl launch.mpich",
-        r"(?=^Finished )",
-        "HPL ERROR from process # 1, on line 5:\n",
-    ),
+    ("hpl launch.mpich", r"(?=^Finished )", "HPL ERROR from process # 1, on line 5:\n"),
     ("hpl launch.mpich", "PASSED", "passed"),
     ("hpl launch.mpich", '"key":"tests","value":1', '"key":"tests","value":true'),
     ("hpl launch.mpich", '"mpi":"MPICH 4.0.2"', '"mpi":"Open MPI 4.1.4"'),
