@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from socket import gethostname
 
@@ -166,3 +167,26 @@ def test_a_foreign_program_neither_hides_the_evidence_nor_learns_the_secret(tmp_
     assert len(output.profile) == len(output.evidence.ranks) == 2
     told = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
     assert {line["secret"] for line in told} == {SECRETS.program}
+
+
+def test_what_a_session_starts_does_not_learn_of_the_harnesss_pipe():
+    program = (
+        "import os, subprocess\n"
+        "from checks.common.session.outcome import Outcome, send\n"
+        "send(Outcome(progress='one'))\n"
+        "subprocess.run(['env'], check=True)\n"
+        "send(Outcome(progress='two'))\n"
+    )
+    read_end, write_end = os.pipe()
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "ASSAY_OUTCOME_FD": str(write_end)},
+        pass_fds=(write_end,),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        assert pipe.read().count('"progress"') == 2
+    assert "OUTCOME_FD" not in answer.stdout
