@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
-from reports.checks.common.curves import latency_and_bandwidth
-from reports.checks.common.fits import fits_picture, fits_table, switches_table
+from reports.checks.common.fits import (
+    fits_picture,
+    fits_table,
+    latency_and_bandwidth,
+    switches_table,
+)
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.show.section import Section
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.checks.common.cells import name_cell, ratio_interval_cell
-from reports.checks.common.curves import latency_and_bandwidth
 from reports.checks.common.echo_times import ByBlock, echo_times, together
-from reports.checks.common.fits import fits_picture, fits_table, switches_table
+from reports.checks.common.fits import (
+    fits_picture,
+    fits_table,
+    latency_and_bandwidth,
+    switches_table,
+)
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import measured_in, message_bytes, range_cell
 from reports.show.section import Section

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes in tables: rates of each, times of operations, balance of messages and computing."""
+"""Nodes in tables: rates of each, balance of messages and computing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reports.checks.common.echo_times import ByBlock, echo_times, together
 from reports.notation.units import ReadableUnit
 from reports.show.rows import measured_in, range_cell
 from reports.show.section import Section
-from reports.show.tables import Cell, Column, Heading, Table, Value, across, pivot
+from reports.show.tables import Cell, Heading, Table, across, pivot
 
 _CHECK = "node"
 #: Columns of the rates: metric, heading, SI units in one of the heading's.
@@ -25,7 +25,6 @@ _RATES = (
     ("core_clock", "clock, GHz", 1e9),
     ("allocatable_memory", "memory got, MB", 1e6),
 )
-_SYNTHETIC = ("sieve_time", "dhrystone_time", "floatmath_time", "whetstone_time")
 _SPREAD = "Median of the launches, in brackets their least and greatest."
 
 
@@ -75,47 +74,6 @@ def rates_table(analysis: Analysis) -> Table | None:
     )
 
 
-def _by_environment(analysis: Analysis, rows: list[Row], unit: ReadableUnit) -> Value[Row]:
-    """A column for each environment: the median over nodes."""
-    return across(
-        measured_in(analysis, rows),
-        lambda row: analysis.case(row).environment,
-        lambda rows: range_cell(median_of(rows).values(), unit),
-        lambda name: Column(unit.label, numeric=True, environment=name),
-    )
-
-
-def operations_table(analysis: Analysis) -> Table | None:
-    """Times of single operations."""
-    rows = analysis.rows_of(_CHECK, "operation_time")
-
-    def point(row: Row) -> tuple[str, str]:
-        return str(row.series.at_value("operation")), str(row.series.at_value("operand"))
-
-    return pivot(
-        sorted(rows, key=point),
-        [("operation", lambda row: " ".join(reversed(point(row))))],
-        [_by_environment(analysis, rows, ReadableUnit("ns", 1e-9))],
-        anchor="table-node-operations",
-        title="Times of operations",
-        note=f"{_SPREAD} Median over the nodes. Each operation waits for the one before.",
-    )
-
-
-def synthetic_table(analysis: Analysis) -> Table | None:
-    """Sieve, Dhrystone, floatmath and Whetstone."""
-    rows = analysis.rows_of(_CHECK, *_SYNTHETIC)
-    return pivot(
-        rows,
-        [("test", lambda row: row.series.metric.removesuffix("_time"))],
-        [_by_environment(analysis, rows, ReadableUnit("ms", 1e-3))],
-        anchor="table-node-synthetic",
-        title="Synthetic tests",
-        note=f"{_SPREAD} 100 sieves of 1 to 8190, 50 000 Dhrystones, 256 000 repetitions of four"
-        " operations, one million Whetstone instructions.",
-    )
-
-
 _BALANCE: list[Heading] = [
     "LINPACK 100, operations a cycle",
     "LINPACK 1000, operations a cycle",
@@ -161,4 +119,4 @@ def _balance(analysis: Analysis, name: str) -> list[Cell]:
     ]
 
 
-SECTION = Section(tables=(rates_table, balance_table, operations_table, synthetic_table))
+SECTION = Section(tables=(rates_table, balance_table))

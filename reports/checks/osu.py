@@ -1,86 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU micro-benchmarks: benchmark by environment, and our own measurements beside them."""
+"""The OSU micro-benchmarks: each by its own quantity, and our own measurements beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis import Analysis
 from reports.checks.common.cells import name_cell, ratio_interval_cell
 from reports.checks.common.echo_times import ByBlock, together
-from reports.notation.units import ReadableUnit, bytes_text, readable_unit
-from reports.show.rows import measured_in, message_bytes, range_cell
+from reports.notation.units import ReadableUnit, bytes_text
+from reports.show.generic import side_by_side_table
+from reports.show.rows import message_bytes, range_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Table, numeric, pivot
 
 _CHECK = "osu"
-#: What a benchmark is read by: the first of these that it has.
+#: What benchmarks are read by.
 _HEADLINES = (
     "osu_message_rate",
     "osu_bandwidth",
     "osu_overall_time",
     "osu_latency",
     "osu_init_mean",
-    "launch",
 )
-#: Parameters that stand in the lead columns, or change no more than how well a value is known.
-_LED = ("test", "least_bytes", "greatest_bytes", "suite_sizes", "iterations", "warmup")
-
-
-def benchmarks_table(analysis: Analysis) -> Table | None:
-    """A line a benchmark and message length, a column an environment."""
-    headlines: dict[str, str] = {}
-    rows = analysis.rows_of(_CHECK, *_HEADLINES)
-    for row in rows:  # in the order of _HEADLINES
-        headlines.setdefault(_test(analysis, row), row.series.metric)
-    rows = [row for row in rows if headlines[_test(analysis, row)] == row.series.metric]
-    names = measured_in(analysis, rows)
-
-    def other(row: Row) -> str:
-        return ", ".join(analysis.labels[_CHECK].parts(analysis.case(row), _LED)) or "–"
-
-    def size(row: Row) -> str:
-        found = row.series.at_value("message_bytes")
-        return "–" if found is None else bytes_text(found)
-
-    def values(line: list[Row]) -> list[Cell]:
-        unit = readable_unit(line[0].unit, (v for row in line for v in row.series.values.tolist()))
-        cells = [Cell(f"{analysis.register.metric_title(line[0].series.metric)}, {unit.label}")]
-        for name in names:
-            own = [row for row in line if analysis.case(row).environment == name]
-            launches = (v for row in own for v in row.series.values.tolist())
-            cells.append(range_cell(launches, unit, flags_of(own)))
-        return cells
-
-    return pivot(
-        sorted(rows, key=lambda row: (_test(analysis, row), other(row), message_bytes(row))),
-        [
-            ("benchmark", lambda row: _test(analysis, row)),
-            ("case", other),
-            (Column("message", numeric=True), size),
-        ],
-        [
-            (
-                [
-                    Column("quantity"),
-                    *(Column("", numeric=True, environment=name) for name in names),
-                ],
-                values,
-            )
-        ],
-        anchor="table-osu-benchmarks",
-        title="Benchmarks by environment",
-        note="Median of the launches, in brackets least and greatest. Each benchmark by its own"
-        " quantity: mean latency over ranks, bandwidth, message rate, overall time of a collective"
-        " operation beside computing, mean time of MPI_Init, time of the launch of osu_hello.",
-        group=2,
-    )
-
-
-def _test(analysis: Analysis, row: Row) -> str:
-    return str(analysis.case(row).params["test"])
 
 
 @dataclass(frozen=True)
@@ -180,4 +125,9 @@ def _values(analysis: Analysis, measured: _Measured) -> dict[_Place, ByBlock]:
     return found
 
 
-SECTION = Section(tables=(comparison_table, benchmarks_table))
+SECTION = Section(
+    tables=(
+        comparison_table,
+        *(partial(side_by_side_table, check=_CHECK, metric=metric) for metric in _HEADLINES),
+    )
+)

@@ -7,8 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from reports.analysis import Analysis, Row, flags_of
-from reports.checks.common.curves import latency_and_bandwidth
-from reports.checks.common.fits import chosen_construct, fits_picture, fits_table, switches_table
+from reports.checks.common.fits import (
+    chosen_construct,
+    fits_picture,
+    fits_table,
+    latency_and_bandwidth,
+    switches_table,
+)
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.notation.units import ReadableUnit, bytes_text, readable_unit
 from reports.show.lines import Picture, size_picture

@@ -91,11 +91,6 @@ def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
     assert len(table.rows) == 2
 
 
-def test_operations_are_medians_over_nodes(analysis: Analysis) -> None:
-    assert row_of(node.operations_table(analysis), "real64 *")[1].startswith("1.000")
-    assert len(row_of(node.synthetic_table(analysis), "sieve")) == 2
-
-
 def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) -> None:
     row = row_of(node.balance_table(analysis), "mpich")
     latency_s = 2 * 10e-6  # the second of three blocks is the median

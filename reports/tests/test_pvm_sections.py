@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from reports.analysis import analyse
-from reports.checks.pvm_echo import tables as pvm
+from reports.checks import pvm_echo as pvm
 from reports.load.loading import load_run
 from reports.tests import synthetic
 from reports.write.report import build_report
@@ -66,19 +66,6 @@ def texts(table):
     return [[cell.text for cell in row] for row in table.rows]
 
 
-def test_latency_of_the_line_and_bandwidth_of_the_longest_message_stand_beside_mpis(make_run):
-    table = pvm.protocols_table(analyse(load_run(make_run())))
-    rows = texts(table)
-    assert [row[2] for row in rows] == ["Send/Recv (pt2pt)", *LAWS]
-    for row in rows[1:]:
-        alpha, beta = LAWS[row[2]]
-        assert float(row[4].split()[0]) == pytest.approx(alpha * 1e6, rel=0.05)
-        assert float(row[7].split()[0]) == pytest.approx(1e-6 / beta, rel=0.05)
-        assert row[6] == "0 B"
-        assert row[-1] == "4"
-    assert rows[0][4] != "–"
-
-
 def test_the_order_is_judged_by_its_interval(make_run):
     rows = texts(pvm.order_table(analyse(load_run(make_run()))))
     long = next(row for row in rows if row[3].startswith("800"))
@@ -108,7 +95,6 @@ def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
 
 def test_a_run_without_pvm_has_none_of_it(tmp_path):
     analysis = analyse(load_run(synthetic.write_run(tmp_path / "run")))
-    assert pvm.protocols_table(analysis) is None
     assert pvm.order_table(analysis) is None
     assert pvm.steps_table(analysis) is None
 
@@ -117,5 +103,5 @@ def test_the_report_holds_the_tables(make_run):
     directory = make_run()
     build_report(directory)
     html = (directory / "report" / "index.html").read_text()
-    for anchor in ("protocols", "order", "steps"):
+    for anchor in ("order", "steps"):
         assert f'id="table-pvm-{anchor}"' in html

@@ -43,9 +43,10 @@ from reports.show.lines import (
     joined,
     line_rate,
     picture_of,
+    size_picture,
 )
 from reports.show.rows import message_bytes
-from reports.show.tables import Cell, Column, Heading, Table, pivot
+from reports.show.tables import Cell, Column, Heading, Table, pivot, slug
 from reports.statistics.descriptive import Interval
 
 #: Curves beyond these are not fitted; the note says so.
@@ -350,3 +351,23 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
     log_value_axis(axes)
     axes.set_ylabel("half round trip, µs")
     return finish(figure, f"{name}: {'; '.join(told)}")
+
+
+def latency_and_bandwidth(check: str, *metrics: str) -> Callable[[Analysis], Picture | None]:
+    """The picture of a time and a rate, of the plain send and receive."""
+
+    def picture(analysis: Analysis) -> Picture | None:
+        rows = analysis.rows_of(check, *metrics)
+        plain = chosen_construct(rows)
+        mine = [row for row in rows if row.series.at_value("construct") == plain]
+        drawn = [row for row in mine if message_bytes(row)]
+        return size_picture(
+            analysis,
+            drawn,
+            f"picture-{slug(check)}",
+            "Latency and bandwidth",
+            f"{plain or 'Send and receive'}, all lengths measured"
+            + ("; 0 bytes stand in the tables." if len(drawn) < len(mine) else "."),
+        )
+
+    return picture
