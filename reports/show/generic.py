@@ -15,7 +15,7 @@ from records.axes import MESSAGE_BYTES, axis_of
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.units import count_text, mean_words, readable_unit
-from reports.show.lines import EFFORT, Picture, XAxis, grouped, line_rate, lines_picture
+from reports.show.lines import EFFORT, Picture, XAxis, grouped, joined, line_rate, lines_picture
 from reports.show.rows import in_reading_order, measured_in, side_by_side, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
@@ -131,9 +131,11 @@ def metric_picture(
     )
 
 
-def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | None:
-    """A metric by all that varies, a column an environment."""
-    rows = in_reading_order(analysis, analysis.rows_of(check, metric))
+def side_by_side_table(
+    analysis: Analysis, check: str, metric: str, found: Sequence[Row] | None = None, of: str = ""
+) -> Table | None:
+    """A metric by all that varies, a column an environment; of these rows, named `of`, or all."""
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if found is None else found)
     if not rows:
         return None
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
@@ -155,12 +157,13 @@ def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | N
     title = (
         f"{analysis.register.metric_title(metric)}, {unit.label}: {mean_words(rows[0].unit)} ± s"
     )
+    title = joined(of, title[:1].upper() + title[1:])
     return pivot(
         rows,
         [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
         [side_by_side(analysis, rows, cell)],
-        anchor=f"table-{slug(check)}-{slug(metric)}-side-by-side",
-        title=title[:1].upper() + title[1:],
+        anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
+        title=title,
         note=f"Over n = {blocks} launches unless a cell says otherwise; intervals, medians and"
         " extremes stand in the tables below.",
     )
