@@ -1,18 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a prediction consists of, and what is said beside it."""
+"""What is predicted, of what, and what is said about it: plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
-from reports.prediction.subjects import Measured, Problem, Scaling, Subject
+from records.flags import shares_cores
+from reports.checks.common.echo_times import ByBlock
+from reports.models.communication import Transfer
 from reports.statistics.descriptive import LEVEL, Vector
 
-#: What is left to do where no law serves.
-ADD_COUNT = "measure it on that node count"
+#: strong: one problem on more and more nodes; weak: as much a rank on more and more.
+Scaling = Literal["strong", "weak"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What runs on `nodes`: work of a rank (site·steps, or flop), messages of the busiest rank,
+    how many global sums."""
+
+    nodes: int
+    ranks: int
+    text: str
+    work: float
+    transfers: tuple[Transfer, ...] = ()
+    sums: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A problem that was run: the times of its launches and, where known, of their messages."""
+
+    problem: Problem
+    time_s: ByBlock
+    communication_s: ByBlock | None
+    flags: tuple[str, ...]
+
+    @property
+    def shares_cores(self) -> bool:
+        """Whether ranks shared cores: no time of the machine."""
+        return shares_cores(self.flags)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """`measured` by ascending nodes, one each; `at` gives the problem on a number of nodes, or says
+    why there is none; below `least_nodes` another law holds."""
+
+    check: str
+    environment: str
+    scaling: Scaling
+    title: str
+    measured: tuple[Measured, ...]
+    at: Callable[[int], Problem | str] = field(compare=False)
+    least_nodes: int = 1
+
+    @property
+    def by_nodes(self) -> dict[int, Measured]:
+        """What was measured on each number of nodes."""
+        return {one.problem.nodes: one for one in self.measured}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +72,13 @@ class Estimate:
     value: float
     low: float
     high: float
+
+    @classmethod
+    def of(cls, value: float, drawn: Vector) -> Estimate:
+        """A value with the middle 95 % of its draws."""
+        tail = (1 - LEVEL) / 2
+        low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
+        return cls(value, min(low, value), max(high, value))
 
     def holds(self, value: float) -> bool:
         """Whether the interval holds a value."""
@@ -36,6 +93,13 @@ class Seen:
     n: int
     left_out: bool
     flags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, measured: Measured, left_out: Collection[int]) -> Seen:
+        """What was measured of a problem."""
+        values = np.array(list(measured.time_s.values()))
+        is_left_out = measured.problem.nodes in left_out
+        return cls(float(np.median(values)), len(values), is_left_out, measured.flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +140,6 @@ class Missing:
     add: str
 
 
-def not_measured(check: str, environment: str, what: str) -> Missing:
-    """What was to be left out and is not there."""
-    why = "left out, but not measured on so many full nodes"
-    return Missing(check, environment, what, why, ADD_COUNT)
-
-
 @dataclass(frozen=True)
 class Outcome:
     """Everything that was asked of a run."""
@@ -91,7 +149,7 @@ class Outcome:
 
     @property
     def held_out(self) -> list[tuple[Estimate, Seen]]:
-        """What was predicted beside what was measured and left out."""
+        """The predictions of what was measured and left out, with what was measured."""
         return [
             (one.time_s, one.seen)
             for item in self.predicted
@@ -103,25 +161,6 @@ class Outcome:
     def inside(self) -> int:
         """How many of these lie in their intervals."""
         return sum(estimate.holds(seen.value) for estimate, seen in self.held_out)
-
-
-def estimate_of(value: float, drawn: Vector) -> Estimate:
-    """A value with the middle 95 % of its draws."""
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
-    return Estimate(value, min(low, value), max(high, value))
-
-
-def seen_of(measured: Measured, left_out: Collection[int]) -> Seen:
-    """What was measured of a problem."""
-    values = np.array(list(measured.time_s.values()))
-    is_left_out = measured.problem.nodes in left_out
-    return Seen(float(np.median(values)), len(values), is_left_out, measured.flags)
-
-
-def doubled(greatest: int) -> list[int]:
-    """1, 2, 4, … and the greatest."""
-    return [*(2**power for power in range(greatest.bit_length()) if 2**power < greatest), greatest]
 
 
 def scaling_words(scaling: Scaling) -> str:

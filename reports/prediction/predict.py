@@ -4,40 +4,46 @@
 Intervals hold together what is not known: blocks of the run's launches are drawn with replacement,
 the same blocks for α, β and every time; the law is fitted anew to each draw, and its exponents and
 the errors of a node count are drawn from what the measured counts leave open (models.scaling).
+Where no law fits what was measured, nothing is predicted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from reports.analysis import Analysis
+from reports.analysis import Analysis, flags_of
+from reports.checks.collectives.expressions import alternatives, expression_text
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
-from reports.models.scaling import Counts, Law, fit_law, unseen_serial
-from reports.notation.units import count_text, three_digits
-from reports.prediction.machine import Machine, machine_of
-from reports.prediction.operations import ADD_OPERATIONS, predicted_operations
+from reports.checks.collectives.measured import words
+from reports.models.collectives import LEAST_COUNTS as LEAST_OPERATION_COUNTS
+from reports.models.collectives import CollectiveModel
+from reports.notation.units import bytes_text, count_text, three_digits
+from reports.prediction.laws import (
+    ADD_COUNT,
+    ADD_ECHO,
+    ApplicationLaw,
+    ExpectedTime,
+    Gap,
+    OperationLaw,
+    SubjectLaw,
+)
+from reports.prediction.library import Layout, Library, library_of
 from reports.prediction.outcome import (
+    Estimate,
+    Measured,
     Missing,
     Outcome,
     Predicted,
     Prediction,
-    doubled,
-    estimate_of,
-    not_measured,
-    seen_of,
-)
-from reports.prediction.resampled import SEED
-from reports.prediction.subjects import (
-    APPLICATIONS,
-    Measured,
     Problem,
+    Seen,
     Subject,
-    not_learnt_from,
-    subjects,
 )
-from reports.statistics.descriptive import Vector
+from reports.prediction.subjects import APPLICATIONS, not_learnt_from, subjects
+from reports.show.lines import joined
+from reports.show.rows import message_bytes
 
 #: What can be predicted.
 CHECKS = (*APPLICATIONS, COLLECTIVES)
@@ -49,9 +55,9 @@ BEND = 1.25
 _ADD_COUNTS = {
     "su3_rmd": "run the campaign su3-scaling, or add `ranks` to the check su3_rmd",
     "hpl": "add grids p × q of further node counts to the check hpl, of one N or one memory a rank",
-    COLLECTIVES: ADD_OPERATIONS,
+    COLLECTIVES: f"add to the check collectives `ranks` of at least {LEAST_OPERATION_COUNTS} node"
+    " counts above 1, on full nodes of one layout",
 }
-_ADD_ECHO = "add the check pt2pt or echo with placement {place} and at least four sizes"
 
 
 def predict(
@@ -66,14 +72,16 @@ def predict(
     predicted: list[Predicted] = []
     missing: list[Missing] = []
     present = [check for check in checks if analysis.rows_of(check)]
-    for environment in environments or analysis.looks:
-        found, gaps = _applications(analysis, environment, present, nodes, left_out)
-        predicted += found
-        missing += gaps
+    for environment in (environments or analysis.looks) if present else ():
+        library = library_of(analysis, environment, left_out)
+        mine = _Environment(analysis, environment, library, nodes, left_out)
+        for check in APPLICATIONS:
+            if check in present:
+                mine.add_application(check)
         if COLLECTIVES in present:
-            found, gaps = predicted_operations(analysis, environment, nodes, left_out)
-            predicted += found
-            missing += gaps
+            mine.add_operations()
+        predicted += mine.predicted
+        missing += mine.missing
     planned = {case.check for case in analysis.run.plan.cases}
     if not present and (failed := [check for check in checks if check in planned]):
         why = f"no launch of {', '.join(failed)} gave a time; assay status says why"
@@ -87,194 +95,210 @@ def predict(
     return Outcome(tuple(predicted), tuple(missing))
 
 
-def _applications(
-    analysis: Analysis,
-    environment: str,
-    checks: Collection[str],
-    nodes: Collection[int],
-    left_out: Collection[int],
-) -> tuple[list[Predicted], list[Missing]]:
-    """Those of an environment."""
-    predicted: list[Predicted] = []
-    missing: list[Missing] = []
-    machine = None
-    for check in APPLICATIONS:
-        mine = subjects(analysis, environment, check) if check in checks else []
-        if not mine:
-            continue
-        machine = machine or machine_of(analysis, environment, left_out)
-        known = [one for one in mine if _why_not(one, machine, left_out) is None]
+@dataclass(eq=False)
+class _Environment:
+    """What is asked of one environment, and what is found."""
+
+    analysis: Analysis
+    environment: str
+    library: Library
+    nodes: Collection[int]
+    left_out: Collection[int]
+    predicted: list[Predicted] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+
+    def add_application(self, check: str) -> None:
+        """Predict all subjects of an application."""
+        mine = subjects(self.analysis, self.environment, check)
+        known = [one for one in mine if self._unknown(one) is None]
         for subject in known:
-            found, gaps = _predicted(subject, machine, nodes, left_out)
-            missing += gaps
-            if found.predictions:
-                predicted.append(found)
-        if not known:
+            self._add_subject(subject)
+        if mine and not known:
             # The subject with the most counts is nearest to what is needed.
             best = max(mine, key=lambda one: len(one.measured))
-            why, add = _why_not(best, machine, left_out) or ("", "")
-            missing.append(Missing(check, environment, best.title, why, add))
-        there = {at.problem.nodes for subject in mine for at in subject.measured}
-        for count in sorted(set(left_out) - there - set(nodes)) if known else ():
-            missing.append(not_measured(check, environment, f"{check} on {count} nodes"))
-    return predicted, missing
+            gap = self._unknown(best)
+            assert gap is not None
+            self._miss(check, best.title, gap)
+        there = {nodes for subject in mine for nodes in subject.by_nodes}
+        for count in sorted({*self.left_out} - there - {*self.nodes}) if known else ():
+            self._miss_measured(check, f"{check} on {count} nodes")
 
+    def add_operations(self) -> None:
+        """Predict the shortest, middle and longest message of each operation."""
+        layouts: dict[str, list[Layout]] = defaultdict(list)
+        for layout in self.library.layouts:
+            layouts[layout.operation].append(layout)
+        begin = len(self.missing)
+        why_not: dict[Gap, list[str]] = defaultdict(list)
+        for operation, mine in layouts.items():
+            known = [one for one in mine if isinstance(one.model, CollectiveModel)]
+            for layout in known:
+                self._add_layout(layout)
+            if not known:
+                # The layout with the most counts is nearest to what is needed.
+                best = max(mine, key=lambda one: len(one.counts))
+                few = len(best.counts) < LEAST_OPERATION_COUNTS
+                add = _ADD_COUNTS[COLLECTIVES] if few else ADD_COUNT
+                why_not[Gap(best.why_not, add)].append(words(operation))
+        for gap, names in why_not.items():
+            self._miss(COLLECTIVES, ", ".join(names), gap)
+        modelled = any(isinstance(one.model, CollectiveModel) for one in self.library.layouts)
+        if modelled and 1 in {*self.nodes, *self.left_out}:
+            why = "no message crosses the network there, so that the law is another"
+            self._miss(COLLECTIVES, "1 node", Gap(why, "ask for 2 nodes or more"))
+        self.missing[begin:] = dict.fromkeys(self.missing[begin:])
 
-def _used(subject: Subject, left_out: Collection[int]) -> list[Measured]:
-    return [
-        one
-        for one in subject.measured
-        if one.problem.nodes not in left_out and not one.shares_cores
-    ]
+    def _miss(self, check: str, what: str, gap: Gap) -> None:
+        self.missing.append(Missing(check, self.environment, what, gap.why, gap.add))
 
+    def _miss_measured(self, check: str, what: str) -> None:
+        why = "left out, but not measured on so many full nodes"
+        self._miss(check, what, Gap(why, ADD_COUNT))
 
-def _not_learnt_from(subject: Subject, left_out: Collection[int]) -> list[str]:
-    return not_learnt_from({m.problem.nodes: m.shares_cores for m in subject.measured}, left_out)
+    def _used(self, subject: Subject) -> list[Measured]:
+        return [
+            one
+            for one in subject.measured
+            if one.problem.nodes not in self.left_out and not one.shares_cores
+        ]
 
+    def _unlearnt(self, subject: Subject) -> list[str]:
+        shared = {nodes: one.shares_cores for nodes, one in subject.by_nodes.items()}
+        return not_learnt_from(shared, self.left_out)
 
-def _why_not(
-    subject: Subject, machine: Machine, left_out: Collection[int]
-) -> tuple[str, str] | None:
-    """Why there is no law of a subject and what to add; None where there is one."""
-    used = _used(subject, left_out)
-    counts = [one.problem.nodes for one in used]
-    if len(counts) < LEAST_COUNTS or max(counts) < 2:
-        told = f"{count_text(counts[0], 'node')} alone" if counts else "no node count"
-        why = f"{told} to learn from; {LEAST_COUNTS} counts are needed, one of them above 1"
-        if unlearnt := _not_learnt_from(subject, left_out):
-            why += f" ({'; '.join(unlearnt)})"
-        return why, _ADD_COUNTS[subject.check]
-    for one in used:
-        if place := machine.lacks(one.problem.transfers):
-            return f"α and β {place} were not measured", _ADD_ECHO.format(place=place)
-    return None
+    def _unknown(self, subject: Subject) -> Gap | None:
+        """Why there is no law of a subject and what to add; None where there is one."""
+        used = self._used(subject)
+        counts = [one.problem.nodes for one in used]
+        if len(counts) < LEAST_COUNTS or max(counts) < 2:
+            have = f"{count_text(counts[0], 'node')} alone" if counts else "no node count"
+            why = f"{have} to learn from; {LEAST_COUNTS} counts are needed, one of them above 1"
+            if unlearnt := self._unlearnt(subject):
+                why += f" ({'; '.join(unlearnt)})"
+            return Gap(why, _ADD_COUNTS[subject.check])
+        for one in used:
+            if place := self.library.lacks(one.problem.transfers):
+                return Gap(f"α and β {place} were not measured", ADD_ECHO.format(place=place))
+        return None
 
+    def _add_subject(self, subject: Subject) -> None:
+        """Predict a subject of an application."""
+        used = self._used(subject)
+        law = ApplicationLaw(self.library, used)
+        found = self._predictions(subject, law)
+        if not found:
+            return
+        problems = [*(one.problem for one in used), *(one.problem for one in found)]
+        notes = [*self._unlearnt(subject), *self.library.sums_note(problems)]
+        notes += [*law.serial_note(found), *self._bend(used)]
+        counts = tuple(one.problem.nodes for one in used)
+        self._add(subject, law, counts, found, notes)
 
-def _predicted(
-    subject: Subject, machine: Machine, nodes: Collection[int], left_out: Collection[int]
-) -> tuple[Predicted, list[Missing]]:
-    used = _used(subject, left_out)
-    model = _Model(subject, machine, used)
-    seen = {one.problem.nodes: one for one in subject.measured}
-    found, gaps = [], []
-    for count in sorted({*nodes, *(set(left_out) & seen.keys())}):
-        problem = seen[count].problem if count in seen else subject.at(count)
-        place = None if isinstance(problem, str) else machine.lacks(problem.transfers)
-        if isinstance(problem, str) or place:
-            why = problem if isinstance(problem, str) else f"α and β {place} were not measured"
-            add = _ADD_ECHO.format(place=place) if place else "ask for another node count"
-            what = f"{subject.title} on {count} nodes"
-            gaps.append(Missing(subject.check, subject.environment, what, why, add))
-            continue
-        assert not isinstance(problem, str)
-        found.append(model.prediction(problem, seen.get(count), left_out))
-    counts = tuple(one.problem.nodes for one in used)
-    problems = [*(one.problem for one in used), *(one.problem for one in found)]
-    notes = [*_not_learnt_from(subject, left_out), *_sums_taken(problems, machine)]
-    notes += [*model.serial_note(found), *_bends(subject, machine, used)]
-    curve = tuple(model.curve(max([*nodes, *seen], default=1)) if found else ())
-    return Predicted(subject, counts, tuple(found), curve, model.law.scales, tuple(notes)), gaps
-
-
-def _bends(subject: Subject, machine: Machine, used: Sequence[Measured]) -> Iterator[str]:
-    """Where the greatest count is far from what the smaller ones lead to expect."""
-    if len(used) <= LEAST_COUNTS:
-        return
-    last = _Model(subject, machine, used[:-1]).prediction(used[-1].problem, used[-1], ())
-    assert last.seen is not None
-    ratio = last.seen.value / last.time_s.value
-    if not 1 / BEND <= ratio <= BEND:
-        yield (
-            f"{last.problem.nodes} nodes take {three_digits(ratio)} times what the smaller counts"
-            " lead to expect: what changes there, as a link that fills up, may change again;"
+    def _bend(self, used: Sequence[Measured]) -> list[str]:
+        """Where the greatest count is far from what the smaller ones lead to expect."""
+        if len(used) <= LEAST_COUNTS:
+            return []
+        expected = ApplicationLaw(self.library, used[:-1]).expected(used[-1].problem)
+        assert isinstance(expected, ExpectedTime)
+        ratio = Seen.of(used[-1], ()).value / expected.value
+        return [
+            f"{used[-1].problem.nodes} nodes take {three_digits(ratio)} times what the smaller"
+            " counts lead to expect: what changes there, as a link that fills up, may change again;"
             " measure greater counts before you believe this"
+        ] * (not 1 / BEND <= ratio <= BEND)
+
+    def _add_layout(self, layout: Layout) -> None:
+        """Predict the shortest, the middle and the longest message of a layout with a model."""
+        ahead = layout.ahead(self.library.resampled)
+        notes = [_law_text(layout.title, ahead.model), *layout.unlearnt]
+        there = {self.analysis.case(row).nodes for row in layout.rows}
+        lengths = sorted({message_bytes(row) for row in layout.used})
+        for length in dict.fromkeys((lengths[0], lengths[len(lengths) // 2], lengths[-1])):
+            places = [at for at, row in enumerate(layout.used) if message_bytes(row) == length]
+            first = min(places, key=lambda at: self.analysis.case(layout.used[at]).nodes)
+            subject = self._operation(layout, length)
+            law = OperationLaw(ahead, length, ahead.time_s[:, first])
+            found = self._predictions(subject, law)
+            for count in sorted({*self.left_out} - {*self.nodes, *subject.by_nodes, 1}):
+                # What no length has is said once.
+                title = subject.title if count in there else layout.title
+                self._miss_measured(COLLECTIVES, f"{title} on {count} nodes")
+            if found:
+                self._add(subject, law, layout.counts, found, notes)
+
+    def _operation(self, layout: Layout, length: int) -> Subject:
+        """A layout with messages of one length: as much a rank on more and more nodes."""
+        title = joined(layout.title, bytes_text(length) if length else "")
+
+        def at(nodes: int) -> Problem:
+            return Problem(nodes, nodes * layout.on_node, title, 1.0)
+
+        seen: dict[int, Measured] = {}
+        for row in layout.rows:
+            nodes = self.analysis.case(row).nodes
+            if message_bytes(row) == length:
+                times = row.series.by_block()
+                seen.setdefault(nodes, Measured(at(nodes), times, None, flags_of([row])))
+        measured = tuple(seen[nodes] for nodes in sorted(seen))
+        return Subject(COLLECTIVES, self.environment, "weak", title, measured, at, least_nodes=2)
+
+    def _predictions(self, subject: Subject, law: SubjectLaw) -> list[Prediction]:
+        """Those of the counts asked for and of those left out; what has none is noted."""
+        seen, found = subject.by_nodes, []
+        for count in sorted({*self.nodes, *({*self.left_out} & seen.keys())}):
+            if count < subject.least_nodes:
+                continue
+            one = _prediction(subject, law, count)
+            if isinstance(one, Gap):
+                self._miss(subject.check, f"{subject.title} on {count} nodes", one)
+            else:
+                at = Seen.of(seen[count], self.left_out) if count in seen else None
+                found.append(replace(one, seen=at))
+        return found
+
+    def _add(
+        self,
+        subject: Subject,
+        law: SubjectLaw,
+        counts: tuple[int, ...],
+        found: Sequence[Prediction],
+        notes: Sequence[str],
+    ) -> None:
+        """Take in the predictions of a subject with the curve on 1, 2, 4, … nodes to the greatest,
+        as far as problem and law allow."""
+        greatest = max([*self.nodes, *subject.by_nodes], default=1)
+        doubled = (2**power for power in range(greatest.bit_length()) if 2**power < greatest)
+        between = (
+            _prediction(subject, law, count)
+            for count in (*doubled, greatest)
+            if count >= subject.least_nodes
+        )
+        curve = tuple(one for one in between if isinstance(one, Prediction))
+        self.predicted.append(
+            Predicted(subject, counts, tuple(found), curve, law.errors, tuple(notes))
         )
 
 
-def _sums_taken(problems: Sequence[Problem], machine: Machine) -> Iterator[str]:
-    """On which node counts global sums have no law of their own."""
-    without = sorted(
-        {
-            one.nodes
-            for one in problems
-            if one.sums and one.ranks > 1 and machine.law_of_sums(one.ranks, one.nodes) is None
-        }
+def _prediction(subject: Subject, law: SubjectLaw, nodes: int) -> Prediction | Gap:
+    """Time and efficiency on so many nodes, or why there are none."""
+    seen = subject.by_nodes.get(nodes)
+    problem = seen.problem if seen else subject.at(nodes)
+    if isinstance(problem, str):
+        return Gap(problem, "ask for another node count")
+    expected = law.expected(problem)
+    if isinstance(expected, Gap):
+        return expected
+    ideal_s = law.first_s * problem.work
+    return Prediction(
+        problem,
+        Estimate.of(expected.value, expected.drawn),
+        Estimate.of(float(ideal_s[0]) / expected.value, ideal_s / expected.drawn),
+        expected.communication_share,
     )
-    if without:
-        yield (
-            f"global sums as ⌈log₂p⌉ messages on {', '.join(map(str, without))}"
-            f" node{'s' * (without != [1])}: no law of allreduce, with so many ranks a node, there"
-        )
 
 
-class _Model:
-    """A subject's law with all it is compared with."""
-
-    def __init__(self, subject: Subject, machine: Machine, used: Sequence[Measured]) -> None:
-        self.subject, self.machine = subject, machine
-        medians = machine.resampled.medians
-        self.time_s = medians([one.time_s for one in used])
-        told = [one.communication_s for one in used]
-        parts = medians([one or {} for one in told]) if all(told) else None
-        self.first = used[0].problem
-        counts = Counts(
-            np.array([float(one.problem.nodes) for one in used]),
-            np.array([one.problem.work for one in used]),
-            np.column_stack([self._messages_s(one.problem) for one in used]),
-            self.time_s,
-            parts,
-        )
-        self.law: Law = fit_law(counts)
-        ranks = np.array([float(one.problem.ranks) for one in used])
-        self.serial = unseen_serial(counts, ranks, self.law)
-
-    def _messages_s(self, problem: Problem) -> Vector:
-        """What α and β say of the problem's messages, in each resample."""
-        total = self.machine.messages_s(problem.transfers)
-        total = total + self.machine.sums_s(problem.sums, problem.ranks, problem.nodes)
-        return np.broadcast_to(total, (len(self.time_s),)).copy()
-
-    def prediction(
-        self, problem: Problem, seen: Measured | None, left_out: Collection[int]
-    ) -> Prediction:
-        """Time and efficiency of a problem, beside what was measured of it."""
-        messages_s = self._messages_s(problem)
-        compute, messages = self.law.parts_s(problem.nodes, problem.work, messages_s)
-        drawn = sum(
-            self.law.drawn_s(problem.nodes, problem.work, messages_s, np.random.default_rng(SEED))
-        )
-        time_s = float(compute[0] + messages[0])
-        first = self.time_s[:, 0] / self.first.work
-        efficiency = first * problem.work
-        return Prediction(
-            problem,
-            estimate_of(time_s, np.asarray(drawn)),
-            estimate_of(float(efficiency[0]) / time_s, efficiency / drawn),
-            float(messages[0]) / time_s,
-            None if seen is None else seen_of(seen, left_out),
-        )
-
-    def serial_note(self, predictions: Sequence[Prediction]) -> Iterator[str]:
-        """What serial work that the launches cannot show would do beyond an interval."""
-        for one in sorted(predictions, key=lambda item: -item.problem.nodes):
-            problem = one.problem
-            messages_s = self._messages_s(problem)
-            factor = self.serial.factor(
-                self.law, problem.nodes, problem.ranks, problem.work, messages_s
-            )
-            if factor * one.time_s.value > one.time_s.high:
-                most, times = three_digits(100 * self.serial.share), three_digits(factor)
-                yield (
-                    f"work that one rank does alone, up to {most} % of all work, cannot be ruled"
-                    f" out by these launches; so much would make the time on {problem.nodes} nodes"
-                    f" {times} times what is predicted, beyond the interval: measure greater counts"
-                )
-                return
-
-    def curve(self, greatest: int) -> Iterator[Prediction]:
-        """Predictions on 1, 2, 4, … nodes to the greatest, as far as the problem fits them."""
-        seen = {one.problem.nodes: one.problem for one in self.subject.measured}
-        for count in doubled(greatest):
-            problem = seen.get(count) or self.subject.at(count)
-            if not isinstance(problem, str) and self.machine.lacks(problem.transfers) is None:
-                yield self.prediction(problem, None, ())
+def _law_text(title: str, model: CollectiveModel) -> str:
+    """The law with what it is not told apart from."""
+    text = f"{title}: {expression_text(model.best.startup, model.best.delay)} µs"
+    others = list(alternatives(model))
+    return f"{text}, undetermined: {'; '.join(others)}" if others else text

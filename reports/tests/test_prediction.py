@@ -23,11 +23,10 @@ from reports.models.communication import (
     squarest_grid,
 )
 from reports.models.scaling import Counts, fit_law
-from reports.prediction.machine import Link, Machine, machine_of
+from reports.prediction.library import Library, Link, Resampled, library_of
 from reports.prediction.outcome import Outcome
 from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import predict
-from reports.prediction.resampled import Resampled
 from reports.show.canvas import styled
 from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 
@@ -76,7 +75,7 @@ def test_the_panels_of_hpl_follow_its_authors() -> None:
 
 def test_sums_follow_the_law_of_the_run_or_recursive_doubling() -> None:
     link = Link(np.array([1e9]), np.array([[2e-6]]), np.array([[1e-9]]))
-    machine = Machine(Resampled((1,)), None, link, {})
+    machine = Library(Resampled((1,)), between=link)
     assert machine.sums_s(10, 8, 8) == pytest.approx([10 * 3 * (2e-6 + 96e-9)])
     assert machine.sums_s(10, 1, 1).tolist() == [0]
     near, far = Transfer(1, 8, False), Transfer(2, 800, True, sharing=4)
@@ -339,11 +338,11 @@ def test_global_sums_follow_full_nodes_of_their_layout_that_are_learnt_from(tmp_
         return (5.0 if p in {1, 64} else 1.0) * allreduce_s(p, message_bytes)
 
     analysis = analyse(load_run(operation_at(tmp_path / "run", (1, *WIDE), late)))
-    sums_s = machine_of(analysis, "mpich", (64,)).sums_s(10, 128, 128)
+    sums_s = library_of(analysis, "mpich", (64,)).sums_s(10, 128, 128)
     assert sums_s[0] == pytest.approx(10 * allreduce_s(128, 96), rel=0.1)
     assert 0.02 < float(np.std(np.log(sums_s))) < 0.2
-    assert machine_of(analysis, "mpich", ()).sums_s(10, 128, 128)[0] > 1.2 * sums_s[0]
-    machine = machine_of(analysis, "mpich", (64,))
+    assert library_of(analysis, "mpich", ()).sums_s(10, 128, 128)[0] > 1.2 * sums_s[0]
+    machine = library_of(analysis, "mpich", (64,))
     assert machine.law_of_sums(256, 128) is None
     assert machine.law_of_sums(2, 1) is None
 
@@ -353,6 +352,6 @@ def test_a_law_of_sums_that_gives_no_time_is_not_taken(tmp_path: Path) -> None:
         return 1e-3 - 1e-5 * p + 1e-9 * message_bytes
 
     run = operation_at(tmp_path / "run", WIDE, falling, luck=0.001, launch=0.001)
-    machine = machine_of(analyse(load_run(run)), "mpich", ())
+    machine = library_of(analyse(load_run(run)), "mpich", ())
     assert machine.law_of_sums(48, 48) is not None
     assert machine.law_of_sums(1024, 1024) is None
