@@ -17,7 +17,6 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from bench.rows import Row, efforts, share
 from reports.statistics.descriptive import Matrix, summarise_rows
-from reports.statistics.estimators import bca_interval
 from reports.statistics.signed_rank import paired_effects
 
 TOPIC = "Intervals beside each number"
@@ -81,8 +80,6 @@ def coverages(
     other = 1.05 * launches.draw(rng, (simulations, n))
     effects = [item.interval for item in paired_effects(np.log(other) - np.log(rows))]
     yield "paired ratio A/B", effects[0].level, _share(effects, 1.05), True
-    few = [bca_interval(row.tolist()) for row in rows[: simulations // 20]]
-    yield "BCa bootstrap of the mean", 0.95, _share([i for i in few if i], launches.mean), False
 
 
 def _share(intervals: list, truth: float) -> float:  # type: ignore[type-arg]
@@ -96,8 +93,7 @@ def rows(simulations: int) -> Iterator[Row]:
         for n in BLOCKS:
             for name, level, found, claimed in coverages(launches, n, simulations):
                 least, most = (LEAST, MOST) if claimed else (None, None)
-                runs = simulations // 20 if name.startswith("BCa") else simulations
                 what = f"{launches.name}, n = {n}: {name} covers"
                 what += f" (level {level:.1%})" if level != 0.95 else ""
                 what += "" if claimed else " (not claimed)"
-                yield share(what, round(found * runs), runs, least=least, most=most)
+                yield share(what, round(found * simulations), simulations, least=least, most=most)

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.estimators import one_sided_bound
+from reports.statistics.descriptive import one_sided_bound
 
 Verdict = Literal["PASS", "INCONCLUSIVE", "SUSPECT", "FAIL"]
 

@@ -16,9 +16,8 @@ import msgspec
 
 from reports.choice.failures import FailureRate
 from reports.load.loading import AtKey
-from reports.notation.units import advantage_text, level_text, percent
+from reports.notation.units import advantage_text, percent
 from reports.notation.values import between, not_resolved
-from reports.statistics.descriptive import Interval
 from reports.statistics.max_t import LEAST_BLOCKS, Answer, detectable_at_least_blocks
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import LEAST_N, PairedEffect
@@ -190,8 +189,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return f"no verdict: {self.n} common blocks, at least {LEAST_N} are needed"
         word, judged = self.word, self.judgement
         if judged is None:
-            scatter, questions = self.effect.log_stddev, max(1, self.family)
-            ratio = least_ratio(detectable_at_least_blocks(scatter, self.n, questions))
+            least = detectable_at_least_blocks(self.n, max(1, self.family))
+            ratio = least_ratio(self.effect.log_stddev * least)
             return (
                 f"{not_resolved(self.n)}, smallest detectable difference"
                 f" {'about ' * (ratio < inf)}{detectable_text(ratio)} at n = {LEAST_BLOCKS}"
@@ -234,12 +233,6 @@ def least_ratio(shift: float) -> float:
 def detectable_text(ratio: float) -> str:
     """ "4.2 %"; a ratio that no such data tell is named as such."""
     return percent(ratio - 1) if ratio < inf else "unknown"
-
-
-def alone_text(interval: Interval, show: int | Callable[[float], str]) -> str:
-    """ "95 % of this pair alone: 0.93 … 0.97": an interval that decides nothing."""
-    ends = between(interval.low, interval.high, show)
-    return f"{level_text(interval.level)} of this pair alone: {ends}"
 
 
 def dependence_text(lag: float | None) -> str:

@@ -23,8 +23,7 @@ from records.flags import INVALID_ON_PURPOSE
 from records.metric import Better
 from reports.choice.pairing import PointKey, Table
 from reports.load.loading import Run, Series
-from reports.statistics.descriptive import Interval
-from reports.statistics.proportions import clopper_pearson, fisher_greater
+from reports.statistics.descriptive import Interval, clopper_pearson, fisher_greater
 from reports.statistics.signed_rank import LEAST_N
 
 #: Failures up to this share are borne.

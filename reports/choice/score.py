@@ -28,9 +28,8 @@ from reports.choice.sensitivity import Turn, turns
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question
-from reports.statistics.rank_tests import Friedman, friedman
 from reports.statistics.serial import lag_1
-from reports.statistics.signed_rank import LEAST_N, paired_effects
+from reports.statistics.signed_rank import LEAST_N, Friedman, friedman, paired_effects
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptive statistics of launches: sequences in, frozen dataclasses out.
+"""Statistics of launches and limits of proportions: sequences in, frozen dataclasses out.
 
 One value is one launch of a case (its unit of replication), so n counts launches. Everything is
 computed for many cases at once (rows of a matrix); `summarise` is the same code for one row.
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import repeat
-from math import isfinite
-from typing import Any
+from math import comb, isfinite
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -212,6 +212,40 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
     half = max(half, (1 + 1e-9) * gap(np.concatenate([first, second])))
     low, high = np.exp([difference - half, difference + half]).tolist()
     return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")
+
+
+def one_sided_bound(
+    values: Sequence[float], side: Literal["lower", "upper"], level: float = LEVEL
+) -> float | None:
+    """The bound that the mean keeps with probability `level`: mean ∓ t(level; n−1)·s/√n.
+
+    Assumes independent launches and a near normal mean. Least n: 2; None below.
+    """
+    row = np.asarray(values, dtype=np.float64)
+    if row.size < 2:
+        return None
+    reach = special.stdtrit(row.size - 1, level) * row.std(ddof=1) / np.sqrt(row.size)
+    return float(row.mean() - reach if side == "lower" else row.mean() + reach)
+
+
+def clopper_pearson(count: int, n: int, level: float = LEVEL) -> Interval:
+    """Exact limits of a probability after `count` events in n >= 1 independent trials.
+
+    Low: P(X >= count) = α/2, 0 at count 0; high: P(X <= count) = α/2, 1 at count n, by quantiles of
+    the beta distribution [Clopper & Pearson, Biometrika 26 (1934) 404]. Covers at least `level`.
+    """
+    tail = (1 - level) / 2
+    low = float(special.betaincinv(count, n - count + 1, tail)) if count else 0.0
+    high = float(special.betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
+    return Interval(low, high, level, "Clopper–Pearson")
+
+
+def fisher_greater(count: int, n: int, other: int, m: int) -> float:
+    """Chance of at least `count` events in n trials, and the rest of all count + other in m more,
+    if both have one probability: Fisher's exact test, one-sided [Fisher 1935]."""
+    events = count + other
+    ways = sum(comb(n, k) * comb(m, events - k) for k in range(count, min(n, events) + 1))
+    return ways / comb(n + m, events)
 
 
 #: Values closer than this beside their size are one value; the rest is rounding.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import msgspec
 import numpy as np
@@ -237,15 +237,16 @@ def found_again(
     return np.asarray(high)
 
 
-def detectable_at_least_blocks(scatter: float, n: int, questions: int) -> float:
-    """What the least number of blocks finds with about 80 % power among so many questions, where n
-    blocks have this standard deviation; inf where the quantile is too far out."""
+@lru_cache(maxsize=256)
+def detectable_at_least_blocks(n: int, questions: int) -> float:
+    """What the least number of blocks finds with about 80 % power among so many questions, in units
+    of the standard deviation that n blocks have; inf where the quantile is too far out."""
     freedom = np.array([LEAST_BLOCKS - 1.0])
     reach = -_FLIPS_OVER_BONFERRONI * special.stdtrit(freedom, QUANTILE / questions / 2)
     if not reach[0] < _MOST_REACH:
         return float("inf")
     shift = found_again(LEAST_BLOCKS, reach, freedom, np.array([n - 1.0]))
-    return scatter * float(shift[0]) / float(np.sqrt(LEAST_BLOCKS))
+    return float(shift[0]) / float(np.sqrt(LEAST_BLOCKS))
 
 
 def detectable(n: int, critical: float, gain: float = 1.0) -> float:

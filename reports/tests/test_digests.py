@@ -74,7 +74,7 @@ def test_what_only_explains_or_has_no_part_changes_no_digest(tree: Path) -> None
     ("file", "old", "new"),
     [
         ("reports/acceptance/bounds.py", 'return "FAIL", ""', 'return "PASS", ""'),
-        ("reports/statistics/estimators.py", "import", "import os\nimport"),
+        ("reports/statistics/descriptive.py", "import", "import os\nimport"),
         ("records/record.py", "SCHEMA = 2\n", "SCHEMA = 3\n"),
         ("records/schema_1.json", '"higher"', '"lower"'),
     ],

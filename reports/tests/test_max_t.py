@@ -6,9 +6,13 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from reports.choice.cells import LEAST_DIFFERENCE, Judgement
-from reports.statistics.descriptive import Matrix, log_ratio_interval
+from reports.statistics.descriptive import (
+    Matrix,
+    clopper_pearson,
+    fisher_greater,
+    log_ratio_interval,
+)
 from reports.statistics.max_t import Answer, Question, answers, detectable_at_least_blocks
-from reports.statistics.proportions import clopper_pearson, fisher_greater
 from reports.statistics.serial import lag_1, lag_1_limit, serial_dependence
 from reports.statistics.signed_rank import paired_effects
 
@@ -150,7 +154,7 @@ def test_what_five_blocks_call_detectable_six_find_four_times_in_five() -> None:
     for _ in range(200):
         scatter = float(rng.normal(0, 1, 5).std(ddof=1))
         again = rng.normal(0, 1, (5, 6))
-        again[0] += detectable_at_least_blocks(scatter, 5, 5)
+        again[0] += scatter * detectable_at_least_blocks(5, 5)
         found.append(judged(again)[0].low > 0)
     assert np.mean(found) == pytest.approx(0.8, abs=0.09)
 
