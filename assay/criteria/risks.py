@@ -31,7 +31,7 @@ from records.criteria import (
 from records.limits import Nominal
 from records.plan import Plan, PlannedCase
 from reports.acceptance.judge import judge
-from reports.acceptance.model import JudgedCriterion, Judgement
+from reports.acceptance.model import Judgement
 from reports.acceptance.values import Evidence, LaunchRef, Values
 
 #: Coefficient of variation of a launch.
@@ -82,7 +82,10 @@ def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
         if end.verdict in ("PASS", "FAIL"):
             continue
         left = [result for result in end.criteria if result.effective not in ("PASS", "FAIL")]
-        told.update((f"criterion {result.id}", _lacking(result)) for result in left)
+        for result in left:
+            item = result.most_telling()
+            note = result.note or (item.note if item else "")
+            told[f"criterion {result.id}", note or _NO_RERUN_LEFT] += 1
         if not end.absolute:
             told.update((f"criterion {name}", note) for name, note in end.left_out)
         if not end.absolute and not left:
@@ -91,17 +94,11 @@ def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
         yield f"{name} in {count} of {len(ends)}: {lacks}"
 
 
+_NO_RERUN_LEFT = "it fails unless a re-run clears it, and no re-run is left"
 _NONE_ABSOLUTE = (
     "has an absolute limit that something keeps to, so nothing passes; add one (kind: limit), or"
     " nominal rates to site.yaml"
 )
-
-
-def _lacking(result: JudgedCriterion) -> str:
-    """Why a criterion is undecided: what is missing, or that bounds are too wide."""
-    item = result.most_telling()
-    note = result.note or (item.note if item else "")
-    return note or "it fails unless a re-run clears it, and no re-run is left"
 
 
 def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
@@ -182,7 +179,12 @@ class _Simulated:
             again = range(last + 1, last + self.criteria.rerun_blocks + 1)
             for place, series in enumerate(self._all):
                 if series.case.id in found.rerun:
-                    values[place] = _joined(values[place], self._drawn(series, again, rng))
+                    before, more = values[place], self._drawn(series, again, rng)
+                    values[place] = replace(
+                        before,
+                        blocks=np.concatenate([before.blocks, more.blocks]),
+                        values=np.concatenate([before.values, more.values]),
+                    )
             last = again.stop - 1
         return found
 
@@ -215,16 +217,15 @@ class _Simulated:
             for place in places:
                 at = {**place, **extra}
                 blank = Values(case, metric, at, np.ones(1, dtype=np.int64), np.ones(1))
-                yield replace(blank, values=np.array([self._level(blank, place == places[0])]))
-
-    def _level(self, values: Values, first: bool) -> float:
-        """What a good machine gives: limits are kept by MARGIN; a defect is the first peer's."""
-        level = self._good_level(values)
-        share = self.defects.get(values.metric, 1.0) if first and self.defects else 1.0
-        better = self.plan.register.metrics[values.metric].better
-        return level * share if better == "higher" else level / share
+                # A defect is the first peer's.
+                share = self.defects.get(metric, 1.0) if place == places[0] else 1.0
+                share = (
+                    share if self.plan.register.metrics[metric].better == "higher" else 1 / share
+                )
+                yield replace(blank, values=np.array([self._good_level(blank) * share]))
 
     def _good_level(self, values: Values) -> float:
+        """What a good machine gives: limits are kept by MARGIN."""
         level = 1.0
         for c in self.criteria.criteria:
             if (c.check, c.metric) != (values.case.check, values.metric):
@@ -276,14 +277,6 @@ class _Simulated:
         names = tuple(f"n{number + 1}" for number in range(nodes))
         fresh = self.plan.blocks + 1
         return Evidence(values, launches, cases, self.plan.register, self.rates, names, fresh)
-
-
-def _joined(one: Values, more: Values) -> Values:
-    return replace(
-        one,
-        blocks=np.concatenate([one.blocks, more.blocks]),
-        values=np.concatenate([one.values, more.values]),
-    )
 
 
 def _selections(criteria: Criteria) -> Iterator[Selection]:

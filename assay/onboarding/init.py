@@ -88,8 +88,12 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
         key: ways_of(one, proposed.environments[key], view.mpi_types)
         for key, one in environments.items()
     }
-    folders = _work_folders(wishes, questions)
-    proof = _proven(data, ways, folders, say, pause)
+    folders = [wishes.work_dir] if wishes.work_dir else work_folders()
+    if not folders:
+        raise AssayError("no folder was found that you may write; name one with --work-dir")
+    if not wishes.work_dir:
+        folders.insert(0, questions.text("Work folder, seen by all nodes", folders[0]))
+    proof = _proven(data, ways, list(dict.fromkeys(folders)), say, pause)
     for fault in proof.faults:
         say(f"not proven: {fault}")
     whole = proven_data({**data, "work_dir": proof.work_dir}, ways, proof)
@@ -163,17 +167,6 @@ def _partitions(view: SlurmView, kinds: Sequence[NodeType], wishes: Wishes) -> d
         partitions[kind.key] = own
     options = list(shared.pop()) if len(shared) == 1 else []
     return {**({"access": options} if options else {}), "partitions": partitions}
-
-
-def _work_folders(wishes: Wishes, questions: Questions) -> list[str]:
-    """Folders to try, in order."""
-    if wishes.work_dir:
-        return [wishes.work_dir]
-    folders = work_folders()
-    if not folders:
-        raise AssayError("no folder was found that you may write; name one with --work-dir")
-    first = questions.text("Work folder, seen by all nodes", folders[0])
-    return list(dict.fromkeys([first, *folders]))
 
 
 def _proven(

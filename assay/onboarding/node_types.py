@@ -63,7 +63,10 @@ def node_types(nodes: Iterable[Node], partitions: Iterable[Partition]) -> list[N
         if best.limits_memory:
             options.append("--mem=0")
         twice = shared.count(best.name) > 1
-        key = f"{best.name}-{feature or _size(kind[0])}" if twice else best.name
+        first = kind[0]
+        size = first.gres[0].replace(":", "-") if first.gres else ""
+        size = size or f"{first.cores}c-{first.memory_bytes >> 30}g"
+        key = f"{best.name}-{feature or size}" if twice else best.name
         types.append(NodeType(key, best, kind, options, also))
     return sorted(types, key=lambda one: (-one.in_service, -len(one.nodes), one.key))
 
@@ -105,8 +108,3 @@ def _feature(kind: Sequence[Node], others: Sequence[Node]) -> str | None:
     common = frozenset.intersection(*(node.features for node in kind))
     own = common.difference(*(node.features for node in others))
     return min(own, key=lambda name: (len(name), name)) if own else None
-
-
-def _size(node: Node) -> str:
-    gres = node.gres[0].replace(":", "-") if node.gres else ""
-    return gres or f"{node.cores}c-{node.memory_bytes >> 30}g"

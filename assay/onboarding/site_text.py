@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,34 +50,27 @@ def site_text(data: Mapping[str, Any], cluster: str, notes: Sequence[str]) -> st
             lines.append(f"{key}:")
             for name, entry in value.items():
                 lines.append(f"  {name}:")
-                lines += [f"    {line}" for line in _entry(entry)]
+                for inner, one in entry.items():
+                    whole = [_line(inner, one)]
+                    if inner == "topology":
+                        text = yaml.safe_dump({inner: one}, sort_keys=False, width=_WIDTH)
+                        whole = text.splitlines()
+                    lines += [f"    {line}" for line in whole]
         else:
             lines.append(_line(key, value))
     return "\n".join(lines) + "\n"
 
 
-def _entry(entry: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in entry.items():
-        if key == "topology":
-            yield from yaml.safe_dump({key: value}, sort_keys=False, width=_WIDTH).splitlines()
-        else:
-            yield _line(key, value)
-
-
 def _line(key: str, value: Any) -> str:
     """A key with its value on one line, and the comment that goes with it."""
-    text = f"{key}: {_flow(value)}"
-    told = [_COMMENTS[name] for name in (key, *_inner(value)) if name in _COMMENTS]
+    text, inner = f"{key}: {_flow(value)}", value if isinstance(value, dict) else ()
+    told = [_COMMENTS[name] for name in (key, *inner) if name in _COMMENTS]
     if key == "memory_bytes_per_node":
         told = [f"{value / 2**30:.1f} GiB"]
     if key == "network":
         told = [one for one in told if one != _COMMENTS["payload_share"] or len(told) == 1]
     comment = "; ".join(told)
     return f"{text}  # {comment}" if comment and len(text) + len(comment) < _WIDTH + 30 else text
-
-
-def _inner(value: Any) -> list[str]:
-    return list(value) if isinstance(value, dict) else []
 
 
 def _flow(value: Any) -> str:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from checks.common.slurm.text import seconds_of
@@ -117,32 +116,32 @@ def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
 
 def nodes_of(text: str) -> list[Node]:
     """`scontrol show node -o`."""
-    return [_node(told) for told in map(fields_of, text.splitlines()) if told.get("NodeName")]
-
-
-def _node(told: Mapping[str, str]) -> Node:
-    sockets = (_number(told.get("Sockets", "")) or 1) * (_number(told.get("Boards", "")) or 1)
-    threads = _number(told.get("ThreadsPerCore", "")) or 1
-    cores = sockets * (_number(told.get("CoresPerSocket", "")) or 1)
-    offered = _number(told.get("CPUEfctv", "")) or _number(told.get("CPUTot", "")) or cores
-    # CPUs are threads or cores, as the site counts; cores that Slurm keeps for itself are missing.
-    offered = offered if offered <= cores else -(-offered // threads)
-    memory = (_number(told.get("RealMemory", "")) or 0) - (
-        _number(told.get("MemSpecLimit", "")) or 0
-    )
-    gres = re.sub(r"\([^)]*\)", "", told.get("Gres", "(null)"))
-    state = told.get("State", "")
-    return Node(
-        name=told["NodeName"],
-        sockets=min(sockets, offered),
-        cores=min(cores, offered),
-        threads_per_core=threads,
-        memory_bytes=max(0, memory) << 20,
-        features=frozenset(_names(told.get("AvailableFeatures", "")) or ()),
-        gres=tuple(sorted(part for part in gres.split(",") if part)),
-        partitions=tuple(_names(told.get("Partitions", "")) or ()),
-        in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
-    )
+    found = []
+    for told in map(fields_of, text.splitlines()):
+        if not told.get("NodeName"):
+            continue
+        sockets = (_number(told.get("Sockets", "")) or 1) * (_number(told.get("Boards", "")) or 1)
+        threads = _number(told.get("ThreadsPerCore", "")) or 1
+        cores = sockets * (_number(told.get("CoresPerSocket", "")) or 1)
+        offered = _number(told.get("CPUEfctv", "")) or _number(told.get("CPUTot", "")) or cores
+        # CPUs are threads or cores, as the site counts; cores that Slurm keeps are missing.
+        offered = offered if offered <= cores else -(-offered // threads)
+        memory, kept = (_number(told.get(k, "")) or 0 for k in ("RealMemory", "MemSpecLimit"))
+        gres = re.sub(r"\([^)]*\)", "", told.get("Gres", "(null)"))
+        state = told.get("State", "")
+        node = Node(
+            name=told["NodeName"],
+            sockets=min(sockets, offered),
+            cores=min(cores, offered),
+            threads_per_core=threads,
+            memory_bytes=max(0, memory - kept) << 20,
+            features=frozenset(_names(told.get("AvailableFeatures", "")) or ()),
+            gres=tuple(sorted(part for part in gres.split(",") if part)),
+            partitions=tuple(_names(told.get("Partitions", "")) or ()),
+            in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
+        )
+        found.append(node)
+    return found
 
 
 def associations_of(text: str, default_account: str) -> list[Association]:

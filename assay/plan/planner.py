@@ -134,6 +134,10 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             features = definition.features_of(combination.parameters)
             estimate_s = round(definition.estimate_s(combination.parameters, layout, site), 3)
         missing = features - site.environments[case.environment]
+        gone = site.missing.get(case.environment, {}).get(definition.site_program)
+        if gone:
+            where = f"programs.{definition.site_program} of {case.environment} in the site.yaml"
+            gone = f"{where}: {gone}"
         yield PlannedCase(
             id=case.id,
             check=combination.check,
@@ -148,16 +152,8 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             resources=resources or {},
             alone=combination.alone,
             switches=switches,
-            skipped=_lacks(case, missing, site)
-            if missing
-            else _gone(case, definition.site_program, site) or unfit,
+            skipped=_lacks(case, missing, site) if missing else gone or unfit,
         )
-
-
-def _gone(case: Case, program: str, site: SiteFacts) -> str | None:
-    """Why a program of the site that takes the place of ours is not there; None if it is."""
-    reason = site.missing.get(case.environment, {}).get(program)
-    return reason and f"programs.{program} of {case.environment} in the site.yaml: {reason}"
 
 
 def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from assay.plan.expand import brief, telling
 from records.pair_scans import sample_told
-from records.plan import Plan, PlannedCase
+from records.plan import Plan
 from records.rerun import CHECKS_OF_PAIRS
 
 _HEADINGS = ("case", "environment", "ranks", "nodes", "MB/node", "time")
@@ -54,7 +54,9 @@ def _grouped(plan: Plan) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, li
         params = brief(telling(case.check, case.params))
         what = f"{case.check}: {params}" if params else case.check
         if case.skipped is None:
-            groups.setdefault(what, []).append(_row(case))
+            memory, time = f"{case.memory_bytes_per_node / 1e6:.0f}", _duration(case.estimate_s)
+            row = (case.id, case.environment, str(case.ranks), str(case.nodes), memory, time)
+            groups.setdefault(what, []).append(row)
         else:
             named = skipped.setdefault(f"  {what}: {case.skipped}", [])
             named.append(f"{case.id} ({case.environment})")
@@ -81,12 +83,6 @@ def samples_told(plan: Plan) -> list[str]:
         if case.check in CHECKS_OF_PAIRS and case.skipped is None
     )
     return list(dict.fromkeys(text for text in found if text is not None))
-
-
-def _row(case: PlannedCase) -> tuple[str, ...]:
-    memory = f"{case.memory_bytes_per_node / 1e6:.0f}"
-    numbers = str(case.ranks), str(case.nodes), memory, _duration(case.estimate_s)
-    return case.id, case.environment, *numbers
 
 
 def _table(groups: dict[str, list[tuple[str, ...]]]) -> list[str]:

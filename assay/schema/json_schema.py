@@ -26,49 +26,43 @@ def campaign_schema() -> JsonSchema:
     sizing = SizingKeys.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
     definitions: JsonSchema = schema["$defs"] | sizing["$defs"]
     definitions["axis"] = {"type": "array", "minItems": 1}
-    branches, known = [], dict[tuple[str, str], str]()
+    known = dict[tuple[str, str], str]()
     for check in CHECKS:
-        parameters = _parameters(check, sizing, definitions)
-        axes = {
-            name: {
-                "$ref": "#/$defs/axis",
-                "items": {"$ref": f"#/$defs/{check}/properties/{name}"},
-                "description": node["description"],
-                "unit": node["unit"],
-            }
-            for name, node in parameters.items()
-        }
-        shared = _shared(parameters, check, known)
-        definitions[check] = {
-            "type": "object",
-            "properties": {name: shared.get(name, node) for name, node in parameters.items()},
-            "additionalProperties": False,
-        }
+        parameters, axes = JsonSchema(), JsonSchema()
+        for name, node in _parameters(check, sizing["properties"], definitions).items():
+            first = known.setdefault((name, json.dumps(node)), check)
+            place = f"#/$defs/{first}"
+            parameters[name] = {"$ref": f"{place}/properties/{name}"}
+            axes[name] = {"$ref": f"{place}.matrix/properties/{name}"}
+            if first == check:
+                about = {key: node[key] for key in ("description", "unit")}
+                axes[name] = {"$ref": "#/$defs/axis", "items": parameters[name], **about}
+                parameters[name] = node
         together = {"$ref": "#/$defs/axis", "items": {"$ref": f"#/$defs/{check}"}}
-        definitions[f"{check}.matrix"] = {
-            "properties": axes
-            | {
-                name: {"$ref": node["$ref"].replace("/properties", ".matrix/properties")}
-                for name, node in shared.items()
-            },
-            "additionalProperties": together,
-        }
-        parts = {
-            "fixed": {"$ref": f"#/$defs/{check}"},
-            "matrix": {"$ref": f"#/$defs/{check}.matrix"},
-        }
-        of_check = {"properties": {"check": {"const": check}}, "required": ["check"]}
-        branches.append({"if": of_check, "then": {"properties": parts}})
+        definitions[check] = _mapping(parameters, False) | {"type": "object"}
+        definitions[f"{check}.matrix"] = _mapping(axes, together)
     entry = definitions["CaseEntry"]
     entry["properties"]["check"]["enum"] = list(CHECKS)
-    entry["allOf"] = branches
+    entry["allOf"] = [
+        {
+            "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
+            "then": {
+                "properties": {
+                    "fixed": {"$ref": f"#/$defs/{check}"},
+                    "matrix": {"$ref": f"#/$defs/{check}.matrix"},
+                }
+            },
+        }
+        for check in CHECKS
+    ]
     schema["properties"]["weights"]["propertyNames"] = {"enum": list(CHECKS)}
-    whole = {**schema, "$defs": definitions}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **_without_titles(whole),
-        "title": "Assay campaign",
-    }
+    whole = _without_titles({**schema, "$defs": definitions})
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, **whole, "title": "Assay campaign"}
+
+
+def _mapping(properties: JsonSchema, others: object) -> JsonSchema:
+    return {"properties": properties, "additionalProperties": others}
 
 
 def _parameters(check: str, sizing: JsonSchema, definitions: JsonSchema) -> JsonSchema:
@@ -77,34 +71,14 @@ def _parameters(check: str, sizing: JsonSchema, definitions: JsonSchema) -> Json
         by_alias=True, ref_template="#/$defs/{model}"
     )
     definitions |= model.pop("$defs", {})
-    parameters: JsonSchema = model["properties"] | {
-        name: sizing["properties"][name] for name in sorted(CHECKS[check].sizing)
-    }
-    for name, further in _words_of_the_site(sizing).items():
+    parameters: JsonSchema = model["properties"]
+    parameters |= {name: sizing[name] for name in sorted(CHECKS[check].sizing)}
+    # A campaign may leave these to the site.
+    words = [{"enum": ["fill", "half", LINK]}, sizing["ranks_per_node"]["anyOf"][0]]
+    for name, further in (("ranks_per_node", words), ("turns", [{"const": "auto"}])):
         if name in parameters:
             parameters[name] = alternatives(parameters[name], further)
     return parameters
-
-
-def _shared(parameters: JsonSchema, check: str, known: dict[tuple[str, str], str]) -> JsonSchema:
-    """References for those that a check before has alike; notes the others in `known`."""
-    first = {
-        name: known.setdefault((name, json.dumps(node)), check) for name, node in parameters.items()
-    }
-    return {
-        name: {"$ref": f"#/$defs/{other}/properties/{name}"}
-        for name, other in first.items()
-        if other != check
-    }
-
-
-def _words_of_the_site(sizing: JsonSchema) -> dict[str, list[JsonSchema]]:
-    """What a parameter may be in a campaign beside what the check takes."""
-    at_most = sizing["properties"]["ranks_per_node"]["anyOf"][0]
-    return {
-        "ranks_per_node": [{"enum": ["fill", "half", LINK]}, at_most],
-        "turns": [{"const": "auto"}],
-    }
 
 
 def alternatives(node: JsonSchema, further: list[JsonSchema]) -> JsonSchema:

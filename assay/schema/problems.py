@@ -40,18 +40,16 @@ def checked(
     problems += islice(further, MAX_SHOWN_PROBLEMS + 1)
     if not problems:
         return value
-    lines = [p.line or place_of(value, p.location).line for p in problems]
-    told = sorted(zip(lines, problems, strict=True), key=lambda pair: pair[0])
-    texts = [f"{file}:{line}: {_dotted(p.location)}{p.message}" for line, p in told]
+    placed = [(p.line or place_of(value, p.location).line, p) for p in problems]
+    texts = []
+    for line, problem in sorted(placed, key=lambda pair: pair[0]):
+        # As people write a place: cases[0].fixed.nb
+        parts = (f"[{p}]" if isinstance(p, int) else f".{clipped(p)}" for p in problem.location)
+        where = "".join(parts).removeprefix(".")
+        texts.append(f"{file}:{line}: {where}{': ' * bool(where)}{problem.message}")
     if len(texts) > MAX_SHOWN_PROBLEMS:
         texts[MAX_SHOWN_PROBLEMS:] = [f"{file}: … and more, not shown; correct these first"]
     raise AssayError("\n".join(texts))
-
-
-def _dotted(location: Location) -> str:
-    """A place as people write it: "cases[0].fixed.nb: "."""
-    parts = (f"[{p}]" if isinstance(p, int) else f".{clipped(p)}" for p in location)
-    return "".join(parts).removeprefix(".") + ": " if location else ""
 
 
 def one_of(value: str, allowed: Iterable[str], place: Location) -> Iterator[Problem]:
@@ -127,8 +125,7 @@ def _kind_text(node: JsonSchema) -> str:
     if kind == "string" and "pattern" in node:
         return "a name of up to 64 small letters, digits and hyphens, not starting with a hyphen"
     if kind == "string":
-        length = f" of 1 to {node['maxLength']} characters" if "maxLength" in node else ""
-        return "text" + length
+        return f"text of 1 to {node['maxLength']} characters" if "maxLength" in node else "text"
     if kind == "array":
         return f"a list of at least {node['minItems']} value" if "minItems" in node else "a list"
     if kind == "object" and "properties" in node:
@@ -137,16 +134,14 @@ def _kind_text(node: JsonSchema) -> str:
 
 
 def _range_text(node: JsonSchema) -> str:
-    least, most = node.get("minimum"), node.get("maximum")
+    least, most, above = (node.get(k) for k in ("minimum", "maximum", "exclusiveMinimum"))
     if least is not None and most is not None:
         return f" from {least} to {most}" if least != most else f" equal to {least}"
-    parts = []
-    if "exclusiveMinimum" in node:
-        parts.append(f"above {node['exclusiveMinimum']}")
-    if least is not None:
-        parts.append(f"of at least {least}")
-    if most is not None:
-        parts.append(f"at most {most:g}")
+    parts = [
+        *([f"above {above}"] if above is not None else []),
+        *([f"of at least {least}"] if least is not None else []),
+        *([f"at most {most:g}"] if most is not None else []),
+    ]
     return (" " if parts else "") + " and ".join(parts)
 
 
@@ -155,9 +150,8 @@ def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     if kind == "value_error":
         return str(detail["ctx"]["error"])
     if kind == "extra_forbidden":
-        node = _descend(location[:-1], schema, schema)
-        branches = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
-        names = [name for b in branches for name in _resolved(b, schema).get("properties", {})]
+        branches = _branches(_descend(location[:-1], schema, schema), schema)
+        names = [name for branch in branches for name in branch.get("properties", {})]
         hint = did_you_mean(str(location[-1]), names)
         return f"unknown key{hint}; allowed are {listed(names)}"
     node = _descend(location, schema, schema)
@@ -197,14 +191,20 @@ def _resolved(node: JsonSchema, schema: JsonSchema) -> JsonSchema:
     return target | {k: v for k, v in node.items() if k != "$ref"}
 
 
+def _branches(node: JsonSchema, schema: JsonSchema) -> list[JsonSchema]:
+    """A node and its alternatives."""
+    return [
+        _resolved(one, schema) for one in (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
+    ]
+
+
 def _descend(location: Location, node: JsonSchema, schema: JsonSchema) -> JsonSchema:
     """What `node` of a JSON Schema says of a location below it; {} where it says nothing."""
     node = _resolved(node, schema)
     if not location:
         return node
     part, rest = location[0], location[1:]
-    branches = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
-    for option in (_resolved(branch, schema) for branch in branches):
+    for option in _branches(node, schema):
         if isinstance(part, int) and "items" in option:
             return _descend(rest, option["items"], schema)
         if part in option.get("properties", {}):

@@ -34,22 +34,9 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
         for problem in model_problems(error, Campaign, value):
             criteria = problem.location == ("criteria",)
             yield Problem(problem.location, _NO_CRITERIA) if criteria else problem
-    environments, variants = value.get("environments"), value.get("variants")
-    names = [*_words(environments), *_words(value.get("otherwise"))]
-    yield from _repeated(environments, ("environments",))
-    yield from _repeated(value.get("otherwise"), ("otherwise",))
-    for index, name in enumerate(_words(value.get("otherwise"))):
-        if name in _words(environments):
-            yield Problem(
-                ("otherwise", index),
-                f"{found(name)} is listed in environments too; keep it in one of them",
-            )
-    if isinstance(variants, dict) and isinstance(environments, list):
-        for name in variants:
-            if name not in names:
-                yield Problem(
-                    ("variants", name), "is not listed in environments; list it there, or remove it"
-                )
+    environments, otherwise = value.get("environments"), value.get("otherwise")
+    names = [*_words(environments), *_words(otherwise)]
+    yield from _environment_problems(environments, otherwise, value.get("variants"))
     used: set[str] = set()
     cases = value.get("cases")
     for index, part in enumerate(cases if isinstance(cases, list) else ()):
@@ -68,14 +55,27 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
     weights = value.get("weights")
     for name in weights if used and isinstance(weights, dict) else ():
         yield from one_of(name, used, ("weights", name))
-    yield from _unknown_criteria(value.get("judged_by"))
-
-
-def _unknown_criteria(judged_by: object) -> Iterator[Problem]:
-    """A problem for each name that no shipped criteria have."""
+    judged_by = value.get("judged_by")
     for kind, name in judged_by.items() if isinstance(judged_by, dict) else ():
         if isinstance(name, str):
             yield from one_of(name, criteria_names(), ("judged_by", kind))
+
+
+def _environment_problems(
+    environments: object, otherwise: object, variants: object
+) -> Iterator[Problem]:
+    yield from _repeated(environments, ("environments",))
+    yield from _repeated(otherwise, ("otherwise",))
+    named, others = _words(environments), _words(otherwise)
+    for index, name in enumerate(others):
+        if name in named:
+            text = f"{found(name)} is listed in environments too; keep it in one of them"
+            yield Problem(("otherwise", index), text)
+    if isinstance(variants, dict) and isinstance(environments, list):
+        for name in variants:
+            if name not in (*named, *others):
+                text = "is not listed in environments; list it there, or remove it"
+                yield Problem(("variants", name), text)
 
 
 def _words(values: object) -> list[str]:
