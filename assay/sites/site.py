@@ -14,11 +14,11 @@ from typing import Any, ClassVar, Self
 from assay import ROOT
 from assay.outputs import output_of
 from assay.schema.model import Variant
+from assay.schema.problems import did_you_mean, listed
 from assay.sites.builds import build_facts, replaced_by_spack
-from assay.sites.description import SiteDescription
+from assay.sites.description import VALUE, EnvironmentDescription, SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
-from assay.sites.variants import varied
 from checks.common.resources import values_of
 from checks.common.session.preparation import preparation
 from checks.common.slurm.text import option_values
@@ -204,7 +204,7 @@ class Site(ABC):
                     " another"
                 )
             try:
-                made[name] = varied(name, variant, own, self.name)
+                made[name] = _varied(name, variant, own, self.name)
             except AssayError as error:
                 absent[name] = str(error)
         changed = self._changed(environments=made)
@@ -260,3 +260,44 @@ def _absence(path: str) -> str | None:
     if "/" in there and not Path(there).exists():
         return f"{there} does not exist"
     return None
+
+
+def _varied(
+    name: str, variant: Variant, environments: Mapping[str, EnvironmentDescription], site: str
+) -> EnvironmentDescription:
+    """The variant called `name` of an environment of `site`; AssayError where there is none.
+
+    No word of a campaign reaches a command line, only a number inside the site's range.
+    """
+    place = f"variants.{name}"
+    if variant.of not in environments:
+        raise AssayError(
+            f"{place}.of: site {site} has no environment {variant.of!r}"
+            f"{did_you_mean(variant.of, environments)}; it has {listed(sorted(environments))}"
+        )
+    environment = environments[variant.of]
+    words, variables = list[str](), dict(environment.variables)
+    for setting, value in variant.settings.items():
+        described = environment.settings.get(setting)
+        if described is None:
+            known = listed(sorted(environment.settings)) or "none"
+            raise AssayError(
+                f"{place}.settings.{setting}: no such setting of that environment; it has {known}"
+            )
+        if not described.least <= value <= described.greatest:
+            raise AssayError(
+                f"{place}.settings.{setting}: found {value}; allowed is {described.least} to"
+                f" {described.greatest} {described.unit}"
+            )
+        words += [word.replace(VALUE, str(value)) for word in described.options]
+        variables |= {k: v.replace(VALUE, str(value)) for k, v in described.variables.items()}
+    changed = ", ".join(f"{setting} = {value}" for setting, value in variant.settings.items())
+    return environment.model_copy(
+        update={
+            "description": f"{environment.description}; {changed}",
+            "launcher_options": [*words, *environment.launcher_options],
+            "variables": variables,
+            "variant_of": variant.of,
+            "chosen": dict(variant.settings),
+        }
+    )
