@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 from assay.probe.job import Job, JobFolder
 from assay.run.infrastructure import end_steps
 from assay.run.nodes import granted, nodes_far_apart, running_job
-from assay.run.waiting import Waiting
+from assay.run.progress import Waiting
 from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
 from checks.common.slurm.allocation import ENDING_S, Allocation

@@ -20,12 +20,11 @@ from assay.run.kept_builds import KeptBuilds
 from assay.run.launches import Attempts, FailedBuilds, Launch, judge, launches_to_come
 from assay.run.preflight import Preflight, lately_right
 from assay.run.preflight import told as preflight_told
-from assay.run.progress import Progress
+from assay.run.progress import Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.raw_output import RawArchives
 from assay.run.recording import Hearing, RecordMaker
 from assay.run.session import Session
-from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Outcome

@@ -48,10 +48,10 @@ def answer_of(site: Site, *argv: str) -> str:
 
 def require_slurm(site: Site) -> None:
     """Raise InfrastructureError unless Slurm answers."""
-    _slurm(site, "squeue", "--noheader", "--me", "--format=%i")
+    _answer_of_slurm(site, "squeue", "--noheader", "--me", "--format=%i")
 
 
-def _slurm(site: Site, *argv: str) -> str:
+def _answer_of_slurm(site: Site, *argv: str) -> str:
     try:
         return answer_of(site, *argv)
     except InfrastructureError as error:
@@ -64,12 +64,17 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
     Nodes that are drained or reserved come back, and are waited for in Slurm's queue.
     """
     try:
-        missing = None if site.down_nodes_return else _missing_nodes(site, nodes)
+        if not site.down_nodes_return:
+            states = node_states(site)
+            out = sorted(f"{name} {state}" for name, state in states.items() if is_down(state))
+            if (there := len(states) - len(out)) < nodes:
+                return (
+                    f"launches need {nodes} nodes, and {there} of {len(states)} take jobs"
+                    f" ({', '.join(out) or 'no others are known'})"
+                )
         require_slurm(site)
     except InfrastructureError as error:
         return f"{error}"
-    if missing is not None:
-        return missing
     probe = work / ".probe"
     try:
         size = ["bs=64k", f"count={_PROBE_BLOCKS}", "conv=fsync"]
@@ -80,21 +85,10 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
     return None
 
 
-def _missing_nodes(site: Site, nodes: int) -> str | None:
-    states = node_states(site)
-    out = sorted(name for name, state in states.items() if is_down(state))
-    there = len(states) - len(out)
-    if there >= nodes:
-        return None
-    which = ", ".join(f"{name} {states[name]}" for name in out) or "no others are known"
-    return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
-
-
 def node_states(site: Site) -> dict[str, str]:
     """The states of the nodes of the site's partition, as sinfo says them."""
     partition = site.description.slurm_partition
-    listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
-    return pairs(listed)
+    return pairs(_answer_of_slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition))
 
 
 def end_steps(site: Site, name: str, job: str) -> None:
@@ -134,7 +128,9 @@ def end_jobs(
     require_slurm(site)
     begun, told, said = time.monotonic(), -_AGAIN_S, False
     while True:
-        states = {job: state for job, state in _jobs_of(site, name).items() if job != spared}
+        listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
+        rows = [row.split() for row in listed if row.endswith(f" assay-{name}")]
+        states = {row[0]: row[1] for row in rows if row[0] != spared}
         run = [job for job, state in states.items() if state != "COMPLETING"]
         clearing = [job for job in states.keys() - given_back if states[job] == "COMPLETING"]
         if not run and not clearing:
@@ -150,10 +146,3 @@ def end_jobs(
             say(f"waiting until Slurm has cleared the nodes of job {min(clearing)} (COMPLETING)")
             said = True
         pause(0.5)
-
-
-def _jobs_of(site: Site, name: str) -> dict[str, str]:
-    """The states of the jobs of the run with this work folder."""
-    listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k")
-    mine = [row.split() for row in listed.splitlines() if row.endswith(f" assay-{name}")]
-    return {row[0]: row[1] for row in mine}

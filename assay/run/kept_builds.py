@@ -98,11 +98,7 @@ class KeptBuilds:
                 continue
             try:
                 refuse_replaceable(kept)
-                folder = _opened(kept)
-                try:
-                    self._add_kept(name, folder)
-                finally:
-                    os.close(folder)
+                self._add_kept(name, kept)
                 os.utime(kept)
             except (RefusedFileError, AssayError, OSError, msgspec.MsgspecError) as error:
                 self._say(
@@ -140,9 +136,11 @@ class KeptBuilds:
                 whole = Path(part, key)
                 shutil.copytree(self._work.programs / name, whole)
                 (whole / _DIGESTS).write_text(json.dumps(digests))
-                _removed(self._folder / key)
+                _remove(self._folder / key)
                 whole.rename(self._folder / key)
-            self._drop_old()
+            kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
+            for path in kept[:-MOST_KEPT]:  # the last used ones stay
+                _remove(path)
 
     def executed(
         self, environment: str, paths: Collection[str]
@@ -155,9 +153,14 @@ class KeptBuilds:
         for path in paths:
             name = Path(path).name
             if (copy := self._copies.get(path)) is not None:
-                if not _is_still(path, *copy):
+                digest, seen = copy
+                try:
+                    is_still = _seen(path) == seen or _file_digest(path) == digest
+                except OSError:
+                    is_still = False
+                if not is_still:
                     return found, f"program {path} is not what was built"
-                found[name] = copy[0]
+                found[name] = digest
             elif path in self._own.get(environment, ()):
                 found[name] = self._digest_of_other(path)
             else:
@@ -177,15 +180,24 @@ class KeptBuilds:
             self._others[path] = _file_digest(path), seen
         return self._others[path][0] or None
 
-    def _add_kept(self, name: str, folder: int) -> None:
-        """Copy a kept build. Raises RefusedFileError where it is not what was kept."""
-
-        def opened(file: str) -> int:
-            return open_regular(folder, file, os.geteuid())
-
-        with os.fdopen(opened(_DIGESTS), "rb") as file:
-            digests = msgspec.json.decode(file.read(_MOST_BYTES), type=dict[str, str])
-        self._add(name, digests, opened, digests)
+    def _add_kept(self, name: str, kept: Path) -> None:
+        """Copy a kept build. Raises RefusedFileError where it is not what was kept, or its folder
+        is one that others can change."""
+        user = os.geteuid()
+        try:
+            folder = os.open(kept, FOLDER)
+        except OSError as error:
+            raise RefusedFileError(f"{kept} is no folder") from error
+        try:
+            found = os.fstat(folder)
+            if found.st_uid != user or found.st_mode & 0o022:
+                owner = f"belongs to uid {found.st_uid}, or others may write to it"
+                raise RefusedFileError(f"{kept} {owner}")
+            with os.fdopen(open_regular(folder, _DIGESTS, user), "rb") as file:
+                digests = msgspec.json.decode(file.read(_MOST_BYTES), type=dict[str, str])
+            self._add(name, digests, lambda file: open_regular(folder, file, user), digests)
+        finally:
+            os.close(folder)
 
     def _add(
         self,
@@ -200,27 +212,8 @@ class KeptBuilds:
             self._copies[path] = digest, _seen(path)
         return digests
 
-    def _drop_old(self) -> None:
-        """Remove those that were not used for longest."""
-        kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
-        for path in kept[:-MOST_KEPT]:
-            _removed(path)
 
-
-def _opened(kept: Path) -> int:
-    """Descriptor of its folder. Raises RefusedFileError for one that others can change."""
-    try:
-        folder = os.open(kept, FOLDER)
-    except OSError as error:
-        raise RefusedFileError(f"{kept} is no folder") from error
-    found = os.fstat(folder)
-    if found.st_uid == os.geteuid() and not found.st_mode & 0o022:
-        return folder
-    os.close(folder)
-    raise RefusedFileError(f"{kept} belongs to uid {found.st_uid}, or others may write to it")
-
-
-def _removed(path: Path) -> None:
+def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -230,14 +223,6 @@ def _removed(path: Path) -> None:
 def _seen(path: str) -> _Seen:
     found = Path(path).stat()
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _is_still(path: str, digest: str, seen: _Seen) -> bool:
-    """Whether the file has the digest that it had when it was seen so."""
-    try:
-        return _seen(path) == seen or _file_digest(path) == digest
-    except OSError:
-        return False
 
 
 def _digest(*parts: Any) -> str:

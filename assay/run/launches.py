@@ -121,7 +121,8 @@ def launches_to_come(
 
 
 class FailedBuilds:
-    """What failed builds printed, kept in the run directory, and which launches they keep back."""
+    """What failed builds printed, kept in the run directory, and launches that are not run for
+    them."""
 
     def __init__(self, run: RunDirectory, environments: Collection[str]) -> None:
         self._run, self._environments = run, environments

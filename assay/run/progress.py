@@ -20,10 +20,12 @@ from assay.folding import folded
 from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from checks.common.registry import register
-from records.errors import InfrastructureError
+from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plain_text import one_line, plain
+from records.queue_state import CurrentJob, QueueState, write_current
 from records.reasons import alike
 from records.record import Record
+from records.run_directory import RunDirectory
 from reports.notation.units import count_text, readable_unit, three_digits
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
@@ -186,6 +188,68 @@ class Progress:
         for text in texts:
             text.truncate(width, overflow="ellipsis")
         return Group(*texts)
+
+
+class Waiting:
+    """Where a run's current launch is while it waits for Slurm: shown, kept for `assay status`.
+
+    What launches wait is counted apart from what they take, so that no limit of time runs
+    meanwhile; `limits.queue_s` alone ends a run for it.
+    """
+
+    def __init__(self, run: RunDirectory, progress: Progress, limit_s: float | None) -> None:
+        self._run, self._progress, self._limit_s = run, progress, limit_s
+        self._begun, self._ended_s = time.monotonic(), 0.0
+        self._since: float | None = None
+        self._said = self._kept = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long launches have waited so far."""
+        current = time.monotonic() - self._since if self._since is not None else 0.0
+        return self._ended_s + current
+
+    def heed(self, state: QueueState, what: str) -> None:
+        """Take over what is told of the job of `what`, e.g. "startup-16ffe605, block 1".
+
+        Raises AssayError when a job has waited for longer than the campaign allows.
+        """
+        if state.waiting and self._since is None:
+            self._since = max(self._begun, time.monotonic() - state.waited_s)
+        elif not state.waiting:
+            self._end_wait()
+        told = state.told()
+        self._progress.doing(f"{what} {told}")
+        if state.waiting and state.reason != self._said:
+            self._progress.say(f"{what} {told}")
+            self._said = state.reason
+        if told != self._kept:
+            self._keep(CurrentJob(what=what, queue=state), told)
+        since = self._since
+        if self._limit_s is None or since is None or time.monotonic() - since <= self._limit_s:
+            return
+        raise AssayError(
+            f"limits.queue_s = {self._limit_s:g} is used up: {what} {told}. What is done is kept."
+            f" Continue with: assay run --resume {self._run.path}",
+            ExitStatus.INCONCLUSIVE,
+        )
+
+    def over(self) -> None:
+        """The job has ended, or nobody asks for it any more."""
+        self._end_wait()
+        self._progress.doing(None)
+        self._said = ""
+        if self._kept:
+            self._keep(None, "")
+
+    def _keep(self, current: CurrentJob | None, told: str) -> None:
+        # It is for readers: a full disk shows at the next record.
+        with suppress(OSError):
+            write_current(self._run.path, current)
+        self._kept = told
+
+    def _end_wait(self) -> None:
+        self._ended_s, self._since = self.seconds, None
 
 
 def describe(record: Record) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -18,7 +18,6 @@ from assay import ROOT
 from assay.outputs import output_of
 from assay.probe.reading import TrialResult
 from assay.run.variables import variables_of
-from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
 from records.node_facts import NodeFacts
 from records.plan import Plan
@@ -27,6 +26,7 @@ from records.provenance import (
     Harness,
     Host,
     Provenance,
+    SiteAsRun,
     SlurmAsRun,
     SpackBuild,
 )
@@ -43,17 +43,8 @@ _SLURM_SETTINGS = (
 )
 
 
-def gather(
-    site: Site,
-    run_id: str,
-    plan: Plan,
-    *,
-    asked_as: str,
-    builds: str | None,
-    nodes_left_out: Collection[str],
-    in_one_job: bool,
-) -> Provenance:
-    """The provenance of a run, as known when it begins; the last three are the command line's."""
+def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
+    """The provenance of a run, as known when it begins, of the site as it was `asked` for."""
     lines = site.slurm_output("scontrol", "show", "config").splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line)
     slurm = {key.strip(): value.strip() for key, value in pairs}
@@ -65,17 +56,9 @@ def gather(
             version=metadata.version("assay"),
             reframe=metadata.version("ReFrame-HPC"),
             git_commit=output_of(["git", "rev-parse", "HEAD"], ROOT) or None,
-            git_dirty=bool(
-                output_of(["git", "status", "--porcelain", "--untracked-files=no"], ROOT)
-            ),
+            git_dirty=bool(output_of(["git", "status", "--porcelain", "-uno"], ROOT)),
         ),
-        site=replace(
-            site.provenance(),
-            asked_as=asked_as,
-            builds=builds,
-            nodes_left_out=sorted(nodes_left_out),
-            in_one_job=in_one_job or None,
-        ),
+        site=asked,
         host=_host(),
         slurm=SlurmAsRun(
             version=slurm.get("SLURM_VERSION"),
@@ -90,29 +73,22 @@ def with_facts(
     known: Provenance, nodes: Mapping[str, NodeFacts], trials: Mapping[str, TrialResult]
 ) -> Provenance:
     """The provenance with what jobs found of nodes and environments."""
-    environments = {
-        name: _as_found(environment, trials[name]) if name in trials else environment
-        for name, environment in known.environments.items()
-    }
+    environments = dict(known.environments)
+    for name in environments.keys() & trials.keys():
+        environment, trial, right = environments[name], trials[name], trials[name].right
+        evidence = right.evidence if right else None
+        environments[name] = replace(
+            environment,
+            modules_loaded=trial.modules or environment.modules,
+            # Where programs are compiled on a node, it knows the compiler.
+            compiler_version=environment.compiler_version or trial.compiler_version,
+            compiles_with=environment.compiles_with or trial.compiles_with,
+            library=evidence.library if evidence else None,
+            library_file=evidence.library_file if evidence else None,
+            device=(evidence.device or None) if evidence else None,
+            started_by=right.label if right else None,
+        )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
-
-
-def _as_found(environment: EnvironmentAsRun, trial: TrialResult) -> EnvironmentAsRun:
-    """An environment as a node has it: modules loaded, the library's own words; the compiler where
-    programs are compiled there.
-    """
-    right = trial.right
-    evidence = right.evidence if right else None
-    return replace(
-        environment,
-        modules_loaded=trial.modules or environment.modules,
-        compiler_version=environment.compiler_version or trial.compiler_version,
-        compiles_with=environment.compiles_with or trial.compiles_with,
-        library=evidence.library if evidence else None,
-        library_file=evidence.library_file if evidence else None,
-        device=(evidence.device or None) if evidence else None,
-        started_by=right.label if right else None,
-    )
 
 
 def _host() -> Host:
@@ -132,8 +108,14 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
     described = site.description.environments[name]
     version = ("dpkg-query", "-W", "-f=${Version}")
     defaults = {name: setting.default for name, setting in described.settings.items()}
+    # What the compiler wrapper calls, a NUL, and its version.
+    compiler_facts = (
+        f"shown=$({described.compiler} -show 2>/dev/null);"
+        f' [ -n "$shown" ] || shown=$({described.compiler} -showme);'
+        f" printf '%s\\0' \"$shown\"; {described.compiler} --version"
+    )
     on_login = site.description.build_on == "login"  # else a job tells
-    facts = site.output_in(name, _compiler_facts(described)) if on_login else ""
+    facts = site.output_in(name, compiler_facts) if on_login else ""
     compiles_with, _, compiler = facts.partition("\0")
     blas = described.blas or site.description.blas
     return EnvironmentAsRun(
@@ -155,13 +137,4 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
         preload=described.preload or None,
         packages={name: output_of([*version, name]) or None for name in described.packages},
         spack=msgspec.convert(site.spack_facts(name), SpackBuild | None),
-    )
-
-
-def _compiler_facts(described: EnvironmentDescription) -> str:
-    """Shell text that prints what the compiler wrapper calls, a NUL, and its version."""
-    compiler = described.compiler
-    return (
-        f'shown=$({compiler} -show 2>/dev/null); [ -n "$shown" ] || shown=$({compiler} -showme);'
-        f" printf '%s\\0' \"$shown\"; {compiler} --version"
     )

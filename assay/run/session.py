@@ -61,7 +61,7 @@ class Session:
     ) -> None:
         self.site, self.work = site, work
         self._open = {launch.index for launch in launches}
-        variables = _told(site, work, launches, allocation)
+        variables = _variables(site, work, launches, allocation)
         self._output = work.write_control("reframe.out", "")
         policy = "serial" if allocation is None else "async"
         reframe = [
@@ -72,7 +72,9 @@ class Session:
         ]
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
-        argv, environment = site.command(reframe, variables, _read(site, launches))
+        reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
+        reads += spack_folders(site.description, {launch.environment for launch in launches})
+        argv, environment = site.command(reframe, variables, reads)
         with self._output.open("wb") as out:
             self._process = subprocess.Popen(
                 argv,
@@ -127,7 +129,9 @@ class Session:
             refuse_twice(line, "the line", "a message")
             unfit = message.unfit()
         except (msgspec.MsgspecError, ValueError, RecursionError, AssayError) as error:
-            message = Outcome(launch_index=_launch_named(line))
+            # The one launch that a line names, though it is no message.
+            named = {*_NAMES_LAUNCH.findall(line)}
+            message = Outcome(launch_index=int(named.pop()) if len(named) == 1 else -1)
             unfit = f"is none ({one_line(str(error)):.{_TOLD_LENGTH}})"
         if message.launch_index >= 0 and message.launch_index not in self._open:
             raise self._no_message(line, "is of a launch that is not to come")
@@ -183,13 +187,7 @@ class Session:
         os.close(self._pipe)
 
 
-def _launch_named(line: bytes) -> int:
-    """The one launch that a line names, though it is no message; -1 where it names none."""
-    named = {*_NAMES_LAUNCH.findall(line)}
-    return int(named.pop()) if len(named) == 1 else -1
-
-
-def _told(
+def _variables(
     site: Site, work: WorkFolder, launches: Sequence[Launch], allocation: Allocation | None
 ) -> dict[str, str]:
     """Variables that tell a session its site, launches and builds, by files of the work folder."""
@@ -210,12 +208,6 @@ def _told(
         told = work.write_control("allocation.json", allocation.model_dump_json())
         variables[ALLOCATION] = str(told)
     return variables
-
-
-def _read(site: Site, launches: Sequence[Launch]) -> list[Path]:
-    """What the session reads beside its work folder."""
-    reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
-    return reads + spack_folders(site.description, {launch.environment for launch in launches})
 
 
 def _python_folders() -> list[Path]:

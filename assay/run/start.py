@@ -8,6 +8,8 @@ from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from assay import ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
@@ -48,11 +50,9 @@ def start_run(
 ) -> RunStatus:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
-    `in_one_job`: all launches are steps of one allocation, of `allocation_s` seconds; None: as
-    long as the plan needs.
-
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
-    `nodes_left_out`: nodes that no launch may use.
+    `nodes_left_out`: nodes that no launch may use. `in_one_job`: all launches are steps of one
+    allocation, of `allocation_s` seconds; None: as long as the plan needs.
     """
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
@@ -65,15 +65,14 @@ def start_run(
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan, (site.jobs_user() or ())[:1])
-    provenance = gather(
-        site,
-        run.run_id,
-        plan,
+    asked = replace(
+        site.provenance(),
         asked_as=site_name,
         builds=builder,
-        nodes_left_out=nodes_left_out,
-        in_one_job=shared is not None,
+        nodes_left_out=sorted(nodes_left_out),
+        in_one_job=shared is not None or None,
     )
+    provenance = gather(site, asked, run.run_id, plan)
     try:
         write_whole(run.provenance_file, provenance.to_json())
     except OSError as error:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.run.waiting import Waiting
+from assay.run.progress import Waiting
 from records.errors import AssayError
 from records.queue_state import QueueState
 
