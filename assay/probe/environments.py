@@ -19,17 +19,12 @@ _SHOWN_LINES = 40
 
 def trials_of(site: Site, names: Iterable[str], ranks: int, ranks_per_node: int) -> list[Trial]:
     """The environments as they are described; those without MPI are left out."""
+    environments = site.description.environments
     return [
-        trial_of(site, name, ranks, ranks_per_node)
+        trial_by(site, name, [environments[name]], ranks, ranks_per_node)
         for name in names
-        if "mpi" in site.description.environments[name].features
+        if "mpi" in environments[name].features
     ]
-
-
-def trial_of(site: Site, name: str, ranks: int, ranks_per_node: int) -> Trial:
-    """One environment with its own launcher."""
-    environment = site.description.environments[name]
-    return trial_by(site, name, [environment], ranks, ranks_per_node)
 
 
 def trial_by(
@@ -47,7 +42,7 @@ def trial_by(
     return Trial(
         name,
         environment.compiler,
-        [attempt_of(way, ranks, ranks_per_node) for way in known],
+        [_attempt(way, ranks, ranks_per_node) for way in known],
         prologue="\n".join(site.preparation(name)),
         preload=environment.preload,
         helpers=any(daemons) or bool(environment.preload),
@@ -55,7 +50,7 @@ def trial_by(
     )
 
 
-def attempt_of(environment: EnvironmentKeys, ranks: int, ranks_per_node: int) -> Attempt:
+def _attempt(environment: EnvironmentKeys, ranks: int, ranks_per_node: int) -> Attempt:
     """How the launcher of an environment starts ranks, inside the session of every launch."""
     start = Start(
         ranks,

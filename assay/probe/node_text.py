@@ -65,7 +65,7 @@ def node_facts(text: str) -> NodeFacts:
         settings=dict(_settings(found.get("settings", ""))),
         nics=dict(_nics(found.get("nics", ""))),
         gpus=[one_line(line)[:_LONGEST] for line in found.get("gpus", "").splitlines()][:64],
-        file_systems=dict(list(_file_systems(found.get("mounts", "")))[:_MOST_FILE_SYSTEMS]),
+        file_systems=_file_systems(found.get("mounts", "")),
     )
 
 
@@ -103,11 +103,13 @@ def _nics(text: str) -> Iterator[tuple[str, Nic]]:
         if other or not re.fullmatch(r"[\w./:-]{1,60}", name):
             continue
         version = " ".join((told.get("driver", ""), told.get("driver_version", "")))
+        words = _STATE_WORD.findall(told.get("state", ""))
         yield (
             name,
             Nic(
                 kind=kind,
-                state=_state(told.get("state", "")),
+                # "4: ACTIVE" and "up" -> "active", "up"
+                state=words[0].lower()[:20] if words else None,
                 bits_per_second=_bits_per_second(kind, told),
                 mtu_bytes=_count(told.get("mtu")),
                 driver=_text(version),
@@ -115,12 +117,6 @@ def _nics(text: str) -> Iterator[tuple[str, Nic]]:
                 counters_readable=told.get("counters") == "yes",
             ),
         )
-
-
-def _state(told: str) -> str | None:
-    """ "4: ACTIVE" and "up" -> "active", "up"."""
-    words = _STATE_WORD.findall(told)
-    return words[0].lower()[:20] if words else None
 
 
 def _bits_per_second(kind: str, told: Mapping[str, str]) -> float | None:
@@ -136,7 +132,7 @@ def _bits_per_second(kind: str, told: Mapping[str, str]) -> float | None:
     return int(gigabits[1]) * 1e9 if gigabits else None
 
 
-def _file_systems(text: str) -> Iterator[tuple[str, str]]:
+def _file_systems(text: str) -> dict[str, str]:
     """Mount points in order, with the file system's type."""
     rows = (line.split() for line in text.splitlines())
     found = {
@@ -148,5 +144,5 @@ def _file_systems(text: str) -> Iterator[tuple[str, str]]:
         and (row[2] != "tmpfs" or row[1] in _IN_MEMORY)
         and len(row[1]) <= _LONGEST
     }
-    for point, kind in sorted(found.items()):
-        yield one_line(point), one_line(kind)[:40]
+    first = sorted(found.items())[:_MOST_FILE_SYSTEMS]
+    return {one_line(point): one_line(kind)[:40] for point, kind in first}

@@ -101,10 +101,8 @@ class Probes:
         """Submit a probe job; Slurm's refusal is an AssayError."""
         if order.trials or self._allocation is not None:
             self._unpack()
-        ranks = order.nodes * order.ranks_per_node
-        script = job_script(
-            str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
-        )
+        outs, ranks = self._outs_of(order.trials), order.nodes * order.ranks_per_node
+        script = job_script(str(self.folder.path), order.trials, outs, ranks, order.nodes)
         if self._allocation is not None:
             step = Step(
                 *(self.folder, order.name, self._pause, self._allocation, self._run),
@@ -151,9 +149,9 @@ class Probes:
         """Put the sources and the session's scripts into the folder, once."""
         if self._outs:
             return
-        files = {f"src/{path.relative_to(LIBRARY)}": path for path in c_sources(LIBRARY)}
         launch = CHECKS / "common" / "launch"
         found = sorted(path for path in launch.rglob("*") if path.is_file())
         scripts = {f"launch/{path.relative_to(launch)}": path for path in found}
-        content = {name: path.read_bytes() for name, path in {**files, **scripts}.items()}
+        files = {f"src/{path.relative_to(LIBRARY)}": path for path in c_sources(LIBRARY)} | scripts
+        content = {name: path.read_bytes() for name, path in files.items()}
         self.folder.put(content, executable=scripts)

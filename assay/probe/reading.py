@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from assay.probe.job import JobEnd
-from assay.probe.node_text import node_facts
+from assay.probe.node_text import node_facts, sections_of
 from assay.probe.script import Trial
 from checks.common.evidence.marked_lines import marked_lines, whole_object
 from checks.common.evidence.ranks import Evidence, read_evidence
 from records.node_facts import NodeFacts
 from records.plain_text import one_line
 
-_SECTION = re.compile(r"^== ([\w./-]+)\n", re.MULTILINE)
+#: The sections of an attempt.
+_PARTS = ("attempt", "out", "err")
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
 
 
@@ -91,8 +92,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
 def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
     """What a job found that has ended."""
     text = end.output or ""
-    parts = _SECTION.split(text)
-    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    found = sections_of(text)
     allocated = re.search(r"^nodes=(.*)$", found.get("job", ""), re.MULTILINE)
     texts = {
         name.removeprefix("node/"): re.sub(r"^=== ", "== ", content, flags=re.MULTILINE)
@@ -134,22 +134,21 @@ def _trial(place: str, trial: Trial, found: Mapping[str, str]) -> TrialResult:
         build_status=int(status) if re.fullmatch(r"\d{1,3}", status) else None,
         build_output=_unquoted(printed),
         attempts=[
-            _attempt(f"{place}/{{}}/{number}", attempt.label, found)
-            for number, attempt in enumerate(trial.attempts)
-            if f"{place}/attempt/{number}" in found
+            _attempt(attempt.label, *(found.get(f"{place}/{part}/{n}", "") for part in _PARTS))
+            for n, attempt in enumerate(trial.attempts)
+            if f"{place}/attempt/{n}" in found
         ],
     )
 
 
-def _attempt(place: str, label: str, found: Mapping[str, str]) -> AttemptResult:
-    told = _STATUS.search(found[place.format("attempt")])
-    output = _unquoted(found.get(place.format("out"), ""))
+def _attempt(label: str, ended: str, out: str, err: str) -> AttemptResult:
+    times, output = _STATUS.search(ended), _unquoted(out)
     return AttemptResult(
         label=label,
-        status=int(told[1]) if told else -1,
-        seconds=float(told[3]) - float(told[2]) if told else 0.0,
+        status=int(times[1]) if times else -1,
+        seconds=float(times[3]) - float(times[2]) if times else 0.0,
         output=output,
-        errors=_unquoted(found.get(place.format("err"), "")),
+        errors=_unquoted(err),
         evidence=_evidence(output),
     )
 

@@ -24,8 +24,7 @@ from typing import Any
 import msgspec
 
 from assay.build.built_from import sources_digest
-from assay.run.provenance import environment_as_run
-from assay.run.variables import variables_of
+from assay.run.provenance import environment_as_run, variables_of
 from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import Built

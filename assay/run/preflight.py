@@ -18,7 +18,7 @@ from assay.probe.probe import Order, Probes
 from assay.probe.reading import ProbeResult, TrialResult
 from assay.probe.script import Trial
 from assay.run.infrastructure import trouble
-from assay.run.waiting import Waiting
+from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.json_lines import CLOCKS_APART_S

@@ -8,16 +8,17 @@ import platform
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import msgspec
+import yaml
 from msgspec.structs import replace
 
 from assay import ROOT
 from assay.outputs import output_of
 from assay.probe.reading import TrialResult
-from assay.run.variables import variables_of
 from assay.sites.site import Site
 from records.node_facts import NodeFacts
 from records.plan import Plan
@@ -30,6 +31,7 @@ from records.provenance import (
     SlurmAsRun,
     SpackBuild,
 )
+from records.withheld import without_secrets
 
 #: Slurm settings that matter for measurements.
 _SLURM_SETTINGS = (
@@ -41,6 +43,34 @@ _SLURM_SETTINGS = (
     "LaunchParameters",
     "SchedulerParameters",
 )
+
+
+#: Stands for the value of a variable that is not listed.
+NOT_KEPT = "(set; value not kept)"
+#: Such variables are named even where they are not listed.
+_OF_A_LIBRARY = re.compile(
+    r"(MPI|MPICH|MPIR|OMPI|PRTE|PMIX|PMI|UCX|LAM|FI|I_MPI|MV2|OPENBLAS|MKL|OMP|HYDRA|SLURM|PVM)_"
+)
+
+
+@cache
+def listed_variables() -> dict[str, str]:
+    """Names of variables that matter to measurements, separated by blanks, by who reads them."""
+    found: dict[str, str] = yaml.safe_load(Path(__file__).with_name("variables.yaml").read_bytes())
+    return found
+
+
+def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the caller that a provenance keeps, by name in order: those that are listed,
+    never those of a prefix; others of MPI libraries by their name alone, so that a reader sees that
+    they were set."""
+    kept = {name for names in listed_variables().values() for name in names.split()}
+    found = {
+        name: value if name in kept else NOT_KEPT
+        for name, value in sorted(environment.items())
+        if name in kept or _OF_A_LIBRARY.match(name)
+    }
+    return without_secrets(found)
 
 
 def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:

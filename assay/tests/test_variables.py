@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.run.variables import MATTERS, NOT_KEPT, variables_of
+from assay.run.provenance import NOT_KEPT, listed_variables, variables_of
 from records.provenance import EnvironmentAsRun, Provenance, SlurmAsRun, read_provenance
 from records.withheld import WITHHELD, looks_secret, masked
 from reports.show.listings import provenance_rows
@@ -16,7 +16,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
 
 def test_every_variable_that_is_kept_is_documented():
     text = DOCS.read_text()
-    names = [name for listed in MATTERS.values() for name in listed.split()]
+    names = [name for listed in listed_variables().values() for name in listed.split()]
     assert len(names) == len(set(names))
     assert [name for name in names if f"`{name}`" not in text] == []
 
