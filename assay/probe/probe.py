@@ -64,7 +64,7 @@ class Probes:
     def __enter__(self) -> Probes:
         self.folder.__enter__()
         try:
-            self.folder.put({"facts.sh": (HERE / "facts.sh").read_bytes()})
+            self.folder.put({n: (HERE / n).read_bytes() for n in ("facts.sh", "probe.sh")})
         except BaseException:
             self.folder.__exit__()
             raise

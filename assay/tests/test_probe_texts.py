@@ -8,8 +8,9 @@ import pytest
 
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
+from assay.probe.probe import HERE as PROBE
 from assay.probe.reading import read_probe
-from assay.probe.script import Attempt, Trial, build_text
+from assay.probe.script import Attempt, Trial, login_build_script
 from checks.common.sources import LIBRARY
 
 #: A node of an InfiniBand cluster as facts.sh printed it there, shortened.
@@ -252,7 +253,8 @@ def test_a_job_cut_short_leaves_what_it_had_found():
 def test_what_an_earlier_job_left_half_made_is_made_anew(tmp_path):
     """As by a node that loses power between two steps of a build."""
     shutil.copytree(LIBRARY, tmp_path / "src")
-    script = f'here="$PWD"\n{build_text(Trial("mpich", "mpicc.mpich", []), "b0")}\n'
+    (tmp_path / "probe.sh").write_bytes((PROBE / "probe.sh").read_bytes())
+    script = login_build_script(str(tmp_path), [Trial("mpich", "mpicc.mpich", [])], ["b0"])
     built = tmp_path / "b0"
     for left in (
         "",
