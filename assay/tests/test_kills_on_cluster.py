@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills at random moments of runs with every launcher, each resumed to its end (none lost).
+"""Kills at random moments of runs with every launcher, each resumed to its end: none is lost.
 
 What is killed is the driver, ReFrame, slurmctld, slurmd, a node, LAM's or PVM's daemon, a rank,
 munged, the space on the disks of the results and of the work folder, the work folder itself.
 Afterwards every case has in every block one final record, artifacts have their checksums, and
-nothing is left running. The driver's pause after a fault is shortened.
+nothing is left running. The driver's pause after a fault is shortened. ASSAY_KILLS sets how many
+kills there are, of every kind; ASSAY_KILLS_SEED which.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import random
@@ -23,12 +23,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from records.archive import RawFiles
 from records.belonging import checksum_of
 from records.errors import AssayError
 from records.record import CASE_ID, Record, latest_attempts
 from records.run_directory import RunDirectory
-from virtual_cluster import Cluster, ClusterSpec, api, up
+from virtual_cluster import Cluster, ClusterSpec, api, host, up
 from virtual_cluster.host import run as run_command
 from virtual_cluster.host import tries
 from virtual_cluster.state import load_state
@@ -82,10 +84,9 @@ class Chaos:
         runs = Path(cluster.site_facts()["runs_dir"])
         self._fillers = {"disk": folder / "results" / "filler", "work disk": runs / "filler.gone"}
 
-    def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> int:
-        """Run one campaign to its end with these kills; gives how many of them came about."""
-        done, number = 0, sum(self.ended.values())
-        file = self.folder / f"{environment}-{number}.yaml"
+    def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> None:
+        """Run one campaign to its end with these kills."""
+        file = self.folder / f"{environment}-{sum(self.ended.values())}.yaml"
         seed = self.chance.randrange(1000)
         text = _CAMPAIGN.format(
             environment=environment, blocks=blocks, seed=seed, cases=CASES[environment]
@@ -98,9 +99,7 @@ class Chaos:
             if self._over() and not self._resume(run):
                 break
             self.wanted[kind] += 1
-            if KINDS[kind](self):
-                self.killed[kind] += 1
-                done += 1
+            self.killed[kind] += KINDS[kind](self)
             time.sleep(self.chance.uniform(0.0, 1.5))
             if self.chance.random() < 0.8:
                 self._mend()
@@ -112,11 +111,9 @@ class Chaos:
         else:
             self._problem(f"{run.path}: not complete after {_RESUMES} resumes")
         self._verify(run)
-        return done
 
     def _problem(self, text: str) -> None:
         self.problems.append(text)
-        print(f"PROBLEM {text}", flush=True)
 
     def close(self) -> None:
         """End the driver, if one is running."""
@@ -364,7 +361,6 @@ def _kill(found: Chaos, count: int, kinds: Sequence[str], blocks: int) -> None:
         for run in (found.folder / "results").iterdir():
             run_command(["rm", "-rf", str(run)])
         turn += 1
-        print(f"{environment}: {', '.join(wanted)}; {_told(found)}", flush=True)
 
 
 @contextmanager
@@ -379,25 +375,34 @@ def _small_disk(folder: Path, size: int) -> Iterator[None]:
         run_command(["umount", "--lazy", str(folder)], check=False)
 
 
-def _told(found: Chaos) -> str:
-    return f"{found.killed.total()} kills, {len(found.problems)} problems"
+@pytest.mark.parametrize(("script", "problems"), [("echo >>$0; sleep 0.4;", 0), ("sleep 0.4;", 1)])
+def test_a_driver_hangs_when_it_adds_no_record_however_long_the_run_is(
+    tmp_path, monkeypatch, script, problems
+):
+    monkeypatch.setitem(globals(), "_PATIENCE_S", 2.0)
+    monkeypatch.setitem(globals(), "_LOOKS", 2)
+    run, found = RunDirectory(tmp_path), Chaos.__new__(Chaos)
+    found.problems, found.ended, found._log = [], Counter(), tmp_path / "log"
+    mended = []
+    monkeypatch.setattr(found, "_mend", lambda: mended.append(True))
+    found._log.touch()
+    found._driver = subprocess.Popen(["sh", "-c", script * 10, str(run.records_file)])
+    found._wait(run)
+    assert len(found.problems) == problems
+    assert bool(mended) == bool(problems)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print counts by kind; 1 when something was lost."""
-    parser = argparse.ArgumentParser(prog="python -m bench chaos-kills")
-    parser.add_argument("--count", type=int, default=200, help="kills")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--blocks", type=int, default=8, help="of each campaign")
-    asked = parser.parse_args(arguments)
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, signal.default_int_handler)  # the cluster is taken down then, too
-    found = chaos(asked.count, asked.seed, blocks=asked.blocks)
-    print("kills: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.killed.items())))
-    print("ends: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.ended.items())))
-    if never := [
-        kind for kind, n in found.wanted.items() if n >= _TRIED and not found.killed[kind]
-    ]:
-        print(f"PROBLEM never came about: {', '.join(never)}")
-    print(f"{found.launches} launches planned, {found.attempts} recorded attempts")
-    return bool(found.problems or never)
+@pytest.mark.cluster
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
+@pytest.mark.skipif(bool(host.missing_programs()), reason="needs Slurm: run make packages")
+def test_kills_lose_no_launch_and_count_none_twice():
+    count = int(os.environ.get("ASSAY_KILLS", "0"))
+    seed = int(os.environ.get("ASSAY_KILLS_SEED", "2"))
+    few = ("driver", "slurmctld", "work folder")
+    found = chaos(count, seed) if count else chaos(3, seed, few, blocks=4)
+    assert found.problems == []
+    assert found.killed.total() >= 1
+    assert found.launches >= 8
+    assert not [
+        kind for kind, tried in found.wanted.items() if tried >= _TRIED and not found.killed[kind]
+    ]
