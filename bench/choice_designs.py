@@ -20,7 +20,7 @@ from assay.plan.planner import sequential_design
 from assay.schema.model import Blocks
 from bench.claims.choice import best_choice
 from bench.claims.sequential import by_turns
-from bench.judging import Comparisons, compare_environments, races
+from bench.judging import compare_environments, races
 from bench.on_cluster import on_cluster, run_campaign
 from bench.rows import Row, printed
 from records.interims import Interim, asked_blocks
@@ -63,28 +63,28 @@ def rows(run: Run) -> Iterator[Row]:
     fixed = compare_environments(run, check_labels(run.plan.cases))
     design = sequential_design(Blocks(least=_LEAST, greatest=run.plan.blocks))
     turned = by_turns(design, lambda interims: part_of(run, design, interims))
-    one, other = best_choice(fixed) or "none", best_choice(turned.found) or "none"
+    one, other = (best_choice(found) or "none" for found in (fixed, turned.found))
     yield Row("the best choice, fixed blocks", "", one)
     yield Row("the best choice, by turns", one, other, one == other)
-    words = _words(turned.found, design)
-    told = _words(fixed, design)
-    against = [
-        f"{race}, {a} against {b}: {word}, not {told[race, a, b]}"
-        for (race, a, b), word in words.items()
-        if told[race, a, b] not in _AGREES.get(word, (word,)) and word in ("faster", "slower")
-    ]
-    decided = sum(word in ("faster", "slower", "equivalent") for word in words.values())
-    yield Row(
-        f"words of {len(words)} questions, {decided} decided by turns, that the fixed blocks"
-        " contradict",
-        "none",
-        "; ".join(against) or "none",
-        not against,
+    words, fixed_words = (
+        {
+            (race.title, *pair): judged.word if judged else "not resolved"
+            for race in races(one, design.until)
+            for pair, judged in race.pairs.items()
+        }
+        for one in (turned.found, fixed)
     )
-    launches = len(run.launches.places())
-    used = turned.launches
-    yield Row("launches, fixed blocks", "", f"{launches}")
-    yield Row("launches, by turns", "", f"{used}, {1 - used / launches:.0%} saved")
+    against = [
+        f"{race}, {a} against {b}: {word}, not {fixed_words[race, a, b]}"
+        for (race, a, b), word in words.items()
+        if word in _AGREES and fixed_words[race, a, b] not in _AGREES[word]
+    ]
+    decided = sum(word in (*_AGREES, "equivalent") for word in words.values())
+    what = f"words of {len(words)} questions, {decided} decided by turns, that the fixed contradict"
+    yield Row(what, "none", "; ".join(against) or "none", not against)
+    whole, used = len(run.launches.places()), turned.launches
+    yield Row("launches, fixed blocks", "", f"{whole}")
+    yield Row("launches, by turns", "", f"{used}, {1 - used / whole:.0%} saved")
     ended = "all known" if turned.answered else "not all known"
     yield Row("blocks, by turns", "", f"{turned.blocks} of {run.plan.blocks}, {ended}")
 
@@ -101,15 +101,6 @@ def part_of(run: Run, design: Sequential, interims: list[Interim]) -> Run:
     ]
     launches = run.launches.part(run.launches.block <= np.array(last)[run.launches.case])
     return replace(run, plan=plan, interims=tuple(interims), series=series, launches=launches)
-
-
-def _words(found: Comparisons, design: Sequential) -> dict[tuple[str, str, str], str]:
-    """The word of each declared question, by race and environments."""
-    return {
-        (race.title, *pair): judged.word if judged else "not resolved"
-        for race in races(found, design.until)
-        for pair, judged in race.pairs.items()
-    }
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,28 +31,14 @@ _IDLE_SHARE = 0.2
 _LOOK_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What is planted where, and the words that its finding must have."""
-
-    name: str
-    place: str = ""
-    cpu: float | None = None
-    link: float | None = None
-    words: tuple[str, ...] = ()
-
-
-FAULTS = {
-    "none": Fault("no fault"),
-    "node": Fault("node n2 at half its cores' time", "n2", cpu=0.5, words=("slow node", "n2")),
-    "link": Fault("link of n3 at half its rate", "n3", link=0.5, words=("slow link", "n3")),
-    "nic": Fault("NIC of n4 at 0.7 of its rate", "n4", link=0.7, words=("slow link", "n4")),
-    "trunk": Fault(
-        "trunk between two switches at half its rate",
-        "s1",
-        link=0.5,
-        words=("slow cut", "n1", "n3"),
-    ),
+#: What is planted: its title, where, shares of cores' time and of the link, and the words that its
+#: finding must have.
+FAULTS: dict[str, tuple[str, str, float | None, float | None, list[str]]] = {
+    "none": ("no fault", "", None, None, []),
+    "node": ("node n2 at half its cores' time", "n2", 0.5, None, ["slow node", "n2"]),
+    "link": ("link of n3 at half its rate", "n3", None, 0.5, ["slow link", "n3"]),
+    "nic": ("NIC of n4 at 0.7 of its rate", "n4", None, 0.7, ["slow link", "n4"]),
+    "trunk": ("trunk of two switches at half its rate", "s1", None, 0.5, ["slow cut", "n1", "n3"]),
 }
 _MACHINE = """
 schema: 1
@@ -145,24 +130,24 @@ def faults(names: list[str]) -> Iterator[Row]:
             if name == "library":
                 yield _library(folder)
                 continue
-            fault, busy = FAULTS[name], busy_cores()
-            what = f"planted: {fault.name}"
-            if fault.cpu and busy > _IDLE_SHARE * (os.cpu_count() or 1):
+            (title, place, cpu, link, words), busy = FAULTS[name], busy_cores()
+            what = f"planted: {title}"
+            if cpu and busy > _IDLE_SHARE * (os.cpu_count() or 1):
                 yield Row(what, "", f"not judged: other work takes {busy:.1f} cores")
                 continue
-            if fault.place:
-                cluster.degrade(fault.place, fault.cpu, fault.link)
+            if place:
+                cluster.degrade(place, cpu, link)
             found = named(folder)
-            if fault.place:
-                cluster.mend(fault.place)
-            right = [one for one in found if fault.words and all(w in one for w in fault.words)]
-            kept = found == right and len(found) == bool(fault.words)
-            target = f"{' … '.join(fault.words)} alone" if fault.words else "nothing named"
+            if place:
+                cluster.mend(place)
+            right = [one for one in found if words and all(word in one for word in words)]
+            kept = found == right and len(found) == bool(words)
+            target = f"{' … '.join(words)} alone" if words else "nothing named"
             yield Row(what, target, "; ".join(found) or "nothing", kept)
 
 
 def _library(folder: Path) -> Row:
-    """Whether the slower settings are told slower where they act, and nowhere else."""
+    """Whether the slower settings are called slower where they act, and nowhere else."""
     run = run_campaign(folder, _LIBRARY, CLUSTER)
     assay(folder, "report", str(run), "--format", "json")
     points = json.loads((run / "report" / "verdicts.json").read_text())["choice"]["points"]

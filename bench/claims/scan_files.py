@@ -19,6 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from ClusterShell.NodeSet import NodeSet
 
@@ -28,7 +29,7 @@ from assay.sites.facts import SiteFacts
 from bench.claims.pair_scans import CRITERIA
 from bench.judging import Finding, Judgement, gather, judge_acceptance
 from bench.rows import Row, efforts, printed, share
-from bench.simulated.machines import LEAF, Machine, record, write_program_file
+from bench.simulated.machines import LEAF, Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts
@@ -38,8 +39,8 @@ from records.pair_places import sampled_pairs
 from records.pair_scans import ARTIFACT, FOLDER, rounds_of_all
 from records.plan import Plan
 from records.provenance import Provenance, SiteAsRun
-from records.record import Record, RecordWriter
 from reports.load.loading import load_run
+from reports.tests.synthetic import write_run
 
 TOPIC = "Acceptance: scans of pairs in files"
 RUNS = efforts(1, 3, 20)
@@ -76,34 +77,34 @@ def scanned(
     params = CHECK.parameters.model_validate(case.params)
     for folder in ("", FOLDER, "raw", "stage"):
         (directory / folder).mkdir()
-    (directory / "plan.json").write_text(plan.to_json())
-    site = SiteAsRun(name="simulated", nodes=machine.nodes)
-    provenance = Provenance(run_id=directory.name, site=site)
-    (directory / "provenance.json").write_bytes(provenance.to_json())
     (directory / "campaign.yaml").write_text("schema: 1\n")
     ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(machine.names)]
     stage, found = directory / "stage", {"written": 0.0, "read": 0.0}
     low, high = sampled_pairs(machine.nodes, rounds, params.seed)
-    with RecordWriter(directory / "records.jsonl") as writer:
-        for block in range(1, blocks + 1):
-            begun = time.monotonic()
-            said = write_program_file(stage / FILE, machine, low, high, rng)
-            found["written"] += time.monotonic() - begun
-            begun = time.monotonic()
-            output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
-            reading = read_file(CHECK, params, output, stage, machine.tree)
-            found["read"] += time.monotonic() - begun
-            found["program bytes"] = (stage / FILE).stat().st_size
-            found["table bytes"] = (stage / TABLE).stat().st_size
-            name = f"{FOLDER}/{case.id}.b{block}.a1.parquet"
-            shutil.move(stage / TABLE, directory / name)
-            with (directory / name).open("rb") as file:
-                checksum = hashlib.file_digest(file, "sha256").hexdigest()
-            facts = {"id": case.id, "check": case.check, "params": case.params, "ranks": case.ranks}
-            made = record(directory.name, facts, block, [], ["n1"])
-            del made["schema"], made["metrics"]
-            made["artifacts"] = {ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum}
-            writer.append(Record(**made, metrics=reading.metrics))
+
+    def launch(record: dict[str, Any]) -> dict[str, Any]:
+        begun = time.monotonic()
+        said = write_program_file(stage / FILE, machine, low, high, rng)
+        found["written"] += time.monotonic() - begun
+        begun = time.monotonic()
+        output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
+        reading = read_file(CHECK, params, output, stage, machine.tree)
+        found["read"] += time.monotonic() - begun
+        found["program bytes"] = (stage / FILE).stat().st_size
+        found["table bytes"] = (stage / TABLE).stat().st_size
+        name = f"{FOLDER}/{case.id}.b{record['block']}.a1.parquet"
+        shutil.move(stage / TABLE, directory / name)
+        with (directory / name).open("rb") as file:
+            checksum = hashlib.file_digest(file, "sha256").hexdigest()
+        artifacts = {ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum}
+        made = {"metrics": msgspec.to_builtins(reading.metrics), "flags": []}
+        return record | {"nodes": ["n1"], **made, "artifacts": artifacts}
+
+    write_run(directory, [msgspec.to_builtins(case)], blocks=blocks, edit=launch)
+    (directory / "plan.json").write_text(plan.to_json())
+    site = SiteAsRun(name="simulated", nodes=machine.nodes)
+    provenance = Provenance(run_id=directory.name, site=site)
+    (directory / "provenance.json").write_bytes(provenance.to_json())
     shutil.rmtree(stage)
     found["record bytes"] = (directory / "records.jsonl").stat().st_size / blocks
     return found

@@ -7,7 +7,6 @@ share; a node's rates are its own share. Nothing of the code that judges is used
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from records.pair_places import Indices
 from records.topology import SwitchDescription, SwitchTree
-from reports.tests.synthetic import totals
+from reports.tests import synthetic
 
 Floats = NDArray[np.float64]
 
@@ -180,52 +179,31 @@ def write_run(
     holes: Collection[tuple[str, str]] = (),
 ) -> Path:
     """A whole run of the machine; `holes` are (metric, node or "n1–n2") that give no value."""
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        metrics = [
+            one
+            for one in _metrics(record["check"], machine, noise, rng)
+            if (one["name"], "–".join(one.get("at", {}).values())) not in holes
+        ]
+        return record | {"nodes": machine.names, "metrics": metrics, "flags": [], "artifacts": {}}
+
     (directory / "raw").mkdir(parents=True)
-    cases = [_case(check, machine.nodes) for check in checks]
-    plan = {
-        "schema": 1,
-        "campaign": "acceptance",
-        "question": "Does the machine meet the contract?",
-        "site": "simulated",
-        "seed": 1,
-        "blocks": blocks,
-        "environments": ["mpich"],
-        "totals": totals(cases, blocks),
-        "cases": cases,
-    }
-    stated = {"name": "simulated", "nodes": machine.nodes, **(SITE if site is None else site)}
-    provenance = {"schema": 1, "run_id": directory.name, "site": stated}
-    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
-    (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
     (directory / "campaign.yaml").write_text("schema: 1\n")
-    with (directory / "records.jsonl").open("wb") as file:
-        for block in range(1, blocks + 1):
-            for case in cases:
-                metrics = [
-                    one
-                    for one in _metrics(case["check"], machine, noise, rng)
-                    if (one["name"], "–".join(one.get("at", {}).values())) not in holes
-                ]
-                line = record(directory.name, case, block, metrics, machine.names)
-                file.write(msgspec.json.encode(line) + b"\n")
+    synthetic.write_run(
+        directory, [_case(one, machine) for one in checks], blocks=blocks, edit=edit
+    )
+    stated = {"name": "virtual", "nodes": machine.nodes, **(SITE if site is None else site)}
+    provenance = {"schema": 1, "run_id": directory.name, "site": stated}
+    (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
     return directory
 
 
-def _case(check: str, nodes: int) -> dict[str, Any]:
+def _case(check: str, machine: Machine) -> dict[str, Any]:
     ranks_per_node = CORES if check == "node" else 1
-    ranks = nodes * ranks_per_node
-    return {
-        "id": f"{check}-{hashlib.sha256(check.encode()).hexdigest()[:8]}",
-        "check": check,
-        "environment": "mpich",
-        "params": {"ranks": ranks, **PARAMS.get(check, {})},
-        "ranks": ranks,
-        "nodes": nodes,
-        "ranks_per_node": ranks_per_node,
-        "memory_bytes_per_node": 0,
-        "estimate_s": 1.0,
-        "skipped": None,
-    }
+    ranks = machine.nodes * ranks_per_node
+    found = synthetic.case(check, "mpich", {"ranks": ranks, **PARAMS.get(check, {})}, ranks)
+    return found | {"nodes": machine.nodes, "ranks_per_node": ranks_per_node}
 
 
 def _metrics(
@@ -259,37 +237,6 @@ def metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[s
     """A metric of a record."""
     found = {"name": name, "unit": unit, "better": better, "value": float(value)}
     return found | {"at": at} if at else found
-
-
-def record(
-    run_id: str,
-    case: Mapping[str, Any],
-    block: int,
-    metrics: Sequence[Mapping[str, Any]],
-    nodes: Sequence[str],
-) -> dict[str, Any]:
-    """The record of an ok launch."""
-    return {
-        "schema": 1,
-        "run_id": run_id,
-        "case_id": case["id"],
-        "check": case["check"],
-        "environment": "mpich",
-        "site": "simulated",
-        "params": case["params"],
-        "block": block,
-        "attempt": 1,
-        "status": "ok",
-        "reason": None,
-        "started_at": "2026-11-20T23:50:11.120Z",
-        "ended_at": "2026-11-20T23:50:19.904Z",
-        "job_id": "41",
-        "nodes": list(nodes),
-        "ranks": case["ranks"],
-        "metrics": list(metrics),
-        "flags": [],
-        "artifacts": {},
-    }
 
 
 @dataclass(frozen=True)
