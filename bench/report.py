@@ -97,7 +97,7 @@ def _measured(directory: Path, how: str) -> dict[str, float]:
 def weighed(campaign: str = "measurements") -> Row:
     """Weight of the page of a whole campaign and length of its text: all its cases and points,
     with seeded values."""
-    from bench.whole_campaigns import write_campaign  # slow: loads every check
+    from reports.tests.whole_campaigns import write_campaign  # slow: loads every check
     from reports.write.report import build_report
 
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from assay.cli import main
-from bench.whole_campaigns import write_campaign
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
 from reports.papers.beside import besides
@@ -22,6 +21,7 @@ from reports.papers.fields import LENGTH, Field, Point, Values
 from reports.papers.run_values import RunValues
 from reports.papers.tables import as_printed, machine_tables, tables_of, words
 from reports.tests.synthetic import case, write_run
+from reports.tests.whole_campaigns import write_campaign
 
 #: t(m) = 40 µs + 0.01 µs a byte, in blocks 1 and 2; block 2 is twice as slow.
 LENGTHS = (0, 128, 512, 1024, 65536)

@@ -14,7 +14,6 @@ from matplotlib.text import Text
 
 from assay import ROOT
 from assay.cli import main
-from bench.whole_campaigns import write_campaign
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 from reports.analysis import analyse
@@ -38,6 +37,7 @@ from reports.papers.labels import Label, label_beside, room_beside
 from reports.papers.run_values import RunValues
 from reports.show.canvas import finish, new_panel, styled
 from reports.tests.synthetic import case, write_run
+from reports.tests.whole_campaigns import write_campaign
 from reports.write.markdown import md
 from reports.write.paper import render_html, render_markdown
 
