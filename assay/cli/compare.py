@@ -17,7 +17,6 @@ from records.run_directory import open_run
 from reports.comparison.compare import compare
 from reports.comparison.page import write_file, write_page
 from reports.comparison.picture import changes_picture
-from reports.show.canvas import styled
 from reports.show.slides import write_pictures
 
 
@@ -49,8 +48,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         write_file(found.markdown(), arguments.markdown)
         print(arguments.markdown, file=sys.stderr)
     if arguments.pictures:
-        with styled(as_png=True):
-            picture = changes_picture(found)
+        picture = changes_picture(found)
         written = write_pictures([picture] if picture else [], {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
     return ExitStatus.PASS

@@ -15,7 +15,6 @@ from records.run_directory import open_run, refuse_other
 from reports.papers.claims import UNTESTABLE
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
-from reports.show.canvas import styled
 from reports.show.slides import write_pictures
 from reports.write.paper import write_document
 
@@ -42,8 +41,7 @@ def _paper(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_directory).path
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
-    with styled(as_png=arguments.pictures is not None):
-        document = make_document(study, run)
+    document = make_document(study, run)
     written = write_document(document, folder)
     if arguments.pictures is not None:
         pictures = [picture for part in document.parts for picture in part.pictures]

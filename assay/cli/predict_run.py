@@ -18,7 +18,6 @@ from reports.load.loading import load_run
 from reports.prediction.outcome import Outcome
 from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import CHECKS, predict
-from reports.show.canvas import styled
 from reports.show.slides import write_pictures
 
 
@@ -65,7 +64,6 @@ def _check_names(analysis: Analysis, left_out: list[int], environments: list[str
 def _pictures(analysis: Analysis, outcome: Outcome, folder: Path | None) -> list[str]:
     if folder is None:
         return []
-    with styled(as_png=True):
-        picture = prediction_picture(analysis, outcome)
+    picture = prediction_picture(analysis, outcome)
     pictures = [] if picture is None else [picture]
     return [str(path) for path in write_pictures(pictures, analysis.looks, folder)]

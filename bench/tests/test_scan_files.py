@@ -6,7 +6,6 @@ from __future__ import annotations
 import dataclasses
 from datetime import date
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -20,7 +19,7 @@ from records.pair_places import sampled_pairs
 from reports.analysis import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, scans_table, slow_pairs_table
 from reports.load.loading import load_run
-from reports.show.canvas import STYLE
+from reports.show.draw import svg_of
 
 NODES, ROUNDS = 160, 30
 LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
@@ -72,10 +71,9 @@ def test_the_same_values_in_records_are_judged_alike(run):
 
 def test_a_large_machine_is_shown_by_switch_with_its_slow_pairs(run):
     analysis = analyse(run)
-    with mpl.rc_context(STYLE):
-        picture = bandwidth_matrix(analysis)
+    picture = bandwidth_matrix(analysis)
     assert picture is not None and "outlined" in picture.panels[0].alt
-    assert len(picture.panels[0].svg) < 200_000
+    assert len(svg_of(picture.panels[0])) < 200_000
     table, slow = scans_table(analysis), slow_pairs_table(analysis)
     assert table is not None and slow is not None
     assert [cell.text for cell in table.rows[0]][2] == str(NODES)

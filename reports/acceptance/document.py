@@ -26,9 +26,8 @@ from reports.acceptance.wording import (
     sentences,
 )
 from reports.notation.units import moment_text
-from reports.show.canvas import Panel, styled
-from reports.show.lines import Picture
 from reports.show.listings import provenance_rows
+from reports.show.panel import Panel, Picture
 from reports.show.raw_links import PAGES, RawLinks
 from reports.write.page import fill_in
 
@@ -129,15 +128,14 @@ def overview(dossier: Dossier) -> list[Panel]:
 def pictures_of(dossier: Dossier) -> list[Picture]:
     """All pictures of the document, to be taken out."""
     run, day = dossier.run.run_id, dossier.day.isoformat()
-    with styled(as_png=True):
-        found = [
-            Picture(f"acceptance-{number}", dossier.criteria.title, NOT_SIGNED, [panel], [])
-            for number, panel in enumerate(overview(dossier), start=1)
-        ]
-        for result in dossier.judgement.criteria:
-            if drawn := panels(result, run, day):
-                anchor = f"criterion-{result.id}"
-                found.append(Picture(anchor, result.title, f"{result.statement}.", drawn, []))
+    found = [
+        Picture(f"acceptance-{number}", dossier.criteria.title, NOT_SIGNED, [panel], [])
+        for number, panel in enumerate(overview(dossier), start=1)
+    ]
+    for result in dossier.judgement.criteria:
+        if drawn := panels(result, run, day):
+            anchor = f"criterion-{result.id}"
+            found.append(Picture(anchor, result.title, f"{result.statement}.", drawn, []))
     return found
 
 

@@ -3,20 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.wording import bound_text, centre_text, limit_words, margin_text
 from reports.notation.natural import natural_order
-from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET
+from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import count_text, readable_unit, three_digits
-from reports.show.arrange import wrapped
-from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel, styled
-from reports.show.heat import Heat, Place, heat_panel, multiples, shares
+from reports.show.layout import wrapped
+from reports.show.panel import (
+    WIDTH_IN,
+    Axis,
+    Bars,
+    Heat,
+    Mark,
+    Panel,
+    Place,
+    Rule,
+    Series,
+    Text,
+    heat_panel,
+    multiples,
+    shares,
+)
 
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
 #: What stands out of its peers: suspected, or confirmed by re-runs.
@@ -31,8 +42,8 @@ MOST_PAIRED, MOST_NODES = 16, 12
 
 
 def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
-    """A bar a criterion: how far what is nearest to its limit, or farthest beyond, lies from it,
-    with the bound that decides; the accused are outlined."""
+    """A bar a criterion: the distance of its most telling item from the limit, with the bound that
+    decides; the accused are outlined."""
     shown = [
         (one, item)
         for one in criteria
@@ -40,33 +51,37 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
     ]
     if not shown:
         return None
-    room = WIDTH_IN - 0.1
-    titles = [wrapped(one.title, 9, room) for one, _ in shown]
-    subjects = [wrapped(_margin_words(item), 9, room) for _, item in shown]
-    heights = [
-        _LINE_IN * (len(title) + len(subject)) + _BAR_IN
-        for title, subject in zip(titles, subjects, strict=True)
-    ]
-    with styled():
-        figure, axes = new_panel("Margin to each limit", footer, 1.1 + sum(heights))
-        axes.set_ylabel("bar: the median; line: to the bound that decides; outlined: accused")
-        top = 0.0
-        for (one, item), title, subject, height in zip(
-            shown, titles, subjects, heights, strict=True
-        ):
-            axes.text(-_MOST_MARGIN, top, "\n".join(title), fontsize=9, color=INK, va="top")
-            top_in = top + _LINE_IN * len(title)
-            axes.text(-_MOST_MARGIN, top_in, "\n".join(subject), fontsize=9, color=QUIET, va="top")
-            _margin_bar(axes, top + height - 0.62 * _BAR_IN, item, _COLOUR[one.verdict])
-            top += height
-        axes.set_xlim(-_MOST_MARGIN, _MOST_MARGIN)
-        axes.set_ylim(top, -0.05)
-        axes.set_yticks([])
-        axes.grid(visible=False)
-        axes.spines[:].set_visible(False)
-        axes.set_xticks([-0.5, -0.25, 0, 0.25, 0.5], ["−50 %", "−25 %", "limit", "+25 %", "+50 %"])
-        told = (f"{one.title}: {_margin_words(item)}" for one, item in shown)
-        return finish(figure, f"Margin to each limit. {'; '.join(told)}")
+    marks: list[Mark] = []
+    down = 0.0
+    for one, item in shown:
+        for text, colour in ((one.title, INK), (_margin_words(item), QUIET)):
+            lines = wrapped(text, 9, WIDTH_IN - 0.1)
+            marks.append(Text("\n".join(lines), -_MOST_MARGIN, down, colour, vertical="top"))
+            down += _LINE_IN * len(lines)
+        marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[one.verdict])
+        down += _BAR_IN
+    told = (f"{one.title}: {_margin_words(item)}" for one, item in shown)
+    return Panel(
+        "Margin to each limit",
+        marks,
+        f"Margin to each limit. {'; '.join(told)}",
+        Axis(
+            low=-_MOST_MARGIN,
+            high=_MOST_MARGIN,
+            ticks={-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"},
+            grid=False,
+        ),
+        Axis(
+            title="bar: the median; line: to the bound that decides; outlined: accused",
+            low=down,
+            high=-0.12,
+            ticks={},
+            grid=False,
+        ),
+        footer,
+        1.1 + down,
+        frame=False,
+    )
 
 
 def _margin_words(item: Item) -> str:
@@ -78,7 +93,7 @@ def _margin_words(item: Item) -> str:
     return f"{words}, charged to {item.charged_to}" if item.charged_to else words
 
 
-def _margin_bar(axes: Axes, middle: float, item: Item, colour: str) -> None:
+def _margin_bar(middle: float, item: Item, colour: str) -> Iterator[Mark]:
     """The margin of an item's centre as a bar, those of its deciding bounds as the ends of a
     line."""
 
@@ -86,12 +101,18 @@ def _margin_bar(axes: Axes, middle: float, item: Item, colour: str) -> None:
         return float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
 
     centre = drawn(item.bounds.centre)
-    edge, width = (BAD, 1.8) if item.state in ACCUSED else ("none", 0.0)
-    axes.barh(middle, centre, height=0.16, color=colour, edgecolor=edge, linewidth=width)
-    if ends := [drawn(bound) for bound in item.deciding_bounds]:
-        axes.hlines(middle, min(centre, *ends), max(centre, *ends), color=INK, linewidth=1.4)
-        axes.vlines(ends, middle - 0.055, middle + 0.055, color=INK, linewidth=1.4)
-    axes.vlines(0, middle - 0.13, middle + 0.13, color=INK, linewidth=1.2)
+    edge = BAD if item.state in ACCUSED else ""
+    yield Bars([middle], [centre], 0.16, colour, level=True, edge=edge)
+    ends = [drawn(bound) for bound in item.deciding_bounds]
+    if ends:
+        yield _stroke([min(centre, *ends), max(centre, *ends)], [middle] * 2, 1.4)
+    for end in ends:
+        yield _stroke([end] * 2, [middle - 0.055, middle + 0.055], 1.4)
+    yield _stroke([0, 0], [middle - 0.13, middle + 0.13], 1.2)
+
+
+def _stroke(x: Sequence[float], y: Sequence[float], width: float, colour: str = INK) -> Series:
+    return Series(x, y, Look(colour, "", ()), width=width)
 
 
 def nodes_by_criterion(criteria: Sequence[JudgedCriterion], footer: str) -> list[Panel]:
@@ -121,16 +142,12 @@ def _node_map(environment: str, found: dict[str, dict[str, Item]], footer: str) 
             if item.state in ACCUSED:
                 culprits.append((row, column))
                 named.add(node)
-    heat = Heat(list(found), nodes, values, texts, culprits, named=named)
+    heat = Heat(
+        list(found), nodes, values, shares("what good nodes reach"), texts, culprits, named=named
+    )
     told = ", ".join(natural_order(named)) or "none"
-    with styled():
-        return heat_panel(
-            f"Nodes by criterion, {environment}",
-            footer,
-            heat,
-            shares("what good nodes reach"),
-            f"{count_text(len(nodes), 'node')} by {len(found)} criteria; outlined: {told}.",
-        )
+    alt = f"{count_text(len(nodes), 'node')} by {len(found)} criteria; outlined: {told}."
+    return heat_panel(f"Nodes by criterion, {environment}", footer, heat, alt)
 
 
 def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
@@ -149,8 +166,7 @@ def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         title = f"{environment}, {point}" if plain else environment
         footer = f"n = {n} launches each · judged {day} · run {run_id}"
-        with styled():
-            found.append(draw(items, title, footer))
+        found.append(draw(items, title, footer))
     return found
 
 
@@ -174,19 +190,16 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
                 culprits.append(place)
             elif item.charged_to:
                 charged.append(place)
-    heat = Heat(
-        nodes, nodes, values, texts, culprits, charged, links, _pair_note(pairs, unit.label)
-    )
+    higher = items[0].at_most is None
+    scale = shares("what good pairs reach") if higher else multiples("good pairs' value")
     told = ", ".join(item.subject for item in items if item.state in ACCUSED) or "none"
     return heat_panel(
         f"Pairs of nodes, {title}",
         footer,
-        heat,
-        shares("what good pairs reach")
-        if items[0].at_most is None
-        else multiples("good pairs' value"),
+        Heat(nodes, nodes, values, scale, texts, culprits, charged, links),
         f"Pairs of nodes in {unit.label}, {title}: {count_text(len(pairs), 'pair')},"
         f" beyond the limit: {told}.",
+        _pair_note(pairs, unit.label),
     )
 
 
@@ -202,48 +215,39 @@ def _pair_note(pairs: Sequence[Item], unit: str) -> str:
 
 def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
     """Every launch's share of the nodes' median as a dot, the median as a bar, the limit."""
-    figure, axes = new_panel(title, footer)
-    limit = items[0].at_least or 0.0
+    limit = 100 * (items[0].at_least or 0.0)
+    marks: list[Mark] = []
     for place, item in enumerate(items):
         colour = _COLOUR[item.verdict] if item.state is None else BAD
         spread = np.linspace(-0.16, 0.16, len(item.shares)) if len(item.shares) > 1 else [0.0]
         percents = [100 * share for share in item.shares]
-        axes.plot(place + np.asarray(spread), percents, "o", color=colour, alpha=0.45, ms=4)
-        axes.plot([place - 0.28, place + 0.28], [100 * item.bounds.centre] * 2, color=colour, lw=2)
+        dots = (place + np.asarray(spread)).tolist()
+        marks.append(Series(dots, percents, Look(colour, "o", ()), width=0, size=4, alpha=0.45))
+        centre = 100 * item.bounds.centre
+        marks.append(_stroke([place - 0.28, place + 0.28], [centre] * 2, 2, colour))
         if item.state is not None:
-            low, height = min(percents), max(percents) - min(percents)
-            room = 0.15 * height + 1.5
-            box = Rectangle((place - 0.4, low - room), 0.8, height + 2 * room)
-            box.set(fill=False, edgecolor=BAD, linewidth=1.4)
-            axes.add_patch(box)
-    axes.axhline(100 * limit, color=INK, lw=1, ls=(0, (5, 3)))
-    axes.annotate(
-        f"limit {100 * limit:g} %",
-        (1, 100 * limit),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, -3),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize=8.5,
-        color=INK,
+            room = 0.15 * (max(percents) - min(percents)) + 1.5
+            low, high = min(percents) - room, max(percents) + room
+            left, right = place - 0.4, place + 0.4
+            frame = [left, right, right, left, left], [low, low, high, high, low]
+            marks.append(_stroke(*frame, 1.4, BAD))
+    marks.append(Rule(limit, "y", INK, dashes=(5, 3)))
+    name = f"limit {limit:g} %"
+    marks.append(
+        Text(name, 1, limit, size=8.5, shares="x", offset=(0, -3), right=True, vertical="top")
     )
-    _node_ticks(axes, [item.subject for item in items])
-    axes.set_xlim(-0.6, len(items) - 0.4)
-    shares = [share for item in items for share in item.shares]
-    low, high = min([limit, *shares]), max([1.0, *shares])
-    room = 0.12 * (high - low) + 0.01
-    axes.set_ylim(100 * (low - room), 100 * (high + room))
-    axes.set_ylabel("% of the good nodes' median")
-    axes.grid(visible=False, axis="x")
+    every = [100 * share for item in items for share in item.shares]
+    low, high = min([limit, *every]), max([100.0, *every])
+    room = 0.12 * (high - low) + 1
+    step = -(-len(items) // MOST_NODES)
+    ticks = {float(place): items[place].subject for place in range(0, len(items), step)}
     worst = min(items, key=lambda item: item.bounds.centre)
-    return finish(
-        figure,
+    return Panel(
+        title,
+        marks,
         f"Nodes against the good ones, {title}: {count_text(len(items), 'node')}, the lowest is"
-        f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {100 * limit:g} %.",
+        f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {limit:g} %.",
+        Axis(low=-0.6, high=len(items) - 0.4, ticks=ticks, grid=False),
+        Axis(title="% of the good nodes' median", low=low - room, high=high + room),
+        footer,
     )
-
-
-def _node_ticks(axes: Axes, names: Sequence[str]) -> None:
-    step = -(-len(names) // MOST_NODES)
-    axes.set_xticks(range(0, len(names), step), list(names[::step]))

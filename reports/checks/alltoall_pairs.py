@@ -19,9 +19,8 @@ from reports.checks.common.hops import hops_picture, hops_table
 from reports.load.scans import Scan
 from reports.notation.natural import natural_order
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, three_digits
-from reports.show.canvas import Panel
-from reports.show.heat import Heat, heat_panel, multiples, shares
-from reports.show.lines import Picture, counted_footer, joined, picture_of
+from reports.show.lines import counted_footer, joined, picture_of
+from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares
 from reports.show.section import Section
 from reports.show.tables import Table, pivot
 
@@ -170,7 +169,6 @@ def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
         analysis,
         found,
         lambda one: _panel(analysis, one, unit),
-        lambda _: [],
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
         caption=". ".join([caption, *told]) + ".",
@@ -189,21 +187,21 @@ def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
     bad = one.bad
     cells = {(int(own[i]), int(own[j])) for i, j in zip(one.low[bad], one.high[bad], strict=True)}
     known = np.argwhere(np.isfinite(values)).tolist() if len(names) <= MOST_NAMES else []
+    of = "the median pair" if one.by_switch else "the best pair"
+    scale = shares(of) if one.higher else multiples(of if one.by_switch else "the least latency")
     heat = Heat(
         names,
         names,
         values / one.level,
+        scale,
         {(i, j): three_digits(values[i, j] / unit.factor) for i, j in known},
         sorted(cells | {(j, i) for i, j in cells}),
     )
-    of = "the median pair" if one.by_switch else "the best pair"
-    scale = shares(of) if one.higher else multiples(of if one.by_switch else "the least latency")
     least, greatest = one.values.min() / unit.factor, one.values.max() / unit.factor
     return heat_panel(
         one.title,
         counted_footer(analysis, [one.launches]),
         heat,
-        scale,
         f"{one.title}: {len(one.values)} pairs from {least:.3g} to {greatest:.3g} {unit.label};"
         f" {count_text(int(bad.sum()), 'pair')} outlined",
     )

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.show.lines import Picture, XAxis, grouped, lines_picture
+from reports.show.lines import grouped, lines_picture
+from reports.show.panel import Axis, Picture
 from reports.show.section import Section
 
 _CAPTION = (
@@ -18,7 +19,8 @@ def rate_against_n(analysis: Analysis) -> Picture | None:
     return lines_picture(
         analysis,
         grouped(analysis, analysis.rows_of("cholesky", "factor_rate"), without=("n",)),
-        XAxis("order n", lambda row: float(analysis.case(row).params.get("n", 0))),
+        lambda row: float(analysis.case(row).params.get("n", 0)),
+        Axis(title="order n", counts=True),
         anchor="picture-cholesky-n",
         title="Cholesky by columns, rate against the order",
         caption=_CAPTION,
@@ -34,7 +36,8 @@ def rate_against_ranks(analysis: Analysis) -> Picture | None:
     return lines_picture(
         analysis,
         grouped(analysis, rows, without=("ranks",)),
-        XAxis("ranks", lambda row: float(analysis.case(row).ranks)),
+        lambda row: float(analysis.case(row).ranks),
+        Axis(title="ranks", counts=True),
         anchor="picture-cholesky-ranks",
         title="Cholesky by columns, rate against ranks",
         caption=_CAPTION,

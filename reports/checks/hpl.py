@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.checks.common.roofline import roofline_picture
-from reports.show.lines import Picture, XAxis, grid_of, grouped, lines_picture
+from reports.show.lines import grid_of, grouped, lines_picture
+from reports.show.panel import Axis, Picture
 from reports.show.section import Section
 
 
@@ -17,7 +18,8 @@ def rate_against_n(analysis: Analysis) -> Picture | None:
     return lines_picture(
         analysis,
         grouped(analysis, rows, without=("n",)),
-        XAxis("matrix order N", lambda row: float(analysis.case(row).params.get("n", 0))),
+        lambda row: float(analysis.case(row).params.get("n", 0)),
+        Axis(title="matrix order N", counts=True),
         anchor="picture-hpl-n",
         title="HPL rate against N",
         caption="One panel for each process grid.",
@@ -35,10 +37,10 @@ def rate_against_grid(analysis: Analysis) -> Picture | None:
     return lines_picture(
         analysis,
         grouped(analysis, rows, without=("p", "q")),
-        XAxis(
-            "process grid P × Q",
-            lambda row: place[grid_of(analysis.case(row).params)],
-            ticks=[f"{p} × {q}" for p, q in order],
+        lambda row: place[grid_of(analysis.case(row).params)],
+        Axis(
+            title="process grid P × Q",
+            ticks={place[p, q]: f"{p} × {q}" for p, q in order},
         ),
         anchor="picture-hpl-grid",
         title="HPL rate against process grid",

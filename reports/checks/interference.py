@@ -9,11 +9,17 @@ forwarded them, none where the network did.
 from __future__ import annotations
 
 from reports.analysis import Analysis, Row
-from reports.notation.palette import QUIET
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.notation.values import PLAIN
-from reports.show.canvas import Panel, draw_line, finish, log_bytes_axis, new_panel
-from reports.show.lines import Picture, footer, joined, lines_of, picture_of, ranges_text
+from reports.show.lines import (
+    MESSAGE_LENGTH,
+    footer,
+    joined,
+    lines_of,
+    picture_of,
+    ranges_text,
+)
+from reports.show.panel import Axis, Panel, Picture, Rule
 from reports.show.rows import environment_cell, message_bytes, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Table, across, pivot
@@ -108,7 +114,6 @@ def costs_picture(analysis: Analysis) -> Picture | None:
         analysis,
         panels,
         lambda panel: _panel(analysis, *panel),
-        lambda panel: (analysis.case(row).environment for row in panel[3]),
         anchor="picture-interference",
         title="Messages and computing beside each other",
         caption="Slow-down 1: no interference. Overlap 100 %: the whole exchange hides behind"
@@ -119,18 +124,21 @@ def costs_picture(analysis: Analysis) -> Picture | None:
 
 def _panel(analysis: Analysis, title: str, metric: str, share: bool, rows: list[Row]) -> Panel:
     unit = _PERCENT if share else PLAIN
-    figure, axes = new_panel(title, footer(analysis, rows))
     lines = lines_of(analysis, rows, lambda row: float(max(1, message_bytes(row))), unit)
-    for line in lines:
-        draw_line(axes, line, with_points=True)
-    log_bytes_axis(axes)
     lengths = [place for line in lines for place in line.x]
-    axes.set_xlim(min(lengths) / 1.4, max(lengths) * 1.4)
-    axes.axhline(1 / unit.factor, color=QUIET, linewidth=1)
-    axes.set_ylabel(f"{metric}, %" if share else "slow-down, ratio of times")
-    greatest = max(most for line in lines for most in line.centre)
-    axes.set_ylim(0, 105 if share else 1.15 * max(1.0, greatest))
-    return finish(figure, f"{title}: {ranges_text(lines, unit.label)}")
+    greatest = max(most for line in lines for most in line.y)
+    return Panel(
+        title,
+        [*lines, Rule(1 / unit.factor, "y")],
+        f"{title}: {ranges_text(lines, unit.label)}",
+        Axis(title=MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
+        Axis(
+            title=f"{metric}, %" if share else "slow-down, ratio of times",
+            low=0,
+            high=105 if share else 1.15 * max(1.0, greatest),
+        ),
+        footer(analysis, rows),
+    )
 
 
 SECTION = Section(pictures=(costs_picture,), tables=(costs_table,))

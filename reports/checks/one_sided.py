@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.show.lines import Picture, size_picture
+from reports.show.lines import size_picture
+from reports.show.panel import Picture
 from reports.show.section import Section
 
 _CAPTION = (

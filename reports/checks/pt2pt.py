@@ -16,7 +16,8 @@ from reports.checks.common.fits import (
 )
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.show.generic import side_by_side_table
-from reports.show.lines import Picture, size_picture
+from reports.show.lines import size_picture
+from reports.show.panel import Picture
 from reports.show.section import Section
 from reports.show.tables import MOST_ROWS, Table
 

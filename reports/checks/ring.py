@@ -7,7 +7,8 @@ from functools import partial
 
 from reports.analysis import Analysis
 from reports.show.generic import side_by_side_table
-from reports.show.lines import Picture, size_picture
+from reports.show.lines import size_picture
+from reports.show.panel import Picture
 from reports.show.section import Section
 
 

@@ -14,10 +14,9 @@ from records.axes import axis_of
 from reports.analysis import Analysis
 from reports.notation.labels import value_text
 from reports.show.boxes import launches_picture
-from reports.show.canvas import styled
 from reports.show.generic import generic_section
-from reports.show.lines import Picture
 from reports.show.mpi_profile import profile_pictures, profile_tables
+from reports.show.panel import Picture
 from reports.show.section import Section, statistics_tables
 from reports.show.tables import Cell, Table, slug
 
@@ -47,24 +46,23 @@ def check_parts(
     gets the generic one.
     """
     parts, faults = [], []
-    with styled():
-        for check in analysis.checks:
-            own = own_section(check)
-            files = (folder / check / "report.py" for folder in folders if not own)
-            file = next((file for file in files if file.is_file()), None)
-            if file is not None:
-                try:
-                    part = _part(analysis, check, read_section(file), pictures=pictures)
-                    _demand_sound(part)
-                    parts.append(part)
-                    continue
-                except (Exception, SystemExit) as error:
-                    faults.append(
-                        f"{file}: the section of {check} failed, and the generic one stands in its"
-                        f" place: {type(error).__name__}: {error}"
-                    )
-            section = own or generic_section(analysis, check)
-            parts.append(_part(analysis, check, section, pictures=pictures))
+    for check in analysis.checks:
+        own = own_section(check)
+        files = (folder / check / "report.py" for folder in folders if not own)
+        file = next((file for file in files if file.is_file()), None)
+        if file is not None:
+            try:
+                part = _part(analysis, check, read_section(file), pictures=pictures)
+                _demand_sound(part)
+                parts.append(part)
+                continue
+            except (Exception, SystemExit) as error:
+                faults.append(
+                    f"{file}: the section of {check} failed, and the generic one stands in its"
+                    f" place: {type(error).__name__}: {error}"
+                )
+        section = own or generic_section(analysis, check)
+        parts.append(_part(analysis, check, section, pictures=pictures))
     return parts, faults
 
 

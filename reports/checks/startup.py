@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.show.lines import Picture, XAxis, grouped, lines_picture
+from reports.show.lines import grouped, lines_picture
+from reports.show.panel import Axis, Picture
 from reports.show.section import Section
 
 _METRICS = (
@@ -28,7 +29,8 @@ def against_ranks(analysis: Analysis) -> Picture | None:
     return lines_picture(
         analysis,
         curves,
-        XAxis("ranks", lambda row: float(analysis.case(row).params.get("ranks", 0))),
+        lambda row: float(analysis.case(row).params.get("ranks", 0)),
+        Axis(title="ranks", counts=True),
         anchor="picture-startup",
         title="Start-up against ranks",
         caption="Times from the start of the launcher (MPI_Init: its own time); daemon boot and"

@@ -9,15 +9,13 @@ from records.errors import InfrastructureError
 from records.files import write_whole
 from reports.comparison.compare import RunComparison
 from reports.comparison.picture import changes_picture
-from reports.show.canvas import styled
 from reports.write.html import render_page
 
 
 def write_page(found: RunComparison, path: Path) -> None:
     """Write the page whole or not at all. Raises InfrastructureError when it cannot be written."""
     looks = {**found.first.looks, **found.second.looks}
-    with styled():
-        drawn = changes_picture(found)
+    drawn = changes_picture(found)
     sections = [(table.anchor, table.title) for table in (*found.tables, found.differences)]
     if drawn:
         sections.insert(0, (drawn.anchor, drawn.title))

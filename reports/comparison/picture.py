@@ -6,22 +6,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isclose
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
-
 from reports.comparison.compare import Change, Reading, RunComparison
-from reports.notation.palette import BAD, GOOD, INK, OPEN, PAPER, QUIET
+from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import signed_percent
-from reports.show.arrange import wrapped
-from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel
-from reports.show.lines import Picture
+from reports.show.layout import wrapped
+from reports.show.panel import (
+    WIDTH_IN,
+    Axis,
+    Mark,
+    Panel,
+    Picture,
+    Rule,
+    Series,
+    above_axis,
+    rows_above,
+)
 
 #: Changes that are drawn, and those of one panel.
 MOST_CHANGES, MOST_ROWS = 36, 12
 #: Ratios beyond this, or below its inverse, make the axis logarithmic.
 _FACTOR = 2.0
-#: Name of a row: its size, its room, its most lines and their height; where the value stands.
-_NAME_PT, _NAME_IN, _NAME_LINES, _LINE_IN, _VALUE_AT = 9.0, WIDTH_IN - 0.4, 2, 0.16, 0.8
+#: Name of a row: its most lines and their height; where in the row its value is drawn.
+_NAME_LINES, _LINE_IN, _VALUE_AT = 2, 0.16, 0.8
 _COLOURS: dict[Reading, str] = {"better": GOOD, "worse": BAD, "beyond launches": OPEN}
 
 
@@ -50,54 +56,33 @@ def changes_picture(found: RunComparison) -> Picture | None:
 
 def _panel(changes: Sequence[Change], before: int, footer: str) -> Panel:
     title = f"{before + 1} to {before + len(changes)}" if before else "Greatest first"
-    names = [wrapped(change.name, _NAME_PT, _NAME_IN)[:_NAME_LINES] for change in changes]
+    names = [wrapped(change.name, 9.0, WIDTH_IN - 0.4)[:_NAME_LINES] for change in changes]
     row_in = 0.22 + _LINE_IN * max(map(len, names))
-    figure, axes = new_panel(title, footer, 0.95 + row_in * len(changes))
-    ends = []
+    marks: list[Mark] = [Rule(1, "x", INK, 0.8)]
+    ends: list[float] = []
     for row, change in enumerate(changes):
         assert change.ratio is not None
         assert change.interval is not None
-        low, high = change.interval.low, change.interval.high
-        ends += [low, high]
-        colour = _COLOURS.get(change.reading, QUIET)
-        axes.plot([low, high], [row + _VALUE_AT] * 2, color=colour, linewidth=2.2)
-        axes.plot([change.ratio], [row + _VALUE_AT], marker="o", color=colour, markersize=6)
-    axes.axvline(1, color=INK, linewidth=0.8)
-    _name_rows(axes, names)
-    _ratio_axis(axes, ends)
+        both = [change.interval.low, change.interval.high]
+        ends += both
+        look = Look(_COLOURS.get(change.reading, QUIET), "o", ())
+        marks.append(Series(both, [row + _VALUE_AT] * 2, look, width=2.2, size=0))
+        marks.append(Series([change.ratio], [row + _VALUE_AT], look, width=0, size=6))
     told = "; ".join(
         f"{change.name}: {signed_percent(change.ratio)}" for change in changes[:6] if change.ratio
     )
-    return finish(figure, f"B over A, {title.lower()}. {told}")
-
-
-def _name_rows(axes: Axes, names: Sequence[Sequence[str]]) -> None:
-    """The name of each row above its value."""
-    for row, lines in enumerate(names):
-        axes.text(
-            0.0,
-            row + 0.04,
-            "\n".join(lines),
-            transform=axes.get_yaxis_transform(),
-            fontsize=_NAME_PT,
-            color=INK,
-            va="top",
-            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6},
-        )
-    axes.set_ylim(len(names), 0)
-    axes.set_yticks(range(len(names)), [""] * len(names))
-    axes.tick_params(axis="y", length=0)
-
-
-def _ratio_axis(axes: Axes, ends: Sequence[float]) -> None:
-    """Ratios as they stand in the tables, on a logarithmic axis where one is great."""
-    axes.set_xlabel("B against A")
-    if any(not 1 / _FACTOR < end < _FACTOR for end in ends):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=7))
-        axes.xaxis.set_minor_locator(NullLocator())
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda ratio, _: "0" if isclose(ratio, 1) else signed_percent(ratio))
+    wide = any(not 1 / _FACTOR < end < _FACTOR for end in ends)
+    return Panel(
+        title,
+        [*marks, *rows_above(["\n".join(lines) for lines in names])],
+        f"B over A, {title.lower()}. {told}",
+        Axis(title="B against A", scale="log" if wide else "linear", text=_change),
+        above_axis(len(changes)),
+        footer,
+        0.95 + row_in * len(changes),
     )
+
+
+def _change(ratio: float) -> str:
+    """A ratio as the tables have it."""
+    return "0" if isclose(ratio, 1) else signed_percent(ratio)

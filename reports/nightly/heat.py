@@ -10,8 +10,7 @@ import numpy as np
 from records.history.model import History
 from reports.nightly.wording import at_text, case_labels, natural_order
 from reports.notation.units import count_text
-from reports.show.canvas import Panel, styled
-from reports.show.heat import Heat, Scale, heat_panel
+from reports.show.panel import Heat, Panel, Scale, heat_panel
 from reports.statistics.descriptive import Matrix
 
 #: Nights and series of one map; of more series those with a finding, then the first.
@@ -53,20 +52,19 @@ def series_by_nights(
         names,
         [night.date[5:10] for night in history.nights[first : tonight + 1]],
         worse,
+        _SCALE,
         culprits=culprits,
         named=[names[place[series]] for series in found if series in place],
-        note=f"{count_text(len(rows), 'series', 'series')} of {len(history.series)};"
-        " outlined: found tonight, or the first night of a change",
     )
     told = ", ".join(names[place[series]] for series in found if series in place) or "nothing"
-    with styled():
-        return heat_panel(
-            "Every series, night by night",
-            "",
-            heat,
-            _SCALE,
-            f"{len(rows)} series over {tonight + 1 - first} nights; found tonight: {told}.",
-        )
+    return heat_panel(
+        "Every series, night by night",
+        "",
+        heat,
+        f"{len(rows)} series over {tonight + 1 - first} nights; found tonight: {told}.",
+        f"{count_text(len(rows), 'series', 'series')} of {len(history.series)};"
+        " outlined: found tonight, or the first night of a change",
+    )
 
 
 def _names(history: History, rows: Sequence[int]) -> list[str]:

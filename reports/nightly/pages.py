@@ -33,8 +33,7 @@ from reports.nightly.wording import (
     since_text,
 )
 from reports.notation.units import count_text, level_text, percent, readable_unit
-from reports.show.canvas import Panel, styled
-from reports.show.lines import Picture
+from reports.show.panel import Panel, Picture
 from reports.write.page import fill_in, scripts
 
 MOST_PANELS_A_CASE = 6
@@ -132,17 +131,16 @@ def pictures_of(checked: Checked) -> list[Picture]:
     night = checked.night
     footer = f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}"
     found = []
-    with styled(as_png=True):
-        if drawn := _map(checked):
-            caption = "Each night against the reference of tonight; brighter is better."
-            title = f"{night.campaign} on {night.site}, night by night"
-            found.append(_picture("series-by-nights", title, caption, drawn, footer))
-        for check, cases in _trends(checked).items():
-            for case in cases:
-                for number, item in enumerate(case.panels, start=1):
-                    title, anchor = f"{check} in {item.title}", f"{case.anchor}-{number}"
-                    note = f"{item.note}. {TREND_CAPTION}"
-                    found.append(_picture(anchor, title, note, item.panel, footer))
+    if drawn := _map(checked):
+        caption = "Each night against the reference of tonight; brighter is better."
+        title = f"{night.campaign} on {night.site}, night by night"
+        found.append(_picture("series-by-nights", title, caption, drawn, footer))
+    for check, cases in _trends(checked).items():
+        for case in cases:
+            for number, item in enumerate(case.panels, start=1):
+                title, anchor = f"{check} in {item.title}", f"{case.anchor}-{number}"
+                note = f"{item.note}. {TREND_CAPTION}"
+                found.append(_picture(anchor, title, note, item.panel, footer))
     return found
 
 
@@ -195,13 +193,12 @@ def _trends(checked: Checked) -> dict[str, list[CaseTrends]]:
     left = MOST_PANELS
     labels, names = case_labels(history), case_names(history)
     checks: dict[str, list[CaseTrends]] = {}
-    with styled():
-        for case, places in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
-            chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
-            left -= len(chosen)
-            panels = [_trend(checked, labels[case], series) for series in chosen]
-            cases = checks.setdefault(history.series[places[0]].check_title, [])
-            cases.append(CaseTrends(names[case], f"case-{case}", panels, len(places)))
+    for case, places in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
+        chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
+        left -= len(chosen)
+        panels = [_trend(checked, labels[case], series) for series in chosen]
+        cases = checks.setdefault(history.series[places[0]].check_title, [])
+        cases.append(CaseTrends(names[case], f"case-{case}", panels, len(places)))
     return checks
 
 

@@ -30,9 +30,8 @@ from reports.papers.claims import (
 from reports.papers.definition import PrintedTable, Shown, Study, Uncounted, load_study, studies
 from reports.papers.figures import figures_of
 from reports.papers.tables import machine_tables, mark_of, tables_of
-from reports.show.canvas import styled
-from reports.show.lines import Picture
 from reports.show.mpi_profile import profile_pictures, profile_tables
+from reports.show.panel import Picture
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Heading, Table, pivot
 
@@ -87,19 +86,18 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
     parts: list[StudyPart] = []
     shares: list[tuple[int, int]] = []
     lacking: list[Uncounted] = []
-    with styled():
-        for number, table in enumerate(study.tables, start=1):
-            found = besides(study, table, analysis)
-            parts.append(_printed(found, number))
-            shares.append(measured_share(found))
-            after = [_shown(one, analysis) for one in study.shown if one.after == table.number]
-            parts += after
-            lacking += _lacking(found)
-            lacking += [
-                Uncounted(number=one.number, title=one.title, why="not measured by this run")
-                for one in after
-                if not (one.tables or one.pictures)
-            ]
+    for number, table in enumerate(study.tables, start=1):
+        found = besides(study, table, analysis)
+        parts.append(_printed(found, number))
+        shares.append(measured_share(found))
+        after = [_shown(one, analysis) for one in study.shown if one.after == table.number]
+        parts += after
+        lacking += _lacking(found)
+        lacking += [
+            Uncounted(number=one.number, title=one.title, why="not measured by this run")
+            for one in after
+            if not (one.tables or one.pictures)
+        ]
     lacking += study.missing
     claims = judge_claims(study, analysis)
     machines = study.folder / study.machines if study.machines else None

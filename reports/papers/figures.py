@@ -5,29 +5,16 @@ points of a plane."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from reports.analysis import Row
 from reports.notation.palette import QUIET, Look
 from reports.papers.beside import Beside, by_variant, library_of
 from reports.papers.fields import Point
 from reports.papers.labels import Label, label_beside, label_near, room_beside
-from reports.show.canvas import (
-    HEIGHT_IN,
-    HOVER,
-    WIDE_ANCHOR,
-    Line,
-    Panel,
-    draw_line,
-    finish,
-    log_bytes_axis,
-    log_value_axis,
-    new_panel,
-)
-from reports.show.lines import LOG_BANDS, Picture, picture_of, row_band
+from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, line_of, picture_of, ranges_text
+from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series
 from reports.show.rows import environments
 
 #: Hollow markers of then, in the order of what is side by side in print.
@@ -64,7 +51,6 @@ def _figure(one: Beside, anchor: str) -> Picture | None:
         one.analysis,
         [(rest, points) for rest, points in panels.items() if len(points) > 1],
         lambda shown: _panel(one, *shown, x),
-        lambda _: (name for by in one.now.values() for name in by),
         anchor=f"{WIDE_ANCHOR}-{anchor}" if len(one.across) > MANY else anchor,
         title=f"{table.figures or table.number}: {one.column.title} against {one.keys[x].title}",
         caption=caption,
@@ -81,65 +67,53 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         if text
     ]
     title = ", ".join(told).replace("_", " ") or one.column.title
-    then, now = _then_lines(one, points, x), _now_lines(one, points, x)
-    many, lines = len(then) > MANY, [*then, *now]
-    footer = f"{one.study.authors} {year}, {one.table.number}"
-    figure, axes = new_panel(title, footer, 1.7 * HEIGHT_IN if many else HEIGHT_IN, wide=many)
-    for line in then:
-        axes.plot(
-            line.x,
-            line.centre,
-            color=line.look.colour,
-            linewidth=0.8,
-            marker=line.look.marker,
-            markersize=3.4,
-            markerfacecolor="white",
-            markeredgewidth=0.8,
-            label=line.name,
-            gid=HOVER,
-        )
-    values = [value for line in lines for value in line.centre]
+    then, now = _then_lines(one, points, x), _now_rows(one, points, x)
+    many = len(then) > MANY
+    values = [value for line in then for value in line.y]
+    values += [row.summary.mean / unit.factor for _, rows in now for _, row in rows]
     is_wide = 0 < WIDE * min(values) < max(values)
-    for line in now:
-        draw_line(axes, line, with_points=False, log_y=is_wide)
-    _scale_x(one, axes, lines, x)
-    if is_wide:
-        log_value_axis(axes)
-    else:
-        axes.set_ylim(bottom=min(0.0, *values))
-    axes.set_ylabel(f"{one.column.title}, {unit.label}" if unit.label else one.column.title)
+    looks = one.analysis.looks
+    lines = [*then, *(line_of(looks[name], name, rows, unit, log=is_wide) for name, rows in now)]
     own = "" if one.table.libraries else f" {year}"  # today's libraries have the same names
     ends = [
-        Label(line.name.removesuffix(own), line.x[-1], line.centre[-1], line.look.colour)
+        Label(line.name.removesuffix(own), line.x[-1], line.y[-1], line.look.colour)
         for line in then
     ]
-    if ends:
+
+    def write_names(axes: Axes) -> None:
         room_beside(axes, ends)
-    told = [f"{e.name} {min(e.centre):.3g} to {max(e.centre):.3g}" for e in lines]
-    alt = f"{title}: {'; '.join(told)} {unit.label}".strip()
-    return finish(figure, alt, partial(label_beside, axes, ends) if ends else None)
+        label_beside(axes, ends)
+
+    return Panel(
+        title,
+        lines,
+        f"{title}: {ranges_text(lines, unit.label)}",
+        _across(one, [place for line in lines for place in line.x], x),
+        Axis(
+            title=f"{one.column.title}, {unit.label}" if unit.label else one.column.title,
+            scale="log" if is_wide else "linear",
+            low=None if is_wide else min(0.0, *values),
+        ),
+        f"{one.study.authors} {year}, {one.table.number}",
+        1.7 * HEIGHT_IN if many else HEIGHT_IN,
+        wide=many,
+        label=write_names if ends else None,
+    )
 
 
-def _scale_x(one: Beside, axes: Axes, lines: Sequence[Line], x: int) -> None:
-    """Lengths and wide ranges are logarithmic."""
-    places = sorted({place for line in lines for place in line.x})
-    item = one.keys[x]
+def _across(one: Beside, places: Sequence[float], x: int) -> Axis:
+    """The x axis: lengths and wide ranges are logarithmic."""
+    item, least, most = one.keys[x], min(places), max(places)
     if item.column.endswith("bytes"):
-        log_bytes_axis(axes)
-        return
-    axes.set_xlabel(item.title)
+        return Axis(title=MESSAGE_LENGTH, scale="bytes")
     # Numbers of processes were doubled, then as now.
-    if item.ours in ("ranks", "nodes") or places[-1] >= 16 * places[0] > 0:
-        axes.set_xscale("log", base=2)
-        powers = [2.0**k for k in range(20) if places[0] <= 2**k <= places[-1]]
-        axes.xaxis.set_major_locator(FixedLocator(powers))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    else:
-        axes.locator_params(axis="x", nbins=5)
+    if item.ours in ("ranks", "nodes") or most >= 16 * least > 0:
+        powers = [2.0**k for k in range(20) if least <= 2**k <= most]
+        return Axis(title=item.title, scale="log2", ticks={p: f"{p:g}" for p in powers})
+    return Axis(title=item.title)
 
 
-def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Line]:
+def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Series]:
     """A line for each that is side by side in the printed table and has values here."""
     colours = {library_of(name): look.colour for name, look in reversed(one.analysis.looks.items())}
     lines = []
@@ -150,23 +124,20 @@ def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Line]:
             marker = "" if one.is_by_law else _MARKERS[number % len(_MARKERS)]
             centre = [value / one.unit.factor for _, value in found]
             label = f"{name.replace('_', ' ')} {one.study.year}".strip()
-            places = [place for place, _ in found]
-            lines.append(Line(label, Look(colour, marker, ()), places, centre, [0.0] * len(found)))
+            places, look = [place for place, _ in found], Look(colour, marker, ())
+            lines.append(Series(places, centre, look, label, width=0.8, size=3.4, face="white"))
     return lines
 
 
-def _now_lines(one: Beside, points: Sequence[Point], x: int) -> list[Line]:
-    """A line for each environment of the run that has values here."""
-    lines = []
-    for name in one.environments:
-        rows = [(float(p[x]), one.now[p][name]) for p in points if name in one.now.get(p, {})]
-        if rows:
-            means = [row.summary.mean / one.unit.factor for _, row in rows]
-            spread = [(row.summary.stddev or 0.0) / one.unit.factor for _, row in rows]
-            bands = [row_band(row, one.unit) for _, row in rows]
-            places, look = [place for place, _ in rows], one.analysis.looks[name]
-            lines.append(Line(name, look, places, means, spread, log_band=bands))
-    return lines
+def _now_rows(
+    one: Beside, points: Sequence[Point], x: int
+) -> list[tuple[str, list[tuple[float, Row]]]]:
+    """The rows of each environment of the run that has values here, with their places."""
+    found = [
+        (name, [(float(p[x]), one.now[p][name]) for p in points if name in one.now.get(p, {})])
+        for name in one.environments
+    ]
+    return [(name, rows) for name, rows in found if rows]
 
 
 def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
@@ -186,7 +157,6 @@ def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
         x.analysis,
         [points],
         lambda shown: _plane_panel(x, y, shown),
-        lambda shown: (name for _, name, _, _ in shown),
         anchor=f"{WIDE_ANCHOR}-{anchor}",
         title=f"{plane.figures}: {y.column.title} against {x.column.title}",
         caption="Grey: the machines of then, each a point; coloured: this run's environments."
@@ -197,27 +167,28 @@ def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
 def _plane_panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row]]) -> Panel:
     """x and y of every machine, and means of a run."""
     footer = f"{x.study.authors} {x.study.year}, {x.table.number}"
-    figure, axes = new_panel("machines then and now", footer, 1.8 * HEIGHT_IN, wide=True)
     both = [(name, x.si((), name), y.si((), name)) for name in x.across]
     ends = [
         Label(name, a / x.unit.factor, b / y.unit.factor, QUIET)
         for name, a, b in both
         if a is not None and b is not None
     ]
-    axes.plot([e.x for e in ends], [e.y for e in ends], "o", color=QUIET, markersize=4)
+    grey = Look(QUIET, "o", ())
+    marks = [Series([e.x for e in ends], [e.y for e in ends], grey, width=0, size=4)]
     for title, name, across, up in points:
         look = x.analysis.looks[name]
         place = across.summary.mean / x.unit.factor, up.summary.mean / y.unit.factor
-        axes.plot(*place, look.marker, color=look.colour, markersize=7, label=name)
+        marks.append(Series([place[0]], [place[1]], look, name, width=0, size=7))
         ends.append(Label(f"{name}{f', {title}' if title else ''}", *place, look.colour))
-    axes.set_xscale("log")
-    axes.margins(0.12)
-    axes.xaxis.set_major_locator(LogLocator(10, numticks=8))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    log_value_axis(axes)
-    axes.set_xlabel(f"{x.column.title}, {x.unit.label}")
-    axes.set_ylabel(f"{y.column.title}, {y.unit.label}")
     told = "; ".join(f"{end.name} {end.x:.3g}, {end.y:.3g}" for end in ends)
-    alt = f"{x.column.title} and {y.column.title}: {told}"
-    return finish(figure, alt, lambda: label_near(axes, ends))
+    return Panel(
+        "machines then and now",
+        marks,
+        f"{x.column.title} and {y.column.title}: {told}",
+        Axis(title=f"{x.column.title}, {x.unit.label}", scale="log", margin=0.12),
+        Axis(title=f"{y.column.title}, {y.unit.label}", scale="log", margin=0.12),
+        footer,
+        1.8 * HEIGHT_IN,
+        wide=True,
+        label=lambda axes: label_near(axes, ends),
+    )

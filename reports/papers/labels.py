@@ -107,9 +107,7 @@ def _write(axes: Axes, end: Label, at: tuple[float, float], line: str, side: flo
 
 def _letter(axes: Axes) -> tuple[float, float]:
     """Height of a line and width of a letter, as shares of the axes."""
-    figure = axes.get_figure()
+    figure = axes.get_figure(root=True)
     assert figure is not None
-    width, height = figure.get_size_inches()  # type: ignore[union-attr]
-    position = axes.get_position()
-    size_in = _SIZE / 72
-    return 1.15 * size_in / (height * position.height), 0.58 * size_in / (width * position.width)
+    size = figure.dpi * _SIZE / 72
+    return 1.15 * size / axes.bbox.height, 0.58 * size / axes.bbox.width

@@ -5,16 +5,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
-
 from reports.analysis import Analysis
 from reports.notation.palette import PAPER
 from reports.notation.units import ReadableUnit, fixed, readable_unit
 from reports.notation.values import between, quantity
 from reports.prediction.outcome import Outcome, Predicted, scaling_words
-from reports.show.canvas import Panel, finish, log_value_axis, new_panel
-from reports.show.lines import Picture, joined, picture_of
+from reports.show.lines import joined, picture_of
+from reports.show.panel import Axis, Mark, Panel, Picture, Series
 
 _Panel = tuple[str, list[Predicted]]
 
@@ -30,7 +27,6 @@ def prediction_picture(analysis: Analysis, outcome: Outcome) -> Picture | None:
         analysis,
         [(joined(*key), found) for key, found in groups.items()],
         lambda group: _panel(analysis, group),
-        lambda group: (item.subject.environment for item in group[1]),
         anchor="picture-prediction",
         title="Time on node counts that were not measured",
         caption="Filled: medians that the law rests on; open: measured, not learnt from. Lines: the"
@@ -44,41 +40,33 @@ def _panel(analysis: Analysis, group: _Panel) -> Panel:
     unit = readable_unit("s", values)
     runs = {len(one.time_s) for item in found for one in item.subject.measured}
     ends = str(min(runs)) if len(runs) == 1 else between(min(runs), max(runs), 0)
-    figure, axes = new_panel(name, f"n = {ends} launches a point; run {analysis.run.run_id}")
-    told = [_draw(axes, analysis, item, unit) for item in found]
-    axes.set_xscale("log", base=2)
-    axes.xaxis.set_minor_locator(NullLocator())
-    log_value_axis(axes)
+    lines, told = zip(*(_line(analysis, item, unit) for item in found), strict=True)
     ticks = sorted({one.problem.nodes for item in found for one in item.curve})
-    step = -(-len(ticks) // 6)
-    shown = ticks[::-1][::step]
-    axes.set_xticks(shown, [fixed(tick, 0) for tick in shown])
-    axes.set_xlabel("nodes")
-    axes.set_ylabel(f"time, {unit.label}")
-    return finish(figure, f"{name}: {'; '.join(told)}")
+    shown = ticks[::-1][:: -(-len(ticks) // 6)]
+    return Panel(
+        name,
+        [mark for marks in lines for mark in marks],
+        f"{name}: {'; '.join(told)}",
+        Axis(title="nodes", scale="log2", ticks={tick: fixed(tick, 0) for tick in shown}),
+        Axis(title=f"time, {unit.label}", scale="log"),
+        f"n = {ends} launches a point; run {analysis.run.run_id}",
+    )
 
 
-def _draw(axes: Axes, analysis: Analysis, item: Predicted, unit: ReadableUnit) -> str:
-    """A subject's line with its points; what it shows in words."""
+def _line(analysis: Analysis, item: Predicted, unit: ReadableUnit) -> tuple[list[Mark], str]:
+    """A subject's line with its points, and what it shows in words."""
     look = analysis.looks[item.subject.environment]
-    nodes = [one.problem.nodes for one in item.curve]
+    nodes = [float(one.problem.nodes) for one in item.curve]
     low, centre, high = (
         [getattr(one.time_s, end) / unit.factor for one in item.curve]
         for end in ("low", "value", "high")
     )
-    axes.fill_between(nodes, low, high, color=look.colour, alpha=0.18, linewidth=0)
-    dashes = (0, look.dashes) if look.dashes else "-"
-    axes.plot(nodes, centre, color=look.colour, linewidth=1.4, linestyle=dashes)
+    name = item.subject.environment
+    marks: list[Mark] = [Series(nodes, centre, look, name, low, high, width=1.4, size=0)]
     for one in item.subject.measured:
-        learnt = one.problem.nodes in item.used
-        axes.plot(
-            [one.problem.nodes],
-            [median(one.time_s.values()) / unit.factor],
-            look.marker,
-            markersize=5.2,
-            markerfacecolor=look.colour if learnt else PAPER,
-            markeredgecolor=look.colour,
-        )
+        face = "" if one.problem.nodes in item.used else PAPER
+        middle = median(one.time_s.values()) / unit.factor
+        marks.append(Series([one.problem.nodes], [middle], look, size=5.2, face=face))
     last = item.curve[-1]
     ends = between(last.time_s.low, last.time_s.high, lambda value: quantity(value, unit))
-    return f"{item.subject.environment} on {last.problem.nodes} nodes {ends}"
+    return marks, f"{name} on {last.problem.nodes} nodes {ends}"

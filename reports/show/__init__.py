@@ -9,34 +9,36 @@ is a function of the run's `Analysis` that gives a `Picture`, a `Table`, or None
   coordinate of the point; `analysis.case(row)` has parameters, ranks and environment.
 - `pivot` makes every table; `value_cell` (mean ± s) and `range_cell` (median, least, greatest) its
   cells, `side_by_side` a column for each environment.
-- `lines_picture` draws metrics along an `XAxis`, a panel for each of the `Curves` that `grouped`
-  gives; `size_picture` does so along message lengths; `picture_of` takes panels drawn by hand with
-  `new_panel`, `draw_line` and `finish`.
+- `lines_picture` draws metrics along an `Axis`, a panel for each of the `Curves` that `grouped`
+  gives; `size_picture` does so along message lengths; `picture_of` takes a `Panel` for each group:
+  marks (`Series`, `Rule`, `Text`, `Bars`, `Heat`) over two axes (`Axis`).
 - `quantity`, `with_spread`, `with_range`, `between` write numbers; `readable_unit` finds the unit.
 """
 
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.units import ReadableUnit, bytes_text, count_text, percent, readable_unit
 from reports.notation.values import between, not_resolved, quantity, with_range, with_spread
-from reports.show.canvas import (
-    Line,
-    Panel,
-    draw_line,
-    finish,
-    log_bytes_axis,
-    log_value_axis,
-    new_panel,
-)
 from reports.show.lines import (
     Curves,
-    Picture,
-    XAxis,
     footer,
     grouped,
     lines_of,
     lines_picture,
     picture_of,
     size_picture,
+)
+from reports.show.panel import (
+    Axis,
+    Bars,
+    Heat,
+    Panel,
+    Picture,
+    Rule,
+    Scale,
+    Series,
+    Text,
+    heat_panel,
+    rows_axis,
 )
 from reports.show.rows import (
     environment_cell,
@@ -53,35 +55,36 @@ from reports.show.tables import Cell, Column, Table, across, pivot
 
 __all__ = [
     "Analysis",
+    "Axis",
+    "Bars",
     "Cell",
     "Column",
     "Curves",
-    "Line",
+    "Heat",
     "Panel",
     "Picture",
     "ReadableUnit",
     "Row",
+    "Rule",
+    "Scale",
     "Section",
+    "Series",
     "Table",
-    "XAxis",
+    "Text",
     "across",
     "between",
     "bytes_text",
     "count_text",
-    "draw_line",
     "environment_cell",
     "environments",
-    "finish",
     "flags_of",
     "footer",
     "grouped",
+    "heat_panel",
     "in_reading_order",
     "lines_of",
     "lines_picture",
-    "log_bytes_axis",
-    "log_value_axis",
     "message_bytes",
-    "new_panel",
     "not_resolved",
     "percent",
     "picture_of",
@@ -90,6 +93,7 @@ __all__ = [
     "range_cell",
     "readable_unit",
     "row_label",
+    "rows_axis",
     "side_by_side",
     "size_picture",
     "value_cell",

@@ -9,11 +9,9 @@ import numpy as np
 
 from records.axes import along_curve
 from reports.analysis import Analysis, Row
-from reports.notation.palette import INK
 from reports.notation.units import readable_unit
-from reports.show.arrange import LABEL_PT, wrapped
-from reports.show.canvas import Panel, finish, new_panel
-from reports.show.lines import Curves, Picture, footer, grouped, picture_of
+from reports.show.lines import Curves, footer, grouped, picture_of
+from reports.show.panel import Axis, Box, Mark, Panel, Picture, Series, rows_axis
 from reports.show.rows import measured_in
 
 #: From so many launches on a box is drawn: below, its quarters would rest on single launches.
@@ -37,7 +35,6 @@ def launches_picture(analysis: Analysis, check: str) -> Picture | None:
         analysis,
         grouped(analysis, kept),
         lambda item: _panel(analysis, item),
-        lambda _: [],
         anchor=f"picture-{check}-launches",
         title=f"Every launch: {analysis.register.metric_title(rows[0].series.metric)}",
         caption=f"Dots: launches; from {LEAST_BOXED} on a box over the middle half, a line at the"
@@ -52,34 +49,24 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
     unit = readable_unit(first.unit, [row.summary.median for row in item.rows])
     names = measured_in(analysis, item.rows)
     by_name = {analysis.case(row).environment: row for row in item.rows}
-    figure, axes = new_panel(item.title, footer(analysis, item.rows), 0.95 + 0.4 * len(names))
+    marks: list[Mark] = []
     for place, name in enumerate(names):
         values, look = by_name[name].series.values / unit.factor, analysis.looks[name]
-        offsets = np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
-        axes.plot(values, place + offsets, look.marker, color=look.colour, alpha=0.55, markersize=4)
+        heights = place + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
+        marks.append(Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55))
         if len(values) >= LEAST_BOXED:
-            axes.boxplot(
-                values,
-                positions=[place],
-                orientation="horizontal",
-                widths=0.55,
-                showfliers=False,
-                boxprops={"color": look.colour},
-                whiskerprops={"color": look.colour},
-                capprops={"color": look.colour},
-                medianprops={"color": INK, "linewidth": 1.6},
-                manage_ticks=False,
-            )
-    shown = ["\n".join(wrapped(name, LABEL_PT, 1.75)) for name in names]
-    axes.set_yticks(range(len(names)), shown)
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.grid(visible=False, axis="y")
+            marks.append(Box(values.tolist(), place, look.colour))
     metric = analysis.register.metrics[first.series.metric]
-    axes.set_xlabel(
-        f"{analysis.register.metric_title(metric.name)}, {unit.label}, {metric.better} is better"
+    name = analysis.register.metric_title(metric.name)
+    return Panel(
+        item.title,
+        marks,
+        f"{item.title}: {_ranges(by_name, names, unit.factor)} {unit.label}",
+        Axis(title=f"{name}, {unit.label}, {metric.better} is better"),
+        rows_axis(names),
+        footer(analysis, item.rows),
+        0.95 + 0.4 * len(names),
     )
-    return finish(figure, f"{item.title}: {_ranges(by_name, names, unit.factor)} {unit.label}")
 
 
 def _ranges(by_name: dict[str, Row], names: Sequence[str], factor: float) -> str:

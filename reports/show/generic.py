@@ -15,7 +15,8 @@ from records.axes import MESSAGE_BYTES, axis_of
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.units import count_text, mean_words, readable_unit
-from reports.show.lines import EFFORT, Picture, XAxis, grouped, joined, line_rate, lines_picture
+from reports.show.lines import EFFORT, MESSAGE_LENGTH, grouped, joined, line_rate, lines_picture
+from reports.show.panel import Axis, Picture
 from reports.show.rows import in_reading_order, measured_in, side_by_side, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
@@ -98,36 +99,43 @@ def metric_picture(
     title = title[:1].upper() + title[1:]
     is_time = rows[0].unit == "s"
     names = measured_in(analysis, rows)
+    without: list[str] = []
     if axis is None:
         places = {name: float(place) for place, name in enumerate(names)}
         fit = sum(map(len, names)) <= MOST_TICK_LETTERS
-        ticks = names if fit else [""] * len(names)
-        shown = XAxis("environment", lambda row: places[analysis.case(row).environment], ticks)
-        without: list[str] = []
+        ticks = {place: name if fit else "" for name, place in places.items()}
+        x = Axis(title="environment", ticks=ticks)
     else:
         found = varying(analysis, rows)
         without = [name for name, values in found.items() if _follows(values, found[axis])]
         values = sorted({float(str(value)) for value in found[axis]})
-        size = axis_of(axis).unit == "bytes"
-        without += EFFORT if size else ()
-        shown = XAxis(
-            None if axis == MESSAGE_BYTES else axis_of(axis).title,
-            lambda row: float(str(_value(analysis, row, axis))),
-            log=size or (values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO),
-            size=size,
-        )
+        if axis_of(axis).unit == "bytes":
+            without += EFFORT
+            name = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
+            x = Axis(title=name, scale="bytes")
+        else:
+            log = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
+            x = Axis(title=axis_of(axis).title, scale="log" if log else "linear", counts=True)
         title += f" against {axis_of(axis).title}"
-    log_y = shown.log and is_time and all(row.summary.least > 0 for row in rows)
+    size = x.scale == "bytes"
+
+    def place(row: Row) -> float:
+        if axis is None:
+            return places[analysis.case(row).environment]
+        return float(str(_value(analysis, row, axis)))
+
+    log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
     return lines_picture(
         analysis,
-        grouped(analysis, rows, without=without, axis=shown if shown.size else None),
-        shown,
+        grouped(analysis, rows, without, place if size else None),
+        place,
+        x,
         anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
         title=title,
         caption="One panel for each combination of what else varies." + note,
         log_y=log_y,
         from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
-        line_rate=line_rate(analysis) if shown.size and rows[0].unit == "bytes/s" else None,
+        line_rate=line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
 

@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heat maps with a colour bar; brighter is better in all of them."""
+"""Heat maps above a colour bar; brighter is better in all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
-from reports.show.arrange import LABEL_PT, text_width_in, wrapped
-from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel
+from reports.show.layout import LABEL_PT, text_width_in, wrapped
+from reports.show.panel import WIDTH_IN, Heat, Place
 from reports.statistics.descriptive import Matrix
 
-Place = tuple[int, int]
-
 #: Dark to bright, of rising luminance.
-_SHADES = LinearSegmentedColormap.from_list(
+SHADES = LinearSegmentedColormap.from_list(
     "brighter-is-better", ["#33215e", "#8a2f6d", "#d6604d", "#f6b26b", "#fff6d0"]
 )
 #: Text is dark on what is brighter than this.
@@ -32,106 +31,80 @@ _NAME_IN, _LINE_IN = 1.75, 0.185
 _TURNED_IN = 1.3
 #: With more columns than these rows have narrower names.
 _MOST_WIDE, _NARROW_NAME_IN = 5, 1.25
+#: Height of the colour bar, and of all but the rows.
+_BAR_IN, _REST_IN = 0.11, 1.25
 #: Sizes of the texts of cells, the largest that fits is taken.
 _TEXT_PT = (9.0, 8.0, 7.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """A colour bar from `dark` (bad) to `bright` (good): its title, its ticks with their texts."""
-
-    title: str
-    dark: float
-    bright: float
-    ticks: Mapping[float, str]
-    log: bool = False
-
-    def place(self, values: Matrix) -> Matrix:
-        """Where values stand on it, 0 to 1; what is beyond its ends stands at them."""
-        ends, found = np.array([self.dark, self.bright]), values
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.log:
-                ends, found = np.log(ends), np.log(found)
-            share = (found - ends[0]) / (ends[1] - ends[0])
-        return np.asarray(np.clip(share, 0.0, 1.0), dtype=np.float64)
-
-
-def shares(of: str) -> Scale:
-    """Rates against something that good ones reach."""
-    return Scale(f"share of {of}", 0.5, 1.0, {0.5: "≤ 50 %", 0.75: "75 %", 1.0: "100 %"})
-
-
-def multiples(of: str) -> Scale:
-    """Times or costs against something that good ones take."""
-    return Scale(f"times {of}", 2.0, 1.0, {2.0: "≥ 2 ×", 1.5: "1.5 ×", 1.0: "1 ×"})
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """Values by row and column, NaN for none, with the texts of cells. `culprits` are outlined,
-    `charged` dashed: another cause explains them; `named` rows and columns are written in red.
-    `note` stands below the title."""
-
-    rows: Sequence[str]
-    columns: Sequence[str]
-    values: Matrix
-    texts: Mapping[Place, str] = field(default_factory=dict)
-    culprits: Collection[Place] = ()
-    charged: Collection[Place] = ()
-    named: Collection[str] = ()
-    note: str = ""
-
-
-def heat_panel(title: str, footer: str, heat: Heat, scale: Scale, alt: str) -> Panel:
-    """The heat map above its colour bar."""
-    count = len(heat.rows)
+def _row_names(heat: Heat) -> list[list[str]]:
+    """The names of the rows in lines."""
     room_in = _NAME_IN if len(heat.columns) <= _MOST_WIDE else _NARROW_NAME_IN
-    lines = [wrapped(name, LABEL_PT, room_in) for name in heat.rows]
-    row_in = max(0.34, _LINE_IN * max(map(len, lines)) + 0.05)
-    if count > 8:
-        row_in = max(0.19, _LINE_IN * max(map(len, lines)))
+    return [wrapped(name, LABEL_PT, room_in) for name in heat.rows]
+
+
+def _rows_in(heat: Heat) -> float:
+    """The height of all rows."""
+    count, lines = len(heat.rows), max(map(len, _row_names(heat)))
     if count > MOST_NAMES:
-        row_in = 9.5 / count
-    # Names that do not fit below their columns are turned, and need so much more height.
-    widest = max(text_width_in(name, LABEL_PT) for name in heat.columns)
-    own_in = max(text_width_in(line, LABEL_PT) for name in lines for line in name)
-    cell_in = (WIDTH_IN - own_in) / len(heat.columns)
-    columns = list(heat.columns)
-    turned_in = widest if widest > cell_in - 0.2 and columns[0][:1].isalpha() else 0.0
-    if turned_in > _TURNED_IN:
-        parts = [wrapped(name, LABEL_PT, _TURNED_IN) for name in columns]
-        if max(map(len, parts)) * _LINE_IN < cell_in:
-            columns, turned_in = ["\n".join(part) for part in parts], _TURNED_IN
-    figure, axes = new_panel(title, footer, 1.25 + row_in * count + turned_in)
-    share = scale.place(heat.values)
-    axes.imshow(
-        np.ma.masked_invalid(share),
-        cmap=_SHADES,
-        vmin=0,
-        vmax=1,
-        aspect="auto",
-        interpolation="none",
-    )
+        return 9.5
+    if count > 8:
+        return count * max(0.19, _LINE_IN * lines)
+    return count * max(0.34, _LINE_IN * lines + 0.05)
+
+
+def _cell_in(heat: Heat) -> float:
+    """The width of a cell."""
+    own_in = max(text_width_in(line, LABEL_PT) for name in _row_names(heat) for line in name)
+    return (WIDTH_IN - own_in) / len(heat.columns)
+
+
+def _column_names(heat: Heat) -> tuple[list[str], float]:
+    """The names below the columns; where they do not fit they are turned, and need so much more
+    height."""
+    columns, cell_in = list(heat.columns), _cell_in(heat)
+    widest = max(text_width_in(name, LABEL_PT) for name in columns)
+    if widest <= cell_in - 0.2 or not columns[0][:1].isalpha():
+        return columns, 0.0
+    parts = [wrapped(name, LABEL_PT, _TURNED_IN) for name in columns]
+    if widest > _TURNED_IN and max(map(len, parts)) * _LINE_IN < cell_in:
+        return ["\n".join(part) for part in parts], _TURNED_IN
+    return columns, widest
+
+
+def height_of(heat: Heat) -> float:
+    """The height of a panel that shows it, in inches."""
+    return _REST_IN + _rows_in(heat) + _column_names(heat)[1]
+
+
+def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
+    """Draw the map and its colour bar into a figure; gives the axes of the map."""
+    axes: Axes
+    axes, bar = frame.subplots(2, 1, height_ratios=[_rows_in(heat), _BAR_IN])
+    share = heat.scale.place(heat.values)
+    shades: dict[str, Any] = {"cmap": SHADES, "vmin": 0, "vmax": 1, "aspect": "auto"}
+    axes.imshow(np.ma.masked_invalid(share), interpolation="none", **shades)
     axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, labelcolor=INK)
-    axes.set_ylabel(heat.note)
-    _names(axes.yaxis, ["\n".join(name) for name in lines], heat.rows, heat.named)
-    _names(axes.xaxis, columns, heat.columns, heat.named)
-    _cells(axes, heat, share, cell_in - 0.06)
-    bar = figure.add_axes((0.1, 0.1, 0.8, 0.03))
-    bar.imshow(
-        np.linspace(0, 1, 64)[np.newaxis, :], cmap=_SHADES, aspect="auto", extent=(0, 1, 0, 1)
-    )
+    axes.tick_params(labelcolor=INK)
+    _set_names(axes.yaxis, ["\n".join(name) for name in _row_names(heat)], heat.rows, heat.named)
+    _set_names(axes.xaxis, _column_names(heat)[0], heat.columns, heat.named)
+    axes.tick_params(length=0)
+    _write_cells(axes, heat, share)
+    bar.imshow(np.linspace(0, 1, 64)[np.newaxis, :], extent=(0, 1, 0, 1), **shades)
     bar.grid(visible=False)
     bar.set_yticks([])
     bar.spines[:].set_visible(False)
-    bar.set_xticks(scale.place(np.array(list(scale.ticks))).tolist(), list(scale.ticks.values()))
-    bar.set_xlabel(f"{scale.title}, brighter is better")
-    return finish(figure, alt)
+    bar.tick_params(length=0)
+    ticks = heat.scale.ticks
+    bar.set_xticks(heat.scale.place(np.array(list(ticks))).tolist(), list(ticks.values()))
+    title = wrapped(f"{heat.scale.title}, brighter is better", LABEL_PT, 0.8 * WIDTH_IN)
+    bar.set_xlabel("\n".join(title))
+    return axes
 
 
-def _names(axis: Axis, shown: Sequence[str], names: Sequence[str], named: Collection[str]) -> None:
+def _set_names(
+    axis: Axis, shown: Sequence[str], names: Sequence[str], named: Collection[str]
+) -> None:
     step = -(-len(names) // MOST_NAMES)
     axis.set_ticks(range(0, len(names), step), shown[::step])
     for label, name in zip(axis.get_majorticklabels(), names[::step], strict=True):
@@ -150,42 +123,33 @@ def _fitting(texts: Mapping[Place, str], cell_in: float) -> tuple[float, Mapping
     return _TEXT_PT[-1], {}
 
 
-def _cells(axes: Axes, heat: Heat, share: Matrix, cell_in: float) -> None:
-    """Edges between cells, their texts, and the outlines of what stands out."""
+def _write_cells(axes: Axes, heat: Heat, share: Matrix) -> None:
+    """Edges between cells, their texts, and the outlines of what is accused."""
     rows, columns = share.shape
     narrow = max(rows, columns) > MOST_EDGED
     if not narrow:
         axes.hlines(np.arange(rows - 1) + 0.5, -0.5, columns - 0.5, color=PAPER, lw=1.4)
         axes.vlines(np.arange(columns - 1) + 0.5, -0.5, rows - 0.5, color=PAPER, lw=1.4)
-    size_pt, texts = _fitting(heat.texts, cell_in)
+    size_pt, texts = _fitting(heat.texts, _cell_in(heat) - 0.06)
     for (row, column), text in texts.items():
         colour = INK if np.isnan(share[row, column]) else ON_DARK
         if share[row, column] > _BRIGHT:
             colour = ON_BRIGHT
-        axes.text(
-            column,
-            row,
-            text,
-            ha="center",
-            va="center",
-            fontsize=size_pt,
-            color=colour,
-            linespacing=0.95,
-        )
-    for places, style in ((heat.charged, (0, (2, 1.5))), (heat.culprits, "-")):
+        look: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": size_pt,
+            "linespacing": 0.95,
+        }
+        axes.text(column, row, text, color=colour, in_layout=False, **look)
+    styles: list[tuple[Collection[Place], Any]]
+    styles = [(heat.charged, (0, (2, 1.5))), (heat.culprits, "-")]
+    for places, style in styles:
         for row, column in places:
             corner = column - 0.475, row - 0.45
             for colour, width in ((PAPER, 0 if narrow else 4.0), (BAD, 1.4 if narrow else 2.4)):
-                axes.add_patch(
-                    Rectangle(
-                        corner,
-                        0.95,
-                        0.9,
-                        fill=False,
-                        edgecolor=colour,
-                        linewidth=width,
-                        linestyle="-" if colour == PAPER else style,
-                    )
-                )
+                box = Rectangle(corner, 0.95, 0.9, fill=False, edgecolor=colour, linewidth=width)
+                box.set_linestyle("-" if colour == PAPER else style)
+                axes.add_patch(box)
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from reports.analysis import Analysis, Row
 from reports.notation.units import ReadableUnit, bytes_text, percent
-from reports.show.lines import Picture, line_rate, size_picture
+from reports.show.lines import line_rate, size_picture
+from reports.show.panel import Picture
 from reports.show.rows import message_bytes, value_cell
 from reports.show.tables import Cell, Table, pivot, slug
 

@@ -4,30 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
+import numpy as np
 
 from reports.analysis import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
-from reports.notation.palette import BAD, QUIET
-from reports.notation.units import ReadableUnit, bytes_text, fixed, readable_unit, times_text
-from reports.show.canvas import (
-    MOST_POINTS,
-    Line,
-    Panel,
-    draw_line,
-    finish,
-    log_band,
-    log_bytes_axis,
-    log_value_axis,
-    new_panel,
-)
+from reports.notation.palette import BAD, QUIET, Look
+from reports.notation.units import ReadableUnit, bytes_text, readable_unit, times_text
+from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series, Text
 from reports.show.rows import environments, message_bytes
 
 T = TypeVar("T")
@@ -44,69 +33,12 @@ EFFORT = (
 MOST_RINGED = 3
 #: What a caption says of bands on a logarithmic axis.
 LOG_BANDS = ", of the logarithms where the axis is logarithmic"
+#: What is written below an axis of message lengths.
+MESSAGE_LENGTH = "message length"
+#: More launch points than this in one panel are not drawn one by one; the caption says so.
+MOST_POINTS = 1200
 #: A line of more points is thinned to every k-th; the caption says so.
 MOST_LINE_POINTS = 250
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """Panels that belong together, with a caption and the environments to name in the legend."""
-
-    anchor: str
-    title: str
-    caption: str
-    panels: list[Panel]
-    environments: list[str]
-
-    @property
-    def footers(self) -> list[str]:
-        """What the panels rest on, each once: where there is one, it stands below them all."""
-        return list(dict.fromkeys(panel.footer for panel in self.panels if panel.footer))
-
-    def in_parts(self, most: int) -> list[Picture]:
-        """The same panels in at most so many pictures, named by them."""
-        size = -(-len(self.panels) // most)
-        return [
-            replace(
-                self,
-                anchor=f"{self.anchor}-{first + 1}" if first else self.anchor,
-                title=f"{self.title}, from panel {first + 1}" if first else self.title,
-                panels=self.panels[first : first + size],
-            )
-            for first in range(0, len(self.panels), size)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class XAxis:
-    """The horizontal axis: where a row stands, and what is written there.
-
-    A `size` axis is logarithmic in bytes, of message lengths without a title; `ticks` are texts
-    for the places 0, 1, …
-    """
-
-    title: str | None
-    place: Callable[[Row], float]
-    ticks: Sequence[str] = ()
-    log: bool = False
-    size: bool = False
-
-    def draw(self, axes: Axes, lines: Iterable[Line]) -> None:
-        """Scale, ticks and title of the axis below these lines."""
-        if self.size:
-            log_bytes_axis(axes)
-        if self.title is not None:
-            axes.set_xlabel(self.title)
-        if self.size:
-            return
-        if self.log:
-            axes.set_xscale("log")
-            axes.xaxis.set_minor_locator(NullLocator())
-        places = sorted({place for line in lines for place in line.x})
-        if self.ticks:
-            axes.set_xticks(range(len(self.ticks)), list(self.ticks))
-        elif len(places) <= (10 if self.log else 6):
-            axes.set_xticks(places, [fixed(place, 0) for place in places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,25 +53,26 @@ def picture_of(
     analysis: Analysis,
     groups: Iterable[T],
     draw: Callable[[T], Panel],
-    names: Callable[[T], Iterable[str]],
     *,
     anchor: str,
     title: str,
     caption: str,
     most: int = MOST_PANELS,
 ) -> Picture | None:
-    """One panel for each group, at most `most`; None without any.
-
-    `names` gives the environments that a group shows.
-    """
+    """One panel for each group, at most `most`; None without any."""
     found = list(groups)
-    shown = found[:most]
-    if not shown:
+    panels = [draw(item) for item in found[:most]]
+    if not panels:
         return None
     if len(found) > most:
         caption += f" The first {most} of {len(found)} panels; the tables have the others."
-    legend = environments(analysis, (name for item in shown for name in names(item)))
-    return Picture(anchor, title, caption, [draw(item) for item in shown], legend)
+    legend = environments(analysis, (name for panel in panels for name in panel.names))
+    return Picture(anchor, title, caption, panels, legend)
+
+
+def length(row: Row) -> float:
+    """The place of a row on an axis of message lengths."""
+    return float(message_bytes(row))
 
 
 def size_picture(
@@ -150,16 +83,16 @@ def size_picture(
     caption: str = "One panel for each pair of send and receive.",
 ) -> Picture | None:
     """Metrics against message length, log-x; times log–log, rates beside the line rate."""
-    axis = XAxis(None, lambda row: float(message_bytes(row)), size=True)
     by_metric = []
     for metric in dict.fromkeys(row.series.metric for row in rows):
         mine = [row for row in rows if row.series.metric == metric]
-        by_metric.append(grouped(analysis, mine, without=("message_bytes", *EFFORT), axis=axis))
+        by_metric.append(grouped(analysis, mine, ("message_bytes", *EFFORT), length))
     curves = [item for together in zip_longest(*by_metric) for item in together if item]
     return lines_picture(
         analysis,
         curves,
-        axis,
+        length,
+        Axis(title=MESSAGE_LENGTH, scale="bytes"),
         anchor=anchor,
         title=f"{title} against message length",
         caption=caption,
@@ -172,7 +105,8 @@ def size_picture(
 def lines_picture(
     analysis: Analysis,
     curves: Sequence[Curves],
-    axis: XAxis,
+    place: Callable[[Row], float],
+    axis: Axis,
     *,
     anchor: str,
     title: str,
@@ -181,8 +115,11 @@ def lines_picture(
     from_zero: bool = False,
     line_rate: float | None = None,
 ) -> Picture | None:
-    """One panel for each of `curves`; None without any. `log_y` is for times, else `from_zero`;
-    `line_rate` in SI units is drawn across rates, and the caption says what is above it."""
+    """One panel for each of `curves`, its rows at their `place` on `axis`; None without any.
+
+    `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates, and the
+    caption says what is above it.
+    """
     if not curves:
         return None
     means: dict[str, list[float]] = {}
@@ -194,30 +131,31 @@ def lines_picture(
     def panel(item: Curves) -> Panel:
         first = item.rows[0]
         unit, name = units[first.unit], analysis.register.metric_title(first.series.metric)
-        lines = lines_of(analysis, item.rows, axis.place, unit)
+        is_log = log_y and first.unit == "s"
+        lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         heading = (
             joined(name[:1].upper() + name[1:], item.title) if len(metrics) > 1 else item.title
         )
-        figure, axes = new_panel(heading, footer(analysis, item.rows))
-        few = sum(len(line.points) for line in lines) <= MOST_POINTS
-        is_log = log_y and first.unit == "s"
-        for line in lines:
-            draw_line(axes, line, with_points=few, log_y=is_log)
-        axis.draw(axes, lines)
-        if is_log:
-            log_value_axis(axes)
-        elif from_zero:
-            axes.set_ylim(bottom=0)
-        axes.set_ylabel(unit.label if len(metrics) > 1 else f"{name}, {unit.label}")
+        marks: list[Mark] = [*lines]
         if line_rate and _over_network(analysis, first):
-            _draw_line_rate(axes, lines, line_rate / unit.factor, unit.label)
-        return finish(figure, f"{title}, {heading}: {ranges_text(lines, unit.label)}")
+            marks += _line_rate_marks(lines, line_rate / unit.factor, unit.label)
+        return Panel(
+            heading,
+            marks,
+            f"{title}, {heading}: {ranges_text(lines, unit.label)}",
+            axis,
+            Axis(
+                title=unit.label if len(metrics) > 1 else f"{name}, {unit.label}",
+                scale="log" if is_log else "linear",
+                low=0.0 if from_zero and not is_log else None,
+            ),
+            footer(analysis, item.rows),
+        )
 
     return picture_of(
         analysis,
         curves,
         panel,
-        lambda item: (analysis.case(row).environment for row in item.rows),
         anchor=anchor,
         title=title,
         caption=caption + _drawn(analysis, curves, line_rate, log_y),
@@ -247,23 +185,15 @@ def _over_network(analysis: Analysis, row: Row) -> bool:
     return row.unit == "bytes/s" and placed != "within-node"
 
 
-def _draw_line_rate(axes: Axes, lines: Sequence[Line], rate: float, unit: str) -> None:
+def _line_rate_marks(lines: Sequence[Series], rate: float, unit: str) -> Iterator[Mark]:
     """The line rate across, with its name, and a ring round each mean above it."""
-    axes.axhline(rate, color=QUIET, linewidth=1.1, linestyle=(0, (4, 3)))
-    axes.annotate(
-        f"line rate {rate:g} {unit}",
-        (1, rate),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-        color=QUIET,
-        annotation_clip=True,
-    )
-    above = [(x, y) for line in lines for x, y in zip(line.x, line.centre, strict=True) if y > rate]
+    yield Rule(rate, "y", width=1.1, dashes=(4, 3))
+    name = f"line rate {rate:g} {unit}"
+    yield Text(name, 1, rate, QUIET, 8.5, shares="x", offset=(0, 3), right=True)
+    above = [(x, y) for line in lines for x, y in zip(line.x, line.y, strict=True) if y > rate]
     if above:
-        axes.plot(*zip(*above, strict=True), "o", fillstyle="none", color=BAD, markersize=9)
+        xs, ys = zip(*above, strict=True)
+        yield Series(xs, ys, Look(BAD, "o", ()), width=0, size=9, face="none")
 
 
 def _above_line_rate(analysis: Analysis, rows: Sequence[Row], rate: float | None) -> str:
@@ -293,11 +223,11 @@ def grouped(
     analysis: Analysis,
     rows: Iterable[Row],
     without: Sequence[str] = (),
-    axis: XAxis | None = None,
+    place: Callable[[Row], float] | None = None,
 ) -> list[Curves]:
     """Rows by all varying parameters and points but `without`; by ranks and N, smallest first.
 
-    Along an `axis` each environment has one row a place: of several that of most iterations.
+    With `place` each environment has one row a place: of several that of most iterations.
     """
     titles: dict[tuple[int, AtKey], str] = {}
     groups: dict[str, list[Row]] = {}
@@ -314,8 +244,8 @@ def grouped(
         ranks = 0 if "p" in without else math.prod(grid_of(params))
         return ranks, n if isinstance(n, int | float) and "n" not in without else 0
 
-    if axis is not None:
-        groups = {title: _one_a_place(analysis, found, axis) for title, found in groups.items()}
+    if place is not None:
+        groups = {title: _one_a_place(analysis, found, place) for title, found in groups.items()}
     curves = [Curves(title or "all cases", found) for title, found in groups.items()]
     return sorted(curves, key=size)
 
@@ -331,10 +261,12 @@ def _title(analysis: Analysis, row: Row, without: Sequence[str]) -> str:
     return joined(point, *analysis.labels[case.check].parts(case, without))
 
 
-def _one_a_place(analysis: Analysis, rows: Sequence[Row], axis: XAxis) -> list[Row]:
+def _one_a_place(
+    analysis: Analysis, rows: Sequence[Row], place: Callable[[Row], float]
+) -> list[Row]:
     kept: dict[tuple[str, float], Row] = {}
     for row in rows:
-        key = analysis.case(row).environment, axis.place(row)
+        key = analysis.case(row).environment, place(row)
         if key not in kept or iterations(analysis, kept[key]) < iterations(analysis, row):
             kept[key] = row
     return list(kept.values())
@@ -347,41 +279,79 @@ def iterations(analysis: Analysis, row: Row) -> int:
 
 
 def lines_of(
-    analysis: Analysis, rows: Iterable[Row], x: Callable[[Row], float], unit: ReadableUnit
-) -> list[Line]:
-    """A line for each environment: means, s as the half band, launches as points; x ascending."""
+    analysis: Analysis,
+    rows: Iterable[Row],
+    x: Callable[[Row], float],
+    unit: ReadableUnit,
+    *,
+    log: bool = False,
+) -> list[Series]:
+    """A line for each environment: means, bands of ± s, launches as points; x ascending. `log`:
+    bands for a logarithmic y axis. More than MOST_POINTS launches are not drawn."""
     by_environment: dict[str, list[Row]] = {}
     for row in rows:
         by_environment.setdefault(analysis.case(row).environment, []).append(row)
-    result = []
+    kept: dict[str, list[Row]] = {}
     for name in environments(analysis, by_environment):
         found = sorted(by_environment[name], key=x)
-        found = found[:: -(-len(found) // MOST_LINE_POINTS)]
-        result.append(
-            Line(
-                name,
-                analysis.looks[name],
-                [x(row) for row in found],
-                [row.summary.mean / unit.factor for row in found],
-                [(row.summary.stddev or 0.0) / unit.factor for row in found],
-                [(x(row), v / unit.factor) for row in found for v in row.series.values.tolist()],
-                [row_band(row, unit) for row in found],
-            )
+        kept[name] = found[:: -(-len(found) // MOST_LINE_POINTS)]
+    few = sum(row.summary.n for found in kept.values() for row in found) <= MOST_POINTS
+    return [
+        line_of(
+            analysis.looks[name], name, [(x(row), row) for row in found], unit, log=log, points=few
         )
-    return result
+        for name, found in kept.items()
+    ]
 
 
-def row_band(row: Row, unit: ReadableUnit) -> tuple[float, float]:
-    """The ends of a row's band on a logarithmic axis."""
-    values = (row.series.values / unit.factor).tolist()
-    return log_band(values, row.summary.mean / unit.factor)
+def line_of(
+    look: Look,
+    name: str,
+    rows: Sequence[tuple[float, Row]],
+    unit: ReadableUnit,
+    *,
+    log: bool = False,
+    points: bool = False,
+) -> Series:
+    """The line of an environment's rows at their places."""
+    bands = [_band(row, unit, log) for _, row in rows]
+    return Series(
+        [place for place, _ in rows],
+        [row.summary.mean / unit.factor for _, row in rows],
+        look,
+        name,
+        [low for low, _ in bands],
+        [high for _, high in bands],
+        [(place, v / unit.factor) for place, row in rows for v in row.series.values.tolist()]
+        if points
+        else (),
+    )
 
 
-def ranges_text(lines: Iterable[Line], unit: str) -> str:
+def _band(row: Row, unit: ReadableUnit, log: bool) -> tuple[float, float]:
+    """mean ± s, or what a logarithmic axis has of it."""
+    mean, s = row.summary.mean / unit.factor, (row.summary.stddev or 0.0) / unit.factor
+    if log:
+        return log_band((row.series.values / unit.factor).tolist(), mean)
+    return mean - s, mean + s
+
+
+def log_band(values: Sequence[float], centre: float) -> tuple[float, float]:
+    """exp(mean ± s) of the logarithms of the values above 0, within these, widened to hold
+    `centre`: ends that a logarithmic axis has, where those of ± s may lie below 0."""
+    logs = np.log([value for value in values if value > 0])
+    if len(logs) < 2:
+        return centre, centre
+    low, high = np.exp(
+        np.clip(logs.mean() + logs.std(ddof=1) * np.array([-1, 1]), logs.min(), logs.max())
+    )
+    return min(centre, float(low)), max(centre, float(high))
+
+
+def ranges_text(lines: Iterable[Series], unit: str) -> str:
     """Each line's least and greatest value, for those who cannot see the picture."""
     return "; ".join(
-        f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g} {unit}".rstrip()
-        for line in lines
+        f"{line.name} {min(line.y):.3g} to {max(line.y):.3g} {unit}".rstrip() for line in lines
     )
 
 

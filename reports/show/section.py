@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from reports.analysis import Analysis
-from reports.show.lines import Picture
+from reports.show.panel import Picture
 from reports.show.rows import metric_table
 from reports.show.tables import Table
 

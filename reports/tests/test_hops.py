@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -18,7 +17,6 @@ from reports.checks.common.hops import (
 )
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
-from reports.show.canvas import STYLE
 from reports.tests.synthetic import case, write_run
 
 pytestmark = pytest.mark.numerical
@@ -118,8 +116,7 @@ def test_an_outlier_block_makes_no_time_per_hop(tmp_path, blocks, edit, said):
 
 
 def test_the_picture_has_a_panel_for_each_length(analysis):
-    with mpl.rc_context(STYLE):
-        picture = hops_picture("echo")(analysis)
+    picture = hops_picture("echo")(analysis)
     assert len(picture.panels) == 2
     assert picture.panels[0].alt.startswith("8 B, between nodes: mpich ")
 

@@ -7,10 +7,9 @@ import pytest
 
 from reports.analysis import analyse
 from reports.load.loading import load_run
-from reports.show.mpi_profile.load import case_profiles
 from reports.show.mpi_profile.pictures import profile_pictures
 from reports.show.mpi_profile.tables import profile_tables
-from reports.show.mpi_profile.totals import case_totals, traffic
+from reports.show.mpi_profile.totals import case_profiles, case_totals, traffic
 from reports.tests.synthetic import case, write_run
 
 PARAMS = {"p": 1, "q": 2, "n": 1000, "mpi_profile": True}

@@ -18,7 +18,6 @@ from reports.analysis import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, seen
 from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns
-from reports.show.canvas import styled
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import case, write_run
 
@@ -180,8 +179,7 @@ SAMPLE = "2 of 3 rounds: 4 of 6 pairs of 4 nodes; the chance to miss a single ba
 
 
 def test_a_sample_in_records_is_told_below_its_matrix(sampled):
-    with styled():
-        picture = bandwidth_matrix(sampled)
+    picture = bandwidth_matrix(sampled)
     assert SAMPLE in picture.caption
 
 

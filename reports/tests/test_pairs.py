@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matrix of all pairs of nodes, and streams and ring against message length."""
 
-import matplotlib as mpl
 import pytest
 
 from reports.analysis import analyse
 from reports.checks import ring, streams
 from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
 from reports.load.loading import load_run
-from reports.show.canvas import STYLE
+from reports.show.draw import svg_of
 from reports.tests.synthetic import case, quick_cases, write_run
 
 BANDWIDTHS = {("n1", "n2"): 12e6, ("n1", "n3"): 11.9e6, ("n2", "n3"): 9e6}
@@ -59,19 +58,18 @@ def analysis(tmp_path_factory):
 
 
 def test_each_pair_stands_in_the_matrix_and_a_slow_one_is_outlined(analysis):
-    with mpl.rc_context(STYLE):
-        picture = bandwidth_matrix(analysis)
+    picture = bandwidth_matrix(analysis)
     assert len(picture.panels) == 1
     panel = picture.panels[0]
     assert "3 pairs from 9 to 12 MB/s; 1 pair outlined" in panel.alt
-    assert panel.svg.count("#b3261e") == 2
-    assert panel.svg.count(">11.9<") == 2
+    assert svg_of(panel).count("#b3261e") == 2
+    assert svg_of(panel).count(">11.9<") == 2
 
 
 def test_latencies_within_the_limit_are_not_outlined(analysis):
     panel = latency_matrix(analysis).panels[0]
     assert "0 pairs outlined" in panel.alt
-    assert "#b3261e" not in panel.svg
+    assert "#b3261e" not in svg_of(panel)
 
 
 def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):

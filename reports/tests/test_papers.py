@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from assay import ROOT
@@ -35,7 +36,9 @@ from reports.papers.definition import FOLDER, Claim, Measured, load_study, read_
 from reports.papers.document import make_document
 from reports.papers.labels import Label, label_beside, room_beside
 from reports.papers.run_values import RunValues
-from reports.show.canvas import finish, new_panel, styled
+from reports.show.draw import put
+from reports.show.layout import Canvas, settle
+from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.tests.synthetic import case, write_run
 from reports.tests.whole_campaigns import write_campaign
 from reports.write.markdown import md
@@ -399,14 +402,14 @@ def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_names_stand_past_the_curves_in_their_order(scale):
-    with styled():
-        figure, axes = new_panel("rates", "")
-        for height in (1.0, 2.0, 2.1):
-            axes.plot([1, 5, 10], [height] * 3)
-        axes.set_xscale(scale)
-        labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
-        room_beside(axes, labels)
-        finish(figure, "", lambda: label_beside(axes, labels))
+    figure = Figure((WIDTH_IN, HEIGHT_IN))
+    Canvas(figure)
+    lines = [Series([1, 5, 10], [height] * 3) for height in (1.0, 2.0, 2.1)]
+    axes = put(figure, Panel("rates", lines, "", Axis(scale=scale)))
+    settle(figure, [axes])
+    labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
+    room_beside(axes, labels)
+    label_beside(axes, labels)
     boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
     end = axes.transData.transform((10, 1))[0]
     assert all(Text.get_window_extent(text).x0 > end for text in axes.texts)

@@ -28,22 +28,15 @@ from reports.load.loading import load_run
 from reports.nightly.check import check_history
 from reports.nightly.night import read_night
 from reports.nightly.pages import pictures_of as pictures_of_night
-from reports.notation.palette import BAD, Look
+from reports.notation.palette import BAD
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
 from reports.show.boxes import LEAST_BOXED, launches_picture
-from reports.show.canvas import (
-    PNG_DPI,
-    Line,
-    draw_line,
-    log_band,
-    log_value_axis,
-    new_panel,
-    styled,
-)
-from reports.show.heat import _SHADES, Heat, Scale, heat_panel, multiples, shares
-from reports.show.lines import Picture
-from reports.show.slides import write_pictures
+from reports.show.draw import svg_of
+from reports.show.heat import SHADES
+from reports.show.lines import log_band
+from reports.show.panel import Heat, Picture, Scale, heat_panel, multiples, shares
+from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
@@ -92,13 +85,12 @@ def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Pa
     points = {point.environment: point for point in reached(analysis)}
     assert {point.intensity for point in points.values()} == {64 / 8}
     assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
-    with styled():
-        picture = roofline_picture("hpl")(analysis)
-        assert roofline_picture("su3_rmd")(analysis) is None
+    picture = roofline_picture("hpl")(analysis)
+    assert roofline_picture("su3_rmd")(analysis) is None
     assert picture is not None
     assert picture.caption.startswith("HPL reaches 61 % of its roof at best.")
     assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt
-    assert "peak 5 Gflop/s" in picture.panels[0].svg
+    assert "peak 5 Gflop/s" in svg_of(picture.panels[0])
 
 
 def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) -> None:
@@ -118,11 +110,10 @@ def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
     drawn = {}
     for blocks in (LEAST_BOXED - 1, LEAST_BOXED):
         analysis = node_and_hpl(tmp_path / str(blocks), blocks=blocks, nodes_measured=False)
-        with styled():
-            picture = launches_picture(analysis, "hpl")
+        picture = launches_picture(analysis, "hpl")
         assert picture is not None
         (panel,) = picture.panels
-        drawn[blocks] = panel.svg.count('id="\x02line2d_')
+        drawn[blocks] = svg_of(panel).count('id="\x02line2d_')
     assert "mpich 6 to 6.24, median 6.12; lam 3 to 3.12, median 3.06 Gflop/s" in panel.alt
     # Box, median, two whiskers, two caps, for each of two environments.
     assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
@@ -130,13 +121,12 @@ def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
 
 def test_one_launch_has_no_picture_of_launches(tmp_path: Path) -> None:
     analysis = node_and_hpl(tmp_path / "run", blocks=1)
-    with styled():
-        assert launches_picture(analysis, "hpl") is None
+    assert launches_picture(analysis, "hpl") is None
 
 
 @pytest.mark.parametrize("scale", [shares("the best"), multiples("the best")])
 def test_brighter_is_better_in_every_map(scale: Scale) -> None:
-    shades = np.array([_SHADES(share)[:3] for share in np.linspace(0, 1, 64)])
+    shades = np.array([SHADES(share)[:3] for share in np.linspace(0, 1, 64)])
     assert (np.diff(shades @ [0.2126, 0.7152, 0.0722]) > 0).all()
     values = np.array([scale.dark, (scale.dark + scale.bright) / 2, scale.bright])
     found = scale.place(values)
@@ -149,15 +139,15 @@ def test_brighter_is_better_in_every_map(scale: Scale) -> None:
 def test_a_map_outlines_culprits_and_writes_in_what_can_be_read() -> None:
     values = np.array([[1.0, 0.9], [0.5, np.nan]])
     texts = {(0, 0): "100 %", (1, 0): "50 %", (1, 1): "none"}
-    heat = Heat(["n1", "n2"], ["mem", "cpu"], values, texts, {(1, 0)}, {(0, 1)}, {"n2"})
-    with styled():
-        panel = heat_panel("Nodes", "", heat, shares("the best"), "n2 at 50 %")
-    colours = dict(re.findall(r'<text [^>]*?fill: ([^;"]+)[^>]*>([^<]+)', panel.svg))
+    scale = shares("the best")
+    heat = Heat(["n1", "n2"], ["mem", "cpu"], values, scale, texts, {(1, 0)}, {(0, 1)}, {"n2"})
+    panel = heat_panel("Nodes", "", heat, "n2 at 50 %")
+    colours = dict(re.findall(r'<text [^>]*?fill: ([^;"]+)[^>]*>([^<]+)', svg_of(panel)))
     told = {text.strip(): colour for colour, text in colours.items()}
-    assert {"100 %", "50 %", "none"} <= set(re.findall(r">\s*([^<>]+?)\s*</text>", panel.svg))
+    assert {"100 %", "50 %", "none"} <= set(re.findall(r">\s*([^<>]+?)\s*</text>", svg_of(panel)))
     assert told
-    assert panel.svg.count(f"stroke: {BAD}") == 2
-    assert panel.svg.count(f"fill: {BAD}") == 1
+    assert svg_of(panel).count(f"stroke: {BAD}") == 2
+    assert svg_of(panel).count(f"fill: {BAD}") == 1
 
 
 def all_right(written: list[Path], pictures: list[Picture]) -> None:
@@ -200,16 +190,14 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
 def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
     cases = quick_cases(("mpich", "lam"))
     found = compare(run, write_run(tmp_path / "b", cases, seed=2, slower=2.4))
-    with styled(as_png=True):
-        picture = changes_picture(found)
+    picture = changes_picture(found)
     assert picture is not None
     assert "2.4" in picture.panels[0].alt
     all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
 
 
 def test_pictures_of_a_study_are_taken_out(run: Path, tmp_path: Path) -> None:
-    with styled(as_png=True):
-        document = make_document(load_study("wyeast-2003"), run)
+    document = make_document(load_study("wyeast-2003"), run)
     pictures = [picture for part in document.parts for picture in part.pictures][:3]
     all_right(write_pictures(pictures, document.analysis.looks, tmp_path / "out"), pictures)
 
@@ -247,11 +235,3 @@ def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
     assert s > mean
     low, high = log_band(values, mean)
     assert 0.99 * min(values) <= low < mean <= high <= 1.01 * max(values)
-    line = Line("a", Look("#000000", "o", ()), [8, 64], [mean] * 2, [s] * 2, (), [(low, high)] * 2)
-    with styled():
-        _, axes = new_panel("", "")
-        draw_line(axes, line, with_points=False, log_y=True)
-        log_value_axis(axes)
-        (band,) = axes.collections
-        ends = band.get_paths()[0].vertices[:, 1]
-    assert (ends.min(), ends.max()) == (pytest.approx(low), pytest.approx(high))

@@ -14,6 +14,7 @@ from reports.checks.common.fits import (
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.models.point_to_point import plain_line
+from reports.show.draw import svg_of
 from reports.tests.synthetic import case, quick_cases, write_run
 
 LIMIT = 65536
@@ -106,7 +107,7 @@ def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
 def test_the_picture_has_a_panel_a_curve_and_dashes_a_switch(analysis):
     picture = fits_picture("echo")(analysis)
     assert picture.environments == ["mpich", "lam"]
-    dashed = [panel.svg.count("stroke-dasharray: 4") for panel in picture.panels]
+    dashed = [svg_of(panel).count("stroke-dasharray: 4") for panel in picture.panels]
     assert len(dashed) == 2
     assert dashed[1] > dashed[0]
 

@@ -27,7 +27,6 @@ from reports.prediction.library import Library, Link, Resampled, library_of
 from reports.prediction.outcome import Outcome
 from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import predict
-from reports.show.canvas import styled
 from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -189,8 +188,7 @@ def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
 
 def test_a_picture_shows_points_law_and_interval(tmp_path: Path) -> None:
     analysis = analyse(load_run(machine_run(tmp_path / "run", COUNTS)))
-    with styled():
-        picture = prediction_picture(analysis, predict(analysis, (64,), (16,)))
+    picture = prediction_picture(analysis, predict(analysis, (64,), (16,)))
     assert picture is not None
     assert len(picture.panels) == 2
     assert "mpich on 64 nodes" in picture.panels[0].alt

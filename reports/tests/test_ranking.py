@@ -19,10 +19,10 @@ from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.nightly.night import read_night
-from reports.show.canvas import Panel, styled
 from reports.show.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.show.choice.sentences import choice_sentences
 from reports.show.choice.tables import choice_tables, score_note
+from reports.show.panel import Panel, Rule, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
 from reports.tests.synthetic import HPL_FIXED, case, write_run
@@ -149,13 +149,9 @@ def test_no_estimate_lies_beyond_the_bounds_that_decide() -> None:
 
 def shown_bars(panel: Panel) -> tuple[float, list[tuple[float, float]]]:
     """Where a panel has its line of no difference, and its thick bars, in its own units."""
-    found = re.findall(
-        r'd="M (\S+) (\S+) L (\S+) (\S+) "[^>]*style="fill: none; ([^"]*)', panel.svg
-    )
-    lines = [([*map(float, place)], style) for *place, style in found]
-    (zero,) = {at[0] for at, style in lines if at[0] == at[2] and "width" not in style}
-    thick = f"stroke-width: {BOUNDS_WIDTH}"
-    return zero, [(at[0], at[2]) for at, style in lines if at[1] == at[3] and thick in style]
+    (zero,) = (m.at for m in panel.marks if isinstance(m, Rule) and m.to is None)
+    bars = [m for m in panel.marks if isinstance(m, Series) and m.width == BOUNDS_WIDTH]
+    return zero, [(bar.x[0], bar.x[1]) for bar in bars]
 
 
 def plain(text: str) -> str:
@@ -174,8 +170,7 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     score = analysis.comparisons.score
     assert score is not None
     first, *others = score.standings
-    with styled():
-        panel = score_picture(analysis)
+    panel = score_picture(analysis)
     assert panel is not None and panel.alt.startswith(f"Overall cost, {first.environment} = 1")
     zero, bars = shown_bars(panel)
     assert len(bars) == len(others)

@@ -15,6 +15,7 @@ from records.errors import ExitStatus
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts, own_section
 from reports.load.loading import load_run
+from reports.show.draw import svg_of
 from reports.tests.synthetic import case, write_run
 from reports.write.report import build_report
 
@@ -102,8 +103,8 @@ def test_a_panel_holds_what_one_axis_varies_and_a_line_an_environment(generic: C
     # Of ranks 2 and faces: (1e-5 + 65536e-9)·2·1.025 s in mpich.
     alt = next(p.alt for p in sizes.panels if "ranks 2" in p.alt and "faces" in p.alt)
     assert "mpich 20.5 to 155 µs; lam 41 to 310 µs" in alt
-    assert "KiB" in sizes.panels[0].svg  # sizes on a logarithmic axis of bytes
-    assert "kB" not in ranks.panels[0].svg
+    assert "KiB" in svg_of(sizes.panels[0])  # sizes on a logarithmic axis of bytes
+    assert "kB" not in svg_of(ranks.panels[0])
 
 
 def test_environments_stand_side_by_side_with_their_spread(generic: CheckPart) -> None:

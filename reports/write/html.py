@@ -16,13 +16,13 @@ from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
 from reports.notation.units import count_text, level_text, moment_text
 from reports.show import listings
-from reports.show.canvas import legend_sign, styled
 from reports.show.choice.pictures import factors_picture, forest, score_picture
 from reports.show.choice.sentences import Sentence
 from reports.show.choice.tables import choice_tables, comparison_tables
+from reports.show.draw import legend_sign
 from reports.show.headline import headline_table
 from reports.show.invalid import invalid_picture, invalid_table
-from reports.show.lines import Picture
+from reports.show.panel import Picture
 from reports.show.tables import Table, slug
 from reports.write.content import Content
 from reports.write.page import fill_in, scripts
@@ -166,9 +166,8 @@ def render_pages(content: Content) -> dict[str, str]:
 
 def _choice(analysis: Analysis, pieces: Pieces) -> dict[str, Any]:
     """Which environment is best: its place, its score, and how they came about."""
-    with styled():
-        factors, effects = factors_picture(analysis), forest(analysis)
-        score_panel = score_picture(analysis)
+    factors, effects = factors_picture(analysis), forest(analysis)
+    score_panel = score_picture(analysis)
     tables = choice_tables(analysis)
     places = [table for table in tables if table.anchor in _PLACES and len(table.rows) <= MOST_ROWS]
     return {
@@ -220,8 +219,7 @@ def _compared(analysis: Analysis, pieces: Pieces) -> dict[str, Any]:
 def _invalid(content: Content, pieces: Pieces) -> dict[str, Any]:
     """What a fault injected on purpose pretends."""
     analysis = content.analysis
-    with styled():
-        picture = invalid_picture(analysis)
+    picture = invalid_picture(analysis)
     on_purpose = listings.bad_launches_table(analysis, content.links, on_purpose=True)
     return {
         "invalid": invalid_table(analysis),

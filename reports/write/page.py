@@ -17,7 +17,8 @@ from markupsafe import Markup, escape
 
 from records.plain_text import plain
 from reports.notation.units import unbroken
-from reports.show.canvas import ID_MARK, Panel
+from reports.show.draw import ID_MARK, svg_of
+from reports.show.panel import Panel
 
 #: A date, with its time where that follows.
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b")
@@ -64,7 +65,7 @@ def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
 
     def svg(panel: Panel) -> Markup:
         """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
-        return Markup(panel.svg.replace(ID_MARK, f"{ids}{next(numbers)}-"))  # noqa: S704
+        return Markup(svg_of(panel).replace(ID_MARK, f"{ids}{next(numbers)}-"))  # noqa: S704
 
     page = _templates().get_template(template).render(svg=svg, **content)
     return plain(page)

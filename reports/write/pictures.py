@@ -9,10 +9,9 @@ from pathlib import Path
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
-from reports.show.canvas import styled
 from reports.show.choice.pictures import factors_picture, forest, score_picture
 from reports.show.invalid import invalid_picture
-from reports.show.lines import Picture
+from reports.show.panel import Picture
 from reports.show.slides import write_pictures
 
 
@@ -22,10 +21,9 @@ def take_out(run_dir: Path, folder: Path, checks: Sequence[Path] = ()) -> list[P
     Raises AssayError as load_run does, InfrastructureError when a file cannot be written.
     """
     analysis = analyse(load_run(run_dir))
-    with styled(as_png=True):
-        found = list(_of_choice(analysis))
-        parts, _ = check_parts(analysis, checks)
-        found += [picture for part in parts for picture in part.pictures]
+    found = list(_of_choice(analysis))
+    parts, _ = check_parts(analysis, checks)
+    found += [picture for part in parts for picture in part.pictures]
     return write_pictures(found, analysis.looks, folder)
 
 

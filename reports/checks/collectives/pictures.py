@@ -7,17 +7,17 @@ import numpy as np
 
 from reports.analysis import Analysis
 from reports.checks.collectives.measured import Measured, measured, position, words
-from reports.notation.palette import QUIET
-from reports.notation.units import fixed, readable_unit
-from reports.show.canvas import (
-    Panel,
-    draw_line,
-    finish,
-    log_bytes_axis,
-    log_value_axis,
-    new_panel,
+from reports.notation.palette import QUIET, Look
+from reports.notation.units import readable_unit
+from reports.show.lines import (
+    LOG_BANDS,
+    MESSAGE_LENGTH,
+    footer,
+    lines_of,
+    picture_of,
+    ranges_text,
 )
-from reports.show.lines import LOG_BANDS, Picture, footer, lines_of, picture_of, ranges_text
+from reports.show.panel import Axis, Mark, Panel, Picture, Series
 
 
 def against_length(analysis: Analysis) -> Picture | None:
@@ -35,7 +35,6 @@ def against_length(analysis: Analysis) -> Picture | None:
         analysis,
         shown.items(),
         lambda group: _length_panel(analysis, *group, greatest),
-        lambda group: (family.environment for family in group[1]),
         anchor="picture-collective-length",
         title=f"Time of collective operations against message length, {greatest} processes",
         caption=f"Lines: means; bands: ± s{LOG_BANDS}; dots: single launches. Message length per"
@@ -53,7 +52,6 @@ def against_counts(analysis: Analysis) -> Picture | None:
         analysis,
         groups.items(),
         lambda group: _count_panel(analysis, *group),
-        lambda group: (family.environment for family in group[1]),
         anchor="picture-collective-counts",
         title="Startup latency of collective operations against process count",
         caption="The shortest message; lines join means, bands: ± s. Thick pale: the chosen law"
@@ -75,38 +73,38 @@ def _length_panel(
 ) -> Panel:
     rows = [row for f in families for row in f.rows if position(analysis, row)[0] == count]
     unit = readable_unit("s", [max(row.summary.mean for row in rows)])
-    figure, axes = new_panel(words(operation), footer(analysis, rows))
-    lines = lines_of(analysis, rows, lambda row: float(position(analysis, row)[1]), unit)
-    for line in lines:
-        draw_line(axes, line, with_points=True, log_y=True)
-    log_bytes_axis(axes)
+    lines = lines_of(analysis, rows, lambda row: float(position(analysis, row)[1]), unit, log=True)
     lengths = [place for line in lines for place in line.x]
-    axes.set_xlim(min(lengths) / 1.4, max(lengths) * 1.4)
-    log_value_axis(axes)
-    axes.set_ylabel(f"time, {unit.label}")
-    title = f"{words(operation)} against message length"
-    return finish(figure, f"{title}: {ranges_text(lines, unit.label)}")
+    return Panel(
+        words(operation),
+        lines,
+        f"{words(operation)} against message length: {ranges_text(lines, unit.label)}",
+        Axis(title=MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
+        Axis(title=f"time, {unit.label}", scale="log"),
+        footer(analysis, rows),
+    )
 
 
 def _count_panel(analysis: Analysis, operation: str, families: list[Measured]) -> Panel:
     rows = [row for f in families for row in f.rows if position(analysis, row)[1] == f.shortest]
     unit = readable_unit("s", [max(row.summary.mean for row in rows)])
-    figure, axes = new_panel(words(operation), footer(analysis, rows))
     lines = lines_of(analysis, rows, lambda row: float(position(analysis, row)[0]), unit)
+    laws: list[Mark] = []
     for family, line in zip(families, lines, strict=True):
         if not isinstance(family.model, str):
             choice = family.model.startup
             grid = np.linspace(min(line.x), max(line.x), 40).tolist()
+            pale, dotted = Look(line.look.colour, "", ()), Look(QUIET, "", (1, 1.65))
             law = [choice.law.at(p) / unit.factor for p in grid]
-            axes.plot(grid, law, color=line.look.colour, linewidth=5, alpha=0.25)
+            laws.append(Series(grid, law, pale, width=5, alpha=0.25))
             for other in choice.alike:
                 law = [other.at(p) / unit.factor for p in grid]
-                axes.plot(grid, law, color=QUIET, linewidth=1.2, linestyle=":")
-        draw_line(axes, line, with_points=True)
-    counts = sorted({place for line in lines for place in line.x})
-    axes.set_xticks(counts, [fixed(place, 0) for place in counts])
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("processes")
-    axes.set_ylabel(f"time, {unit.label}")
-    title = f"{words(operation)} against processes"
-    return finish(figure, f"{title}: {ranges_text(lines, unit.label)}")
+                laws.append(Series(grid, law, dotted, width=1.2))
+    return Panel(
+        words(operation),
+        [*laws, *lines],
+        f"{words(operation)} against processes: {ranges_text(lines, unit.label)}",
+        Axis(title="processes", counts=True),
+        Axis(title=f"time, {unit.label}", low=0),
+        footer(analysis, rows),
+    )

@@ -24,7 +24,7 @@ from reports.models.point_to_point import (
     segmented,
     straight_line,
 )
-from reports.notation.palette import QUIET
+from reports.notation.palette import Look
 from reports.notation.units import (
     ReadableUnit,
     about_bytes_text,
@@ -34,10 +34,9 @@ from reports.notation.units import (
     signed_percent,
 )
 from reports.notation.values import between, quantity
-from reports.show.canvas import Panel, finish, log_bytes_axis, log_value_axis, new_panel
 from reports.show.lines import (
     EFFORT,
-    Picture,
+    MESSAGE_LENGTH,
     counted_footer,
     iterations,
     joined,
@@ -45,6 +44,7 @@ from reports.show.lines import (
     picture_of,
     size_picture,
 )
+from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Heading, Table, pivot, slug
 from reports.statistics.descriptive import Interval
@@ -314,7 +314,6 @@ def fits_picture(check: str) -> Callable[[Analysis], Picture | None]:
             analysis,
             curves(analysis, check),
             lambda curve: _panel(analysis, curve),
-            lambda curve: [curve.environment],
             anchor=f"picture-{check}-fits",
             title="Half round trip and its laws",
             caption="One panel for each curve: dots are medians over launches, lines the laws of"
@@ -326,11 +325,12 @@ def fits_picture(check: str) -> Callable[[Analysis], Picture | None]:
 
 
 def _panel(analysis: Analysis, curve: Curve) -> Panel:
-    name = joined(curve.title, curve.environment)
-    figure, axes = new_panel(name, counted_footer(analysis, curve.launches))
-    look = analysis.looks[curve.environment]
+    name, look = joined(curve.title, curve.environment), analysis.looks[curve.environment]
     drawn = [(m, t * 1e6) for m, t in zip(curve.sizes, curve.times_s, strict=True) if m > 0]
-    axes.plot(*zip(*drawn, strict=True), look.marker, color=look.colour, markersize=4, alpha=0.6)
+    sizes, medians_us = zip(*drawn, strict=True)
+    marks: list[Mark] = [
+        Series(sizes, medians_us, look, curve.environment, width=0, size=4, alpha=0.6)
+    ]
     told = []
     for line in curve.model.segments:
         ends = between(line.first_bytes, line.last_bytes, bytes_text)
@@ -339,18 +339,22 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
             continue
         inside = [m for m, _ in drawn if line.first_bytes <= m <= line.last_bytes]
         times_us = [line.at(m) * 1e6 for m in inside]
-        axes.plot(inside, times_us, color=look.colour, linewidth=1.6)
+        marks.append(Series(inside, times_us, Look(look.colour, "", ())))
         told.append(
             f"{ends}: {line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
         )
     for one in curve.model.breaks:
         place = (max(one.below_bytes, 1) * one.above_bytes) ** 0.5
-        style = (0, (4, 3)) if one.is_switch else (0, (1, 2))
-        axes.axvline(place, color=QUIET, linewidth=1.1, linestyle=style)
-    log_bytes_axis(axes)
-    log_value_axis(axes)
-    axes.set_ylabel("half round trip, µs")
-    return finish(figure, f"{name}: {'; '.join(told)}")
+        dashes = (4, 3) if one.is_switch else (1, 2)
+        marks.append(Rule(place, "x", width=1.1, dashes=dashes))
+    return Panel(
+        name,
+        marks,
+        f"{name}: {'; '.join(told)}",
+        Axis(title=MESSAGE_LENGTH, scale="bytes"),
+        Axis(title="half round trip, µs", scale="log"),
+        counted_footer(analysis, curve.launches),
+    )
 
 
 def latency_and_bandwidth(check: str, *metrics: str) -> Callable[[Analysis], Picture | None]:

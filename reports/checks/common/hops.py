@@ -18,8 +18,8 @@ from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.cells import name_cell
 from reports.notation.units import bytes_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
-from reports.show.canvas import Line, Panel, draw_line, finish, new_panel
-from reports.show.lines import EFFORT, Picture, counted_footer, joined, picture_of
+from reports.show.lines import EFFORT, counted_footer, joined, picture_of
+from reports.show.panel import Axis, Panel, Picture, Series
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Table, Value, pivot
 from reports.statistics.descriptive import Summary, summarise
@@ -121,7 +121,6 @@ def hops_picture(check: str) -> Callable[[Analysis], Picture | None]:
             analysis,
             groups.items(),
             lambda group: _panel(analysis, *group),
-            lambda group: (one.environment for one in group[1]),
             anchor=f"picture-{check}-hops",
             title="Half round trip against hop count",
             caption="One panel for each message length: medians over launches against the hops"
@@ -132,23 +131,27 @@ def hops_picture(check: str) -> Callable[[Analysis], Picture | None]:
 
 
 def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
-    figure, axes = new_panel(title, counted_footer(analysis, [one.launches for one in found]))
-    for one in found:
-        times_us = [time_s * 1e6 for time_s in one.times.values()]
-        look = analysis.looks[one.environment]
-        line = Line(one.environment, look, list(one.times), times_us, [0.0] * len(times_us))
-        draw_line(axes, line, with_points=False)
-    counts = sorted({hops for one in found for hops in one.times})
-    axes.set_xticks(counts, [str(hops) for hops in counts])
-    axes.set_xlabel("hops between the two nodes")
-    axes.set_ylabel("half round trip, µs")
-    axes.set_ylim(bottom=0)
     told = (
         f"{one.environment} "
         + ", ".join(f"{time_s * 1e6:.3g} µs at {hops}" for hops, time_s in one.times.items())
         for one in found
     )
-    return finish(figure, f"{title}: {'; '.join(told)}")
+    return Panel(
+        title,
+        [
+            Series(
+                list(one.times),
+                [time_s * 1e6 for time_s in one.times.values()],
+                analysis.looks[one.environment],
+                one.environment,
+            )
+            for one in found
+        ],
+        f"{title}: {'; '.join(told)}",
+        Axis(title="hops between the two nodes", counts=True),
+        Axis(title="half round trip, µs", low=0),
+        counted_footer(analysis, [one.launches for one in found]),
+    )
 
 
 _NOTE = (

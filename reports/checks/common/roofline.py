@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from matplotlib.ticker import FuncFormatter, NullLocator
-
 from reports.analysis import Analysis, Row
-from reports.notation.palette import INK, QUIET
+from reports.notation.palette import INK, QUIET, Look
 from reports.notation.units import percent
-from reports.show.canvas import Panel, finish, log_value_axis, new_panel
-from reports.show.lines import Picture, footer, picture_of
+from reports.show.lines import footer, picture_of
+from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series, Text
 
 #: Reals that the lattice program moves a site and step (force 352, update 424, by its kernels),
 #: and the operations that its rate counts (17112). The original's own traffic is not known.
@@ -103,7 +101,6 @@ def roofline_picture(check: str) -> Callable[[Analysis], Picture | None]:
             analysis,
             [points],
             lambda found: _panel(analysis, roof, found),
-            lambda found: (point.environment for point in found),
             anchor="picture-roofline",
             title="Roofline of a node",
             caption=f"{told}. Rates a node, medians over launches; a case with fewer ranks than"
@@ -116,52 +113,36 @@ def roofline_picture(check: str) -> Callable[[Analysis], Picture | None]:
 
 
 def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
-    figure, axes = new_panel("Roofline", footer(analysis, [point.row for point in points]), 3.5)
     giga = 1e9
-    knee = roof.flop_per_s / roof.bytes_per_s
+    peak, knee = roof.flop_per_s / giga, roof.flop_per_s / roof.bytes_per_s
     least = min(0.1, *(point.intensity / 2 for point in points))
     most = max(100.0, 4 * knee, *(2 * point.intensity for point in points))
     low = min(point.rate for point in points) / giga / 3
-    axes.plot(
-        [least, knee, most],
-        [roof.at(least) / giga, *[roof.flop_per_s / giga] * 2],
-        color=INK,
-        lw=1.6,
-    )
-    for point in points:
-        look = analysis.looks[point.environment]
-        axes.plot(
-            [point.intensity], [point.rate / giga], look.marker, color=look.colour, markersize=6
-        )
+    ceiling = [roof.at(least) / giga, peak, peak]
+    marks: list[Mark] = []
     for name in dict.fromkeys(point.check for point in points):
         at = next(point.intensity for point in points if point.check == name)
-        axes.axvline(at, color=QUIET, lw=0.8, ls=(0, (1, 2)), zorder=0)
-        axes.annotate(
-            _NAMES[name], (at, low), (4, 3), textcoords="offset points", fontsize=9, color=INK
+        marks.append(Rule(at, "x", width=0.8, dashes=(1, 2)))
+        marks.append(Text(_NAMES[name], at, low, offset=(4, 3)))
+    marks.append(Series([least, knee, most], ceiling, Look(INK, "", ())))
+    for point in points:
+        look = analysis.looks[point.environment]
+        marks.append(
+            Series([point.intensity], [point.rate / giga], look, point.environment, size=6)
         )
-    for text, place, up in (
-        (f"peak {roof.flop_per_s / giga:.3g} Gflop/s", most, roof.flop_per_s / giga),
-        (f"memory {roof.bytes_per_s / giga:.3g} GB/s", least, roof.flop_per_s / giga),
-    ):
-        right = place == most
-        axes.annotate(
-            text,
-            (place, up),
-            (-3 if right else 3, 4),
-            textcoords="offset points",
-            ha="right" if right else "left",
-            fontsize=9,
-            color=QUIET,
-        )
-    axes.set_xscale("log")
-    axes.set_xlim(least, most)
-    axes.set_ylim(low, 2 * roof.flop_per_s / giga)
-    log_value_axis(axes)
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlabel("arithmetic intensity, flop/byte")
-    axes.set_ylabel("rate of a node, Gflop/s")
+    text = f"peak {peak:.3g} Gflop/s"
+    marks.append(Text(text, most, peak, QUIET, offset=(-3, 4), right=True))
+    text = f"memory {roof.bytes_per_s / giga:.3g} GB/s"
+    marks.append(Text(text, least, peak, QUIET, offset=(3, 4)))
     told = "; ".join(
         f"{_NAMES[p.check]} in {p.environment} {p.rate / giga:.3g} Gflop/s" for p in points[:12]
     )
-    return finish(figure, f"Roofline: {told}")
+    return Panel(
+        "Roofline",
+        marks,
+        f"Roofline: {told}",
+        Axis(title="arithmetic intensity, flop/byte", scale="log", low=least, high=most),
+        Axis(title="rate of a node, Gflop/s", scale="log", low=low, high=2 * peak),
+        footer(analysis, [point.row for point in points]),
+        3.5,
+    )

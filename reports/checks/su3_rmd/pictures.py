@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_series
-from reports.notation.palette import QUIET
 from reports.notation.units import count_text
-from reports.show.canvas import Line, Panel, draw_line, finish, new_panel
-from reports.show.lines import Picture, XAxis, footer, grouped, joined, lines_picture, picture_of
+from reports.show.lines import footer, grouped, joined, lines_picture, picture_of
+from reports.show.panel import Axis, Panel, Picture, Series
 
 _Series = list[list[LatticeCase]]
 
@@ -31,7 +30,8 @@ def _against_ranks(analysis: Analysis, metric: str, anchor: str, title: str) -> 
     return lines_picture(
         analysis,
         grouped(analysis, [i.rows[metric] for i in series if metric in i.rows], without=LAYOUT[4:]),
-        XAxis("ranks", lambda row: float(analysis.case(row).ranks), log=True),
+        lambda row: float(analysis.case(row).ranks),
+        Axis(title="ranks", scale="log", counts=True),
         anchor=anchor,
         title=f"{title} against ranks",
         caption="One panel for each lattice."
@@ -52,7 +52,6 @@ def scaling_picture(analysis: Analysis) -> Picture | None:
         analysis,
         panels,
         lambda panel: _scaling_panel(analysis, *panel),
-        lambda panel: (one[0].case.environment for one in panel[1]),
         anchor="picture-su3-scaling",
         title="Speed-up and efficiency",
         caption=f"Over the fewest ranks; grey: the ideal. {_slower_than_alone(groups)}Lines: ratios"
@@ -63,7 +62,9 @@ def scaling_picture(analysis: Analysis) -> Picture | None:
 def _scaling_panel(analysis: Analysis, name: str, series: _Series, share: bool) -> Panel:
     rows = [item.rows["program_time"] for one in series for item in one]
     what = "Efficiency" if share else "Speed-up"
-    figure, axes = new_panel(joined(what, name), footer(analysis, rows))
+    counts = sorted({float(item.case.ranks) for one in series for item in one})
+    ideal = [100.0] * 2 if share else [1.0, counts[-1] / counts[0]]
+    lines = [Series([counts[0], counts[-1]], ideal, width=1)]
     told = []
     for one in series:
         ranks = [float(item.case.ranks) for item in one]
@@ -72,19 +73,17 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, share: bool) 
             [100 * s * ranks[0] / r for s, r in zip(speed, ranks, strict=True)] if share else speed
         )
         environment = one[0].case.environment
-        line = Line(environment, analysis.looks[environment], ranks, values, [0.0] * len(ranks))
-        draw_line(axes, line, with_points=False)
+        lines.append(Series(ranks, values, analysis.looks[environment], environment))
         told.append(f"{environment} {values[-1]:.3g} on {ranks[-1]:g} ranks")
-    counts = sorted({float(item.case.ranks) for one in series for item in one})
-    ideal = [100.0] * 2 if share else [1.0, counts[-1] / counts[0]]
-    axes.plot([counts[0], counts[-1]], ideal, color=QUIET, lw=1)
-    axes.set_ylim(bottom=0)
-    axes.set_xticks(counts, [f"{count:g}" for count in counts])
-    axes.set_xlabel("ranks")
-    axes.set_ylabel(
-        "efficiency / %" if share else f"speed-up over {count_text(int(counts[0]), 'rank')}"
+    over = f"speed-up over {count_text(int(counts[0]), 'rank')}"
+    return Panel(
+        joined(what, name),
+        lines,
+        f"{what}, {name}: {'; '.join(told)}",
+        Axis(title="ranks", counts=True),
+        Axis(title="efficiency / %" if share else over, low=0),
+        footer(analysis, rows),
     )
-    return finish(figure, f"{what}, {name}: {'; '.join(told)}")
 
 
 def _slower_than_alone(groups: dict[str, _Series]) -> str:

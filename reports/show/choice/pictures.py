@@ -3,21 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from reports.analysis import Analysis
 from reports.choice.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, Judgement
 from reports.notation.labels import shortened
-from reports.notation.palette import INK, PAPER, QUIET
+from reports.notation.palette import INK, Look
 from reports.notation.units import level_text, three_digits
-from reports.show.arrange import LABEL_PT, wrapped
-from reports.show.canvas import Panel, finish, new_panel
-from reports.show.heat import Heat, Scale, heat_panel
-from reports.show.lines import MOST_PANELS, Picture, counted_footer
+from reports.show.lines import MOST_PANELS, counted_footer
+from reports.show.panel import (
+    Axis,
+    Heat,
+    Mark,
+    Panel,
+    Picture,
+    Rule,
+    Scale,
+    Series,
+    above_axis,
+    heat_panel,
+    rows_above,
+    rows_axis,
+)
 from reports.statistics.signed_rank import PairedEffect
 
 MOST_FOREST_ROWS = 14
@@ -44,67 +54,76 @@ def score_picture(analysis: Analysis) -> Panel | None:
         return None
     shown, first = score.standings[:MOST_SCORED], score.standings[0].environment
     title = f"Overall cost, {first} = 1"
-    figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 1.25 + 0.38 * len(shown))
-    axes.axvspan(1 / LEAST_DIFFERENCE, LEAST_DIFFERENCE, color=QUIET, alpha=0.14, linewidth=0)
-    axes.axvline(1, color=QUIET, linewidth=1)
     bars, told = [], []
     for row, item in enumerate(shown):
-        look = analysis.looks[item.environment]
         pair = score.pair(item.environment, first) if item.environment != first else None
-        cost = pair.effect.ratio if pair else 1.0
-        if pair:
-            bars.append(_Bar(row, pair.effect, pair.judgement, look.colour))
-        axes.plot([cost], [row], marker=look.marker, color=look.colour, markersize=6, zorder=3)
-        bounds = f" ({pair.judgement.told(3)})" if pair and pair.judgement else ""
-        told.append(f"{item.environment}: place {item.place}, {cost:.3g}{bounds}")
-    _draw(axes, bars)
-    names = [wrapped(f"{item.environment} ({item.place})", LABEL_PT, 1.75) for item in shown]
-    axes.set_yticks(range(len(shown)), ["\n".join(lines) for lines in names])
-    axes.tick_params(axis="y", length=0, labelcolor=INK)
-    axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlabel(f"smaller is better · grey: ±3 %\n{_legend(bars)}")
-    return finish(figure, f"{title}. {'; '.join(told)}")
+        effect, judged = (pair.effect, pair.judgement) if pair else (None, None)
+        bars.append(_Ratio(row, analysis.looks[item.environment], effect, judged))
+        bounds = f" ({judged.told(3)})" if judged else ""
+        told.append(f"{item.environment}: place {item.place}, {bars[-1].ratio:.3g}{bounds}")
+    low, high = _ends(bars)
+    return Panel(
+        title,
+        [
+            Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE),
+            Rule(1, "x"),
+            *(mark for bar in bars for mark in bar.marks()),
+        ],
+        f"{title}. {'; '.join(told)}",
+        Axis(title=f"smaller is better · grey: ±3 %\n{_legend(bars)}", low=low, high=high),
+        rows_axis([f"{item.environment} ({item.place})" for item in shown]),
+        counted_footer(analysis, [score.n]),
+        1.25 + 0.38 * len(shown),
+    )
 
 
 @dataclass(frozen=True)
-class _Bar:
-    """A ratio's bounds that decide, and its interval by itself, at a height."""
+class _Ratio:
+    """A ratio at a height: a marker, its bounds that decide, and its interval by itself."""
 
     height: float
-    effect: PairedEffect
+    look: Look
+    effect: PairedEffect | None
     judgement: Judgement | None
-    colour: str
 
     @property
-    def alone(self) -> tuple[float, float]:
-        return self.effect.interval.low, self.effect.interval.high
+    def ratio(self) -> float:
+        return self.effect.ratio if self.effect else 1.0
 
     @property
-    def ends(self) -> tuple[float, float] | None:
-        ends = self.judgement and self.judgement.ends
-        return (ends[0], ends[1]) if ends else None
+    def alone(self) -> tuple[float, ...]:
+        return (self.effect.interval.low, self.effect.interval.high) if self.effect else ()
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        return tuple(self.judgement.ends or ()) if self.judgement else ()
+
+    def marks(self, of: Callable[[float], float] = float) -> Iterator[Mark]:
+        """Bounds thick, single intervals thin with ends."""
+        at = [self.height] * 2
+        if self.ends:
+            thick = Look(self.look.colour, "", ())
+            yield Series([*map(of, self.ends)], at, thick, width=BOUNDS_WIDTH, alpha=0.55)
+        if self.alone:
+            yield Series([*map(of, self.alone)], at, Look(INK, "|", ()), width=_THIN, size=6)
+        yield Series([of(self.ratio)], at[:1], self.look, size=6)
 
 
-def _draw(axes: Axes, bars: Sequence[_Bar], of: Callable[[float], float] = float) -> None:
-    """Bounds thick, single intervals thin with ends; bounds far beyond leave the panel."""
-    for bar in bars:
-        at = [bar.height] * 2
-        if bar.ends:
-            axes.plot(
-                [*map(of, bar.ends)], at, color=bar.colour, linewidth=BOUNDS_WIDTH, alpha=0.55
-            )
-        axes.plot([*map(of, bar.alone)], at, color=INK, linewidth=_THIN, marker="|", markersize=6)
-    inner = [of(end) for bar in bars for end in (*bar.alone, bar.effect.ratio)] + [of(1.0)]
-    outer = [of(end) for bar in bars for end in bar.ends or ()] + inner
+def _ends(bars: Sequence[_Ratio], of: Callable[[float], float] = float) -> tuple[float, float]:
+    """The ends of an axis of ratios; bounds far beyond the single intervals leave the panel."""
+    inner = [of(end) for bar in bars for end in (*bar.alone, bar.ratio)] + [of(1.0)]
+    outer = [of(end) for bar in bars for end in bar.ends] + inner
     room = _BEYOND * (max(inner) - min(inner))
     low, high = max(min(outer), min(inner) - room), min(max(outer), max(inner) + room)
     pad = 0.05 * (high - low) or abs(of(1.1) - of(1.0))
-    axes.set_xlim(low - pad, high + pad)
+    return low - pad, high + pad
 
 
-def _legend(bars: Sequence[_Bar]) -> str:
+def _legend(bars: Sequence[_Ratio]) -> str:
     """What thick and thin lines are."""
-    levels = sorted({bar.effect.interval.level for bar in bars})
+    levels = sorted({bar.effect.interval.level for bar in bars if bar.effect})
+    if not levels:
+        return ""
     alone = f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
     if not any(bar.ends for bar in bars):
         return f"thin: {alone}; nothing is decided"
@@ -125,22 +144,19 @@ def factors_picture(analysis: Analysis) -> Picture | None:
     values = np.full((len(rows), len(names)), np.nan)
     texts = {}
     for row, (_, costs) in enumerate(rows):
-        for name, (factor, told) in costs.items():
+        for name, (factor, apart) in costs.items():
             place = row, names.index(name)
             values[place] = factor
             text = f"{factor:.2f}" if factor < 10 else three_digits(factor)
-            texts[place] = text if told else f"≈ {text}"
+            texts[place] = text if apart else f"≈ {text}"
     n = comparisons.score.n if comparisons.score else max(c.n for c in comparisons.overall)
-    panel = heat_panel(
-        "Cost in each check, the row's best = 1",
-        counted_footer(analysis, [n]),
-        Heat([name for name, _ in rows], names, values, texts),
-        _FACTORS,
-        "; ".join(
-            f"{name}: " + ", ".join(f"{env} {factor:.3g}" for env, (factor, _) in costs.items())
-            for name, costs in rows[:8]
-        ),
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{env} {factor:.3g}" for env, (factor, _) in costs.items())
+        for name, costs in rows[:8]
     )
+    heat = Heat([name for name, _ in rows], names, values, _FACTORS, texts)
+    footer = counted_footer(analysis, [n])
+    panel = heat_panel("Cost in each check, the row's best = 1", footer, heat, told)
     return Picture(
         "picture-factors",
         "Each environment in each check",
@@ -159,38 +175,30 @@ _Costs = dict[str, tuple[float, bool]]
 def _overall_costs(analysis: Analysis) -> _Costs:
     score = analysis.comparisons.score
     assert score is not None
-    costs = {item.environment: item.score for item in score.standings}
-    best = min(costs, key=costs.__getitem__)
-    apart = {
-        name
-        for pair in score.pairs
-        if pair.separated
-        for name in (pair.first, pair.second)
-        if best in (pair.first, pair.second)
-    }
-    return {
-        name: (cost / costs[best], name == best or name in apart) for name, cost in costs.items()
-    }
+    apart = [(pair.first, pair.second) for pair in score.pairs if pair.separated]
+    return _over_best({item.environment: item.score for item in score.standings}, apart)
 
 
 def _scope_costs(cells: Sequence[Comparison]) -> _Costs:
     reference = cells[0].reference
-    costs = {reference: 1.0}
-    for cell in cells:
-        if cell.reference == reference and cell.effect is not None:
-            costs[cell.environment] = 1 / cell.effect.ratio
-    best = min(costs, key=costs.__getitem__)
-    apart = {
-        name
+    ratios = {
+        cell.environment: 1 / cell.effect.ratio
         for cell in cells
-        if best in (cell.environment, cell.reference)
-        and cell.judgement is not None
-        and cell.judgement.separated
-        for name in (cell.environment, cell.reference)
+        if cell.reference == reference and cell.effect is not None
     }
-    return {
-        name: (cost / costs[best], name == best or name in apart) for name, cost in costs.items()
-    }
+    apart = [
+        (cell.environment, cell.reference)
+        for cell in cells
+        if cell.judgement is not None and cell.judgement.separated
+    ]
+    return _over_best({reference: 1.0, **ratios}, apart)
+
+
+def _over_best(costs: dict[str, float], apart: Sequence[tuple[str, str]]) -> _Costs:
+    """Costs over the least one, told from it where the pair of both is `apart`."""
+    best = min(costs, key=costs.__getitem__)
+    told = {best, *(name for pair in apart if best in pair for name in pair)}
+    return {name: (cost / costs[best], name in told) for name, cost in costs.items()}
 
 
 def forest(analysis: Analysis) -> Picture | None:
@@ -222,47 +230,31 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
     shown = [cell for cell in cells if cell.label in labels]
     names = list(dict.fromkeys(cell.environment for cell in shown))
-    pitch = 0.24 + 0.15 * len(names)
-    figure, axes = new_panel(
-        scope, counted_footer(analysis, [shown[0].n]), 0.95 + pitch * len(labels)
-    )
-    axes.axvspan(-3, 3, color=QUIET, alpha=0.14, linewidth=0)
-    axes.axvline(0, color=QUIET, linewidth=1)
     bars = []
     for cell in shown:
-        assert cell.effect is not None
-        look = analysis.looks[cell.environment]
         step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
-        height = labels.index(cell.label) + step
-        bars.append(_Bar(height, cell.effect, cell.judgement, look.colour))
-        axes.plot(
-            [_gain(cell.effect.ratio)],
-            [height],
-            marker=look.marker,
-            color=look.colour,
-            markersize=6,
-            markeredgecolor=PAPER,
-            markeredgewidth=0.7,
-            zorder=3,
-        )
-    _draw(axes, bars, _gain)
-    for row, label in enumerate(labels):
-        axes.text(
-            0.0,
-            row + 0.06,
-            shortened(label, 52),
-            transform=axes.get_yaxis_transform(),
-            fontsize=9,
-            color=INK,
-            va="top",
-            weight="bold" if label == "all points" else None,
-        )
-    axes.set_ylim(len(labels), 0)
-    axes.set_yticks(range(len(labels)), [""] * len(labels))
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"advantage in {analysis.register.metric_title(shown[0].metric)}, %")
+        look = analysis.looks[cell.environment]
+        bars.append(_Ratio(labels.index(cell.label) + step, look, cell.effect, cell.judgement))
+    low, high = _ends(bars, _gain)
     alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
-    return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
+    return Panel(
+        scope,
+        [
+            Rule(-3, "x", to=3),
+            Rule(0, "x"),
+            *(mark for bar in bars for mark in bar.marks(_gain)),
+            *rows_above([shortened(label, 52) for label in labels], bold="all points"),
+        ],
+        f"{scope}: advantage over {shown[0].reference}. {alt}",
+        Axis(
+            title=f"advantage in {analysis.register.metric_title(shown[0].metric)}, %",
+            low=low,
+            high=high,
+        ),
+        above_axis(len(labels)),
+        counted_footer(analysis, [shown[0].n]),
+        0.95 + (0.24 + 0.15 * len(names)) * len(labels),
+    )
 
 
 def _gain(ratio: float) -> float:

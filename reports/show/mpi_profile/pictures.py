@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
-from matplotlib.patches import Patch
 
 from reports.analysis import Analysis
-from reports.notation.palette import INK
 from reports.notation.units import ReadableUnit, bytes_text, fixed, percent, readable_unit
-from reports.show.canvas import Panel, finish, new_panel
-from reports.show.lines import Picture, counted_footer, picture_of
-from reports.show.mpi_profile.load import case_profiles
-from reports.show.mpi_profile.totals import CaseTotals, case_totals
+from reports.show.lines import counted_footer, picture_of
+from reports.show.mpi_profile.totals import CaseTotals, case_profiles, case_totals
+from reports.show.panel import Axis, Bars, Mark, Panel, Picture, Text, rows_axis
 
 #: Calls that get a colour of their own; the others are drawn together.
 MOST_CALLS = 5
@@ -37,27 +34,20 @@ def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
         picture_of(
             analysis,
             groups.items(),
-            draw,
-            lambda group: (cases[item.case].environment for item in group[1]),
-            anchor=f"{anchor}-{check}",
-            title=title,
-            caption=caption,
-        )
-        for draw, anchor, title, caption in (
-            (
-                lambda group: _time_panel(analysis, colours, *group),
-                "picture-profile",
-                "Time in MPI calls and outside",
-                "Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
-            ),
-            (
-                lambda group: _sizes_panel(analysis, *group),
-                "picture-profile-sizes",
-                "Messages by size",
-                "Messages that a rank hands over in a launch, by the least power of two that holds"
-                " them: sends, started requests and collectives.",
-            ),
-        )
+            lambda group: _time_panel(analysis, colours, *group),
+            anchor=f"picture-profile-{check}",
+            title="Time in MPI calls and outside",
+            caption="Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
+        ),
+        picture_of(
+            analysis,
+            groups.items(),
+            lambda group: _sizes_panel(analysis, *group),
+            anchor=f"picture-profile-sizes-{check}",
+            title="Messages by size",
+            caption="Messages that a rank hands over in a launch, by the least power of two that"
+            " holds them: sends, started requests and collectives.",
+        ),
     )
     return [picture for picture in pictures if picture is not None]
 
@@ -77,41 +67,32 @@ def _time_panel(
     analysis: Analysis, colours: dict[str, str], label: str, found: list[CaseTotals]
 ) -> Panel:
     unit = readable_unit("s", [float(item.elapsed_s.mean()) for item in found])
-    height = 1.6 + 0.34 * len(found)
-    figure, axes = new_panel(
-        label, counted_footer(analysis, [len(item.elapsed_s) for item in found]), height
-    )
-    for row, item in enumerate(found):
-        _draw_bar(axes, row, item, unit, colours)
     names = [analysis.run.plan.cases[item.case].environment for item in found]
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"time of a rank, {unit.label}")
-    axes.set_xlim(0, 1.24 * max(float(item.elapsed_s.mean()) for item in found) / unit.factor)
-    entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
-    axes.legend(
-        [Patch(color=colour, linewidth=0) for colour in entries.values()],
-        list(entries),
-        ncols=3,
-        fontsize=9,
-        borderpad=0,
-        frameon=False,
-        handlelength=1,
-        columnspacing=1.1,
-        labelcolor=INK,
-        borderaxespad=0,
-    )
     parts = [
         f"{name}: {percent(float(item.mpi_s.mean() / item.elapsed_s.mean()))} of the time in MPI"
         for name, item in zip(names, found, strict=True)
     ]
-    return finish(figure, f"{label}: {'; '.join(parts)}")
+    longest = max(float(item.elapsed_s.mean()) for item in found) / unit.factor
+    return Panel(
+        label,
+        [
+            mark
+            for row, item in enumerate(found)
+            for mark in _bar(row, names[row], item, unit, colours)
+        ],
+        f"{label}: {'; '.join(parts)}",
+        Axis(title=f"time of a rank, {unit.label}", low=0, high=1.24 * longest),
+        rows_axis(names),
+        counted_footer(analysis, [len(item.elapsed_s) for item in found]),
+        1.6 + 0.34 * len(found),
+        key={**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE},
+    )
 
 
-def _draw_bar(
-    axes: Any, row: int, item: CaseTotals, unit: ReadableUnit, colours: dict[str, str]
-) -> None:
+def _bar(
+    row: int, name: str, item: CaseTotals, unit: ReadableUnit, colours: dict[str, str]
+) -> Iterator[Mark]:
+    """The time of a rank in its parts, with the share of MPI."""
     left, mpi_s, elapsed_s = 0.0, float(item.mpi_s.mean()), float(item.elapsed_s.mean())
     seconds = {call.call: float(call.seconds.mean()) for call in item.calls}
     named = {name: seconds.get(name, 0.0) for name in colours}
@@ -119,28 +100,33 @@ def _draw_bar(
     pieces += [(_OTHER_MPI, mpi_s - sum(named.values())), (_OUTSIDE, elapsed_s - mpi_s)]
     for colour, value in pieces:
         width = max(value, 0.0) / unit.factor
-        axes.barh(row, width, left=left, height=0.62, color=colour, linewidth=0)
+        yield Bars([row], [width], 0.62, colour, left, level=True, name=name)
         left += width
     share = percent(mpi_s / elapsed_s, 0) if elapsed_s else "–"
-    axes.annotate(
-        f"MPI {share}", (left, row), (4, 0), textcoords="offset points", va="center", fontsize=8.5
-    )
+    yield Text(f"MPI {share}", left, row, size=8.5, offset=(4, 0), vertical="center")
 
 
 def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Panel:
-    figure, axes = new_panel(
-        label, counted_footer(analysis, [len(item.elapsed_s) for item in found])
-    )
     counts = [item.messages for item in found]
     classes = sorted({size for each in counts for size in each})
     width = 0.8 / len(found)
+    bars = []
     for place, (item, each) in enumerate(zip(found, counts, strict=True)):
-        look = analysis.looks[analysis.run.plan.cases[item.case].environment]
+        name = analysis.run.plan.cases[item.case].environment
         at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
-        axes.bar(at, [each.get(size, 0.0) for size in classes], width, color=look.colour)
-    axes.set_xticks(range(len(classes)), [bytes_text(size) for size in classes])
-    axes.set_xlabel("message length up to")
-    axes.set_ylabel("messages a rank")
-    axes.grid(axis="x", visible=False)
+        counted = [each.get(size, 0.0) for size in classes]
+        colour = analysis.looks[name].colour
+        bars.append(Bars(at.tolist(), counted, width, colour, name=name))
     total = ", ".join(f"{fixed(sum(each.values()), 0)}" for each in counts)
-    return finish(figure, f"{label}: {total} messages a rank in {len(classes)} classes of length")
+    return Panel(
+        label,
+        bars,
+        f"{label}: {total} messages a rank in {len(classes)} classes of length",
+        Axis(
+            title="message length up to",
+            ticks=dict(enumerate(map(bytes_text, classes))),
+            grid=False,
+        ),
+        Axis(title="messages a rank"),
+        counted_footer(analysis, [len(item.elapsed_s) for item in found]),
+    )

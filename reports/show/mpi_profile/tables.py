@@ -6,8 +6,14 @@ from __future__ import annotations
 from reports.analysis import Analysis
 from reports.notation.units import bytes_text, fixed, percent, readable_unit
 from reports.notation.values import with_spread
-from reports.show.mpi_profile.load import CaseProfile, case_profiles
-from reports.show.mpi_profile.totals import CallTotals, CaseTotals, case_totals, traffic
+from reports.show.mpi_profile.totals import (
+    CallTotals,
+    CaseProfile,
+    CaseTotals,
+    case_profiles,
+    case_totals,
+    traffic,
+)
 from reports.show.tables import Cell, Column, Heading, Table, pivot, slug
 from reports.statistics.descriptive import summarise
 
@@ -15,32 +21,27 @@ from reports.statistics.descriptive import summarise
 MOST_PAIRS = 240
 
 
+#: Case in words and environment of a line.
+_Lead = tuple[Cell, Cell]
+
+
 def profile_tables(analysis: Analysis, check: str) -> list[Table]:
     """The profile of one check; empty when none of its cases was profiled."""
     cases, order = analysis.run.plan.cases, list(analysis.looks)
-    found = [item for item in case_profiles(analysis) if cases[item.case].check == check]
-    found.sort(
-        key=lambda item: (
-            analysis.labels[check].label(cases[item.case]),
-            order.index(cases[item.case].environment),
-        )
-    )
-    tables = (_calls_table(analysis, check, found), _traffic_table(analysis, check, found))
+    found = []
+    for profile in case_profiles(analysis):
+        case = cases[profile.case]
+        if case.check == check:
+            label = Cell(analysis.labels[check].label(case), href=f"#case-{slug(case.id)}")
+            found.append(((label, Cell(case.environment, environment=case.environment)), profile))
+    found.sort(key=lambda one: (one[0][0].text, order.index(one[0][1].text)))
+    tables = (_calls_table(check, found), _traffic_table(check, found))
     return [table for table in tables if table is not None]
 
 
-def _lead(analysis: Analysis, profile: CaseProfile) -> tuple[Cell, Cell]:
-    case = analysis.run.plan.cases[profile.case]
-    label = analysis.labels[case.check].label(case)
-    environment = Cell(case.environment, environment=case.environment)
-    return Cell(label, href=f"#case-{slug(case.id)}"), environment
-
-
-def _calls_table(analysis: Analysis, check: str, found: list[CaseProfile]) -> Table | None:
-    lines = []
-    for profile in found:
-        totals = case_totals(profile)
-        lines += [(*_lead(analysis, profile), call, totals) for call in totals.calls]
+def _calls_table(check: str, found: list[tuple[_Lead, CaseProfile]]) -> Table | None:
+    totalled = [(lead, case_totals(profile)) for lead, profile in found]
+    lines = [(*lead, call, totals) for lead, totals in totalled for call in totals.calls]
 
     def numbers(line: list[tuple[Cell, Cell, CallTotals, CaseTotals]]) -> list[str | Cell]:
         _, _, call, totals = line[0]
@@ -84,11 +85,9 @@ def _number(value: float) -> str:
     return fixed(value, 0 if value >= 100 or value == int(value) else 1)
 
 
-def _traffic_table(analysis: Analysis, check: str, found: list[CaseProfile]) -> Table | None:
+def _traffic_table(check: str, found: list[tuple[_Lead, CaseProfile]]) -> Table | None:
     lines = [
-        (*_lead(analysis, profile), pair, sent)
-        for profile in found
-        for pair, sent in traffic(profile).items()
+        (*lead, pair, sent) for lead, profile in found for pair, sent in traffic(profile).items()
     ]
     return pivot(
         lines[:MOST_PAIRS],

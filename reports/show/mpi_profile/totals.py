@@ -1,33 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A case's profiles summed up: each call over its peers, its ranks and its launches."""
+"""The MPI profiles of a run's cases, and each case's calls summed over peers, ranks and launches.
+
+Profiles are read apart from the metrics: most runs have none, a run without a profile is not read
+again, and lines without one are passed over undecoded.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from records.mpi_profile import CallProfile
-from reports.show.mpi_profile.load import CaseProfile
+from records.mpi_profile import CallProfile, RankProfile
+from records.record import Record, decode_line, latest_attempts
+from reports.analysis import Analysis
+from reports.statistics.descriptive import Vector
 
+_MARK = b'"profile":'
 #: Calls that hand a message to a known peer. Started persistent requests are not among them: a
 #: start does not tell whether it sends or receives.
-SENDS = frozenset(
-    {
-        "Send",
-        "Bsend",
-        "Ssend",
-        "Rsend",
-        "Isend",
-        "Ibsend",
-        "Issend",
-        "Irsend",
-        "Sendrecv",
-        "Sendrecv_replace",
-    }
+SENDS = (
+    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
+    *("Sendrecv", "Sendrecv_replace"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseProfile:
+    """The profiles of one case: by ascending block, each a list by ascending rank."""
+
+    case: int
+    launches: list[list[RankProfile]]
+
+
+@lru_cache(maxsize=4)
+def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
+    """Profiles of the latest attempt of each launch that is ok, in the order of the plan."""
+    if not analysis.run.profiled:
+        return ()
+    decoder = msgspec.json.Decoder(Record)
+    path = analysis.run.directory / "records.jsonl"
+    with path.open("rb") as file:
+        found = [
+            decode_line(decoder, line, f"{path}:{number}")
+            for number, line in enumerate(file, start=1)
+            if _MARK in line and line.endswith(b"\n")
+        ]
+    place = {case.id: index for index, case in enumerate(analysis.run.plan.cases)}
+    profiled = [record for record in found if record.profile is not msgspec.UNSET]
+    latest = latest_attempts(profiled, lambda record: place[record.case_id])
+    launches: dict[int, list[list[RankProfile]]] = {}
+    for (case, _), record in sorted(latest.items(), key=lambda item: item[0]):
+        if record.status == "ok":
+            assert record.profile is not msgspec.UNSET
+            launches.setdefault(case, []).append(record.profile)
+    return tuple(CaseProfile(case, profiles) for case, profiles in launches.items())
 
 
 @dataclass(frozen=True)
@@ -42,7 +72,7 @@ class CallTotals:
     call: str
     count: float
     bytes: float
-    seconds: NDArray[np.float64]
+    seconds: Vector
     greatest_s: float
     sizes: dict[int, float]
 
@@ -52,24 +82,22 @@ class CaseTotals:
     """All calls of one case, the costliest first; elapsed seconds, shape (launches,)."""
 
     case: int
-    ranks: int
-    elapsed_s: NDArray[np.float64]
+    elapsed_s: Vector
     calls: list[CallTotals]
 
     @property
-    def mpi_s(self) -> NDArray[np.float64]:
+    def mpi_s(self) -> Vector:
         """Seconds in MPI, mean over the ranks, shape (launches,)."""
         return np.asarray(sum((call.seconds for call in self.calls), np.zeros_like(self.elapsed_s)))
 
     @property
     def messages(self) -> dict[int, float]:
         """Messages a rank by class of size; receives are not counted a second time."""
-        counts: dict[int, float] = {}
+        counts: Counter[int] = Counter()
         for call in self.calls:
             if "ecv" not in call.call or call.call.startswith("Sendrecv"):
-                for size, number in call.sizes.items():
-                    counts[size] = counts.get(size, 0.0) + number
-        return counts
+                counts.update(call.sizes)
+        return dict(counts)
 
 
 def case_totals(profile: CaseProfile) -> CaseTotals:
@@ -99,7 +127,7 @@ def case_totals(profile: CaseProfile) -> CaseTotals:
         )
     totals.sort(key=lambda item: -float(item.seconds.mean()))
     elapsed = [np.mean([rank.elapsed_s for rank in launch]) for launch in launches]
-    return CaseTotals(profile.case, ranks, np.array(elapsed, dtype=np.float64), totals)
+    return CaseTotals(profile.case, np.array(elapsed, dtype=np.float64), totals)
 
 
 def traffic(profile: CaseProfile) -> dict[tuple[int, int], tuple[float, float]]:

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drawer of panels: matplotlib's axes from marks, and SVG that a page takes in."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import singledispatch
+from html import escape
+from io import StringIO
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
+from reports.notation.units import bytes_text, fixed
+from reports.show.heat import draw_heat, height_of
+from reports.show.layout import EDGE, LABEL_PT, TITLE_PT, Canvas, heading, settle, wrapped
+from reports.show.panel import (
+    WIDTH_IN,
+    Axis,
+    Bars,
+    Box,
+    Heat,
+    Mark,
+    Panel,
+    Rule,
+    Series,
+    Side,
+    Text,
+)
+
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "assay",
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.edgecolor": RULE,
+    "axes.labelcolor": QUIET,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": RULE,
+    "ytick.color": RULE,
+    "xtick.labelcolor": QUIET,
+    "ytick.labelcolor": QUIET,
+    "text.parse_math": False,
+}
+#: Before each id of a panel until the page numbers its panels.
+ID_MARK = "\x02"
+#: Marks lines whose markers tell their values under the pointer.
+_HOVER = "hover"
+#: Colours that the page's theme replaces, by the name of its property.
+_THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
+#: Digits of a coordinate that nobody sees.
+_FINE_DIGITS = re.compile(r"(\.\d\d)\d+")
+#: Room for the names of rows, in inches.
+_NAME_IN = 1.75
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The style in which panels are drawn."""
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def svg_of(panel: Panel) -> str:
+    """The panel as SVG to be put into HTML: nothing cut, ids marked, size left to the page."""
+    with styled():
+        figure = Figure(size_in(panel))
+        Canvas(figure)
+        axes = put(figure, panel)
+        settle(figure, [axes])
+        if panel.label:
+            panel.label(axes)
+        figure.patch.set_visible(False)
+        for part in figure.axes:
+            part.patch.set_visible(False)
+        buffer = StringIO()
+        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(buffer, format="svg", metadata=metadata)
+    return _for_a_page(buffer.getvalue(), panel)
+
+
+def size_in(panel: Panel) -> tuple[float, float]:
+    """Width and height of a panel in inches."""
+    height = panel.height_in
+    for mark in panel.marks:
+        height = height or (height_of(mark) if isinstance(mark, Heat) else 0.0)
+    return 2 * WIDTH_IN if panel.wide else WIDTH_IN, height
+
+
+def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
+    """Draw the panel into a figure or a part of one, not laid out yet; gives its axes."""
+    width, _ = size_in(panel)
+    heat = next((mark for mark in panel.marks if isinstance(mark, Heat)), None)
+    axes = frame.add_subplot() if heat is None else draw_heat(frame, heat)
+    axes.tick_params(length=3 if heat is None else 0, width=0.8)
+    for mark in panel.marks:
+        _draw(mark, axes)
+    series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
+    _set_axis(axes, "x", panel.x, width, sorted({x for mark in series for x in mark.x}))
+    _set_axis(axes, "y", panel.y, width)
+    if not panel.frame:
+        axes.spines[:].set_visible(False)
+    look: dict[str, Any] = {"fontweight": "bold", "color": INK, "ha": "left"}
+    if panel.title:
+        title = heading(panel.title, TITLE_PT, width, "bold")
+        frame.suptitle(title, x=EDGE / width, fontsize=TITLE_PT, **look)
+    if panel.y.title:
+        title = heading(panel.y.title, LABEL_PT, width)
+        axes.set_title(title, fontsize=LABEL_PT, color=QUIET, y=1.0)
+    if panel.key:
+        patches = [Patch(color=colour, linewidth=0) for colour in panel.key.values()]
+        frame.legend(
+            patches,
+            list(panel.key),
+            loc="outside lower left",
+            ncols=3,
+            fontsize=9,
+            frameon=False,
+            handlelength=1,
+            columnspacing=1.1,
+        )
+    return axes
+
+
+def _set_axis(
+    axes: Axes, side: Side, asked: Axis, width_in: float, places: Sequence[float] = ()
+) -> None:
+    """Scale, ends, ticks and title of an axis; its marks are drawn already."""
+    axis, set_ends = (axes.xaxis, axes.set_xlim) if side == "x" else (axes.yaxis, axes.set_ylim)
+    if asked.margin is not None:
+        (axes.set_xmargin if side == "x" else axes.set_ymargin)(asked.margin)
+        axes.autoscale_view()
+    if asked.scale != "linear":
+        base = 10 if asked.scale == "log" else 2
+        (axes.set_xscale if side == "x" else axes.set_yscale)("log", base=base)
+        low, high = sorted(axis.get_view_interval())
+        # Plain numbers: powers, of ten below two decades 2 and 5 as well.
+        subs = (1.0, 2.0, 5.0) if base == 10 and high < 100 * low else (1.0,)
+        axis.set_major_locator(LogLocator(base, subs=subs, numticks=8 if base == 10 else 9))
+        axis.set_minor_locator(NullLocator())
+    text = asked.text or (None if asked.scale == "linear" else _plain)
+    if asked.scale == "bytes":
+        text = _length
+    if text is not None:
+        write = text
+        axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    if asked.counts and len(places) <= (6 if asked.scale == "linear" else 10):
+        axis.set_ticks(list(places), [fixed(place, 0) for place in places])
+    elif isinstance(asked.ticks, Mapping):
+        names = [str(name) for name in asked.ticks.values()]
+        if side == "y":
+            names = ["\n".join(wrapped(name, LABEL_PT, _NAME_IN)) for name in names]
+            axes.tick_params(axis="y", length=0, labelcolor=INK)
+        axis.set_ticks(list(asked.ticks), names)
+    elif asked.ticks is not None:
+        axis.set_ticks(list(asked.ticks))
+    elif side == "x" and asked.scale == "linear":
+        axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    set_ends(asked.low, asked.high)
+    if not asked.grid:
+        axis.grid(visible=False)
+    if side == "x" and asked.title:
+        lines = [wrapped(line, LABEL_PT, 0.8 * width_in) for line in asked.title.split("\n")]
+        axes.set_xlabel("\n".join("\n".join(line) for line in lines))
+
+
+def _plain(value: float) -> str:
+    return fixed(value, 0) if value >= 1 else f"{value:g}"
+
+
+def _length(value: float) -> str:
+    return bytes_text(round(value))
+
+
+@singledispatch
+def _draw(mark: Mark, axes: Axes) -> None:
+    """Draw a mark; a heat map is drawn already."""
+
+
+@_draw.register
+def _(mark: Series, axes: Axes) -> None:
+    look = mark.look
+    if mark.low and len(mark.x) > 1:
+        axes.fill_between(mark.x, mark.low, mark.high, color=look.colour, alpha=0.18, linewidth=0)
+    elif mark.low:
+        axes.vlines(mark.x, mark.low, mark.high, color=look.colour, alpha=0.5, linewidth=1.6)
+    if mark.points:
+        # With limits from the points: those of a patch are found segment by segment.
+        axes.update_datalim(mark.points)
+        # One path of empty strokes: a tenth of the text of as many markers.
+        strokes = [point for point in mark.points for _ in range(2)]
+        path = Path(strokes, [Path.MOVETO, Path.LINETO] * len(mark.points))
+        patch = PathPatch(path, fill=False, edgecolor=look.colour, linewidth=2.4, alpha=0.4)
+        patch.set_capstyle("round")
+        axes.add_artist(patch)
+    filled = mark.width and not mark.face and look.marker not in ("|", "x")
+    axes.plot(
+        mark.x,
+        mark.y,
+        color=look.colour,
+        alpha=mark.alpha,
+        linewidth=mark.width,
+        linestyle=(0, look.dashes) if look.dashes else "-" if mark.width else "none",
+        marker=look.marker,
+        markersize=mark.size,
+        markerfacecolor=mark.face or look.colour,
+        markeredgecolor=PAPER if filled else look.colour,
+        markeredgewidth=0.6 if filled else 1.0,
+        gid=_HOVER if mark.name or mark.texts else None,
+    )
+
+
+@_draw.register
+def _(mark: Rule, axes: Axes) -> None:
+    if mark.to is not None:
+        band = axes.axvspan if mark.side == "x" else axes.axhspan
+        band(mark.at, mark.to, color=mark.colour, alpha=0.14, linewidth=0)
+        return
+    line = axes.axvline if mark.side == "x" else axes.axhline
+    style = (0, mark.dashes) if mark.dashes else "-"
+    line(mark.at, color=mark.colour, linewidth=mark.width, linestyle=style)
+
+
+@_draw.register
+def _(mark: Text, axes: Axes) -> None:
+    across, up = ("axes fraction" if side in mark.shares else "data" for side in "xy")
+    written = axes.annotate(
+        mark.text,
+        (mark.x, mark.y),
+        mark.offset,
+        xycoords=(across, up),
+        textcoords="offset points",
+        ha="right" if mark.right else "left",
+        va=mark.vertical,
+        fontsize=mark.size,
+        color=mark.colour,
+        weight="bold" if mark.bold else None,
+        bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.6} if mark.box else None,
+        annotation_clip=True,
+    )
+    written.set_in_layout(False)
+
+
+@_draw.register
+def _(mark: Bars, axes: Axes) -> None:
+    own: dict[str, Any] = {"color": mark.colour, "linewidth": 0}
+    if mark.edge:
+        own |= {"edgecolor": mark.edge, "linewidth": 1.8}
+    if mark.level:
+        axes.barh(mark.at, mark.lengths, mark.thickness, mark.base, **own)
+    else:
+        axes.bar(mark.at, mark.lengths, mark.thickness, mark.base, **own)
+
+
+@_draw.register
+def _(mark: Box, axes: Axes) -> None:
+    own = {"color": mark.colour}
+    axes.boxplot(
+        mark.values,
+        positions=[mark.at],
+        orientation="horizontal",
+        widths=0.55,
+        showfliers=False,
+        boxprops=own,
+        whiskerprops=own,
+        capprops=own,
+        medianprops={"color": INK, "linewidth": 1.6},
+        manage_ticks=False,
+    )
+
+
+def _for_a_page(text: str, panel: Panel) -> str:
+    """Without what a page has no use for, its colours those of the page's theme."""
+    text = with_titles(text, texts_of(panel))
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r"<[^>]+>", lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
+    text = re.sub("|".join(_THEMED), lambda found: f"var(--{_THEMED[found[0]]},{found[0]})", text)
+    text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
+    text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
+    text = text.replace("url(#", f"url(#{ID_MARK}")
+    text = re.sub(r"'DejaVu Sans'(, [^;\"]*?sans-serif)?", FONT, text)
+    head, rest = text.split(">", 1)
+    head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)
+    return f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
+
+
+def texts_of(panel: Panel) -> Iterator[list[str]]:
+    """What the markers of each series say under the pointer: environment, value, place."""
+    named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
+    for mark in panel.marks:
+        if isinstance(mark, Series) and (mark.name or mark.texts):
+            yield list(mark.texts) or [
+                f"{mark.name}: {y:.5g} at {named.get(x) or _number(x)} ({panel.y.title})"
+                for x, y in zip(mark.x, mark.y, strict=True)
+            ]
+
+
+def _number(place: float) -> str:
+    return fixed(place, 0) if float(place).is_integer() else f"{place:g}"
+
+
+def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
+    """Each marker of a hovered line gets its text as <title>: browsers show it without script."""
+
+    def titled(group: re.Match[str]) -> str:
+        """A line's group, which ends with that of its markers."""
+        said = iter(next(texts))
+        return re.sub(
+            r"<use ([^>]*)/>",
+            lambda use: f"<use {use[1]}><title>{escape(next(said, ''))}</title></use>",
+            group[0].replace(f' id="{_HOVER}"', ""),
+        )
+
+    return re.sub(rf'<g id="{_HOVER}">.*?</g>\s*</g>', titled, svg, flags=re.DOTALL)
+
+
+def legend_sign(look: Look) -> str:
+    """A small SVG of line and marker for legends and tables."""
+    shapes = {
+        "o": '<circle cx="14" cy="6" r="3.6"/>',
+        "s": '<rect x="10.6" y="2.6" width="6.8" height="6.8"/>',
+        "^": '<path d="M14 1.6 18.2 9.4H9.8z"/>',
+        "D": '<path d="M14 1.4 18.6 6 14 10.6 9.4 6z"/>',
+        "v": '<path d="M14 10.4 18.2 2.6H9.8z"/>',
+        "P": '<path d="M12.4 2h3.2v2.4H18v3.2h-2.4V10h-3.2V7.6H10V4.4h2.4z"/>',
+        "X": '<path d="M10.4 4 12 2.4l2 2 2-2L17.6 4l-2 2 2 2L16 9.6l-2-2-2 2L10.4 8l2-2z"/>',
+        "<": '<path d="M9.6 6 17.4 1.8v8.4z"/>',
+        ">": '<path d="M18.4 6 10.6 1.8v8.4z"/>',
+        "h": '<path d="M14 1.8 17.6 4v4L14 10.2 10.4 8V4z"/>',
+    }
+    dashes = " ".join(f"{length:g}" for length in look.dashes) or "none"
+    return (
+        f'<svg class="sign" viewBox="0 0 28 12" width="28" height="12" aria-hidden="true">'
+        f'<path d="M0 6H28" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dashes}"/>'
+        f'<g fill="{look.colour}" stroke="#fff" stroke-width=".8">{shapes[look.marker]}</g></svg>'
+    )
