@@ -20,30 +20,16 @@ from records.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.
 SITE_FILE = "ASSAY_SITE_FILE"
+#: What checks ask of the partition as the site's description has it.
+_OF_SITE = ("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s")
 
 
 def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     described = site["environments"][name]
-    extras = {
-        key: described[key]
-        for key in (
-            "device",
-            "launcher",
-            "launcher_command",
-            "launcher_options",
-            "library",
-            "mpirun",
-            "preload",
-            "programs",
-            "ready_programs",
-        )
-    }
-    extras["blas"] = described["blas"] or site["blas"]
-    extras["seen"] = {
-        described["settings"][setting]["seen_as"]: str(value)
-        for setting, value in described["chosen"].items()
-        if described["settings"][setting]["seen_as"]
-    }
+    settings = described["settings"]
+    chosen = {settings[key]["seen_as"]: str(value) for key, value in described["chosen"].items()}
+    seen = {variable: value for variable, value in chosen.items() if variable}
+    extras = {**described, "blas": described["blas"] or site["blas"], "seen": seen}
     return {
         "name": name,
         "cc": described["compiler"],
@@ -57,7 +43,7 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
 
 def _partition(site: dict[str, Any]) -> dict[str, Any]:
     """The partition that launches run on; `extras` are what checks ask of it."""
-    further, sockets = site["reframe"], site["sockets_per_node"]
+    further, network, sockets = site["reframe"], site["network"], site["sockets_per_node"]
     processor = {**further["processor"], "num_cpus": site["cores_per_node"]}
     if sockets:
         per_socket = site["cores_per_node"] // sockets
@@ -75,19 +61,15 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         "resources": [{"name": k, "options": v} for k, v in site["resources"].items()],
         "extras": {
             **further["extras"],
-            "build_on": site["build_on"],
-            "wire_is_counted": site["network"]["counted"],
-            "topology": site["topology"],
+            **{key: site[key] for key in _OF_SITE},
+            "wire_is_counted": network["counted"],
             "nominal": nominal(
-                bits_per_second=site["network"]["bits_per_second"],
-                payload_share=site["network"]["payload_share"],
-                burst_bytes=site["network"]["burst_bytes"],
+                **{
+                    key: network[key] for key in ("bits_per_second", "payload_share", "burst_bytes")
+                },
                 core_peak_flop_per_s=site["core_peak_flop_per_s"],
                 memory_bytes_per_second=site["memory_bytes_per_second"],
             ),
-            "shared_cores": site["shared_cores"],
-            "slurm_partition": site["slurm_partition"],
-            "longest_job_s": site["longest_job_s"],
             "down_nodes_return": site.get("down_nodes_return", True),
         },
     }
