@@ -22,6 +22,7 @@ from records.limits import nominal
 SITE_FILE = "ASSAY_SITE_FILE"
 #: What checks ask of the partition as the site's description has it.
 _OF_SITE = ("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s")
+_OF_LINK = ("bits_per_second", "payload_share", "burst_bytes")
 
 
 def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
