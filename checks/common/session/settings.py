@@ -65,9 +65,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
             **{key: site[key] for key in _OF_SITE},
             "wire_is_counted": network["counted"],
             "nominal": nominal(
-                **{
-                    key: network[key] for key in ("bits_per_second", "payload_share", "burst_bytes")
-                },
+                **{key: network[key] for key in _OF_LINK},
                 core_peak_flop_per_s=site["core_peak_flop_per_s"],
                 memory_bytes_per_second=site["memory_bytes_per_second"],
             ),

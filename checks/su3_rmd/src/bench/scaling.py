@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LAUNCH = {
     "mpich": ["mpiexec.mpich"],
@@ -90,29 +90,28 @@ def started(words: list[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
 
-def ended(process: subprocess.Popen[str]) -> str:
-    """Its output; a failed run ends the bench."""
+def ended(process: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    """Its JSON lines; a failed run ends the bench."""
     text, _ = process.communicate()
     if process.returncode != 0:
         sys.exit(f"scaling.py: {process.args!r} ended with status {process.returncode}")
-    return text
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-def read(text: str) -> Work:
+def work_of(process: subprocess.Popen[str]) -> Work:
     """What the program says of its run."""
-    lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"assay"')]
+    lines = ended(process)
     time_s = next(line["value"] for line in lines if line.get("name") == "program_time")
     work = next(line["value"] for line in lines if line.get("key") == "kernels")
     return Work(time_s, work["original_flop"], work["done_flop"], work["moved_bytes"])
 
 
-class Machine:
+class Bench:
     """The programs, and the two cores."""
 
     def __init__(self, program: str, roofline: str, library: str, folder: Path) -> None:
         self.program, self.roofline, self.launch = program, roofline, LAUNCH[library]
-        self.folder = folder
-        self.cores = sorted(os.sched_getaffinity(0))[:2]
+        self.folder, self.cores = folder, sorted(os.sched_getaffinity(0))[:2]
 
     def program_on(self, shape: Shape, cores: list[int]) -> subprocess.Popen[str]:
         """One program, a rank on each of these cores."""
@@ -125,96 +124,75 @@ class Machine:
             words += ["--input", str(file), "--json", "-"]
         return started(words)
 
-    def run(self, shape: Shape, ranks: int) -> Work:
-        """One program alone."""
-        return read(ended(self.program_on(shape, self.cores[:ranks])))
-
-    def run_beside(self, shape: Shape) -> float:
-        """Two programs of one rank at once: their mean time in s."""
-        pair = [self.program_on(shape, [core]) for core in self.cores]
-        return statistics.mean([read(ended(process)).time_s for process in pair])
-
     def limits(self, set_bytes: float, cores: int) -> Limits:
         """So many cores at once, which share so many bytes."""
         words = [self.roofline, f"{set_bytes / cores / 2**20:.3f}", "0.1"]
         processes = [started(["taskset", "-c", str(c), *words]) for c in self.cores[:cores]]
-        found = [json.loads(ended(process)) for process in processes]
-        return Limits(
-            sum(one["single_flop_per_s"] for one in found),
-            sum(one["triad_bytes_per_s"] for one in found),
-        )
+        found = [ended(process)[0] for process in processes]
+        names = "single_flop_per_s", "triad_bytes_per_s"
+        return Limits(*(sum(one[name] for one in found) for name in names))
+
+    def turn(self, shape: Shape) -> Turn:
+        """Each kind of run once: alone on one core and on both, a half of it alone, and two."""
+        one, two = (work_of(self.program_on(shape, self.cores[:n])) for n in (1, 2))
+        half_s = work_of(self.program_on(shape.half, self.cores[:1])).time_s
+        pair = [self.program_on(shape.half, [core]) for core in self.cores]
+        beside_s = statistics.mean([work_of(process).time_s for process in pair])
+        roofs = [self.limits(shape.sites * SITE_BYTES, n) for n in (1, 2)]
+        return Turn((one, two), half_s, beside_s, roofs)
 
 
 class Turn(NamedTuple):
-    """What one turn over a lattice gave."""
+    """What one turn over a lattice gave, on one core and on two."""
 
-    one: Work
-    two: Work
+    works: tuple[Work, Work]
     half_s: float
     beside_s: float
-    limits: Limits
-    limits_both: Limits
+    roofs: list[Limits]
 
     def shares(self) -> dict[str, float]:
-        """The columns in %."""
-        one_s, two_s = self.one.time_s, self.two.time_s
-        roof_one, roof_both = self.limits.least_s(self.one), self.limits_both.least_s(self.two)
+        """What is printed as %."""
+        (one_s, two_s), (roof_one, roof_both) = (
+            [work.time_s for work in self.works],
+            [roof.least_s(work) for roof, work in zip(self.roofs, self.works, strict=True)],
+        )
         return {
             "efficiency": one_s / (2 * two_s),
             "size": one_s / (2 * self.half_s),
             "cores": self.half_s / self.beside_s,
             "messages": self.beside_s / two_s,
             "weak": self.half_s / two_s,
-            "of_roof": roof_one / one_s,
-            "of_roof_2": roof_both / two_s,
+            "of_roof_0": roof_one / one_s,
+            "of_roof_1": roof_both / two_s,
             "bound": min(1.0, one_s / (2 * roof_both)),
         }
 
 
-def turn(machine: Machine, shape: Shape) -> Turn:
-    """Each kind of run once."""
-    return Turn(
-        machine.run(shape, 1),
-        machine.run(shape, 2),
-        machine.run(shape.half, 1).time_s,
-        machine.run_beside(shape.half),
-        machine.limits(shape.sites * SITE_BYTES, 1),
-        machine.limits(shape.sites * SITE_BYTES, 2),
-    )
-
-
 def show(shape: Shape, turns: list[Turn]) -> bool:
     """Prints a lattice's results; whether they meet the goal."""
-
-    def middle(values: list[float]) -> float:
-        return statistics.median(values)
-
     shares = {key: [one.shares()[key] for one in turns] for key in turns[0].shares()}
     low, efficiency, high = statistics.quantiles(shares["efficiency"], n=4)
-    work = turns[0].one
+    percent = {key: f"{key} {100 * statistics.median(shares[key]):.0f} %" for key in shares}
+    work = turns[0].works[0]
     print(
         f"\n{shape.nx}³×{shape.nt}: links and momenta {shape.sites * SITE_BYTES / 1e6:.1f} MB,"
         f" {work.done_flop / work.moved_bytes:.1f} flop a byte"
     )
-    for name, roof_name, share in (
-        ("one", "limits", "of_roof"),
-        ("two", "limits_both", "of_roof_2"),
-    ):
-        roofs: list[Limits] = [getattr(one, roof_name) for one in turns]
-        time_s = middle([getattr(one, name).time_s for one in turns])
+    for place, name in enumerate(("one", "two")):
+        time_s = statistics.median(one.works[place].time_s for one in turns)
+        roofs = zip(*(one.roofs[place] for one in turns), strict=True)
+        peak, triad = map(statistics.median, roofs)
+        share = statistics.median(shares[f"of_roof_{place}"])
         print(
             f"  {name}: {work.original_flop / time_s / 1e9:6.1f} Gflop/s by the original's count,"
             f" {work.done_flop / time_s / 1e9:6.1f} done,"
-            f" {work.moved_bytes / time_s / 1e9:5.2f} GB/s;"
-            f" peak {middle([roof.flop_per_s for roof in roofs]) / 1e9:.0f} Gflop/s,"
-            f" triad {middle([roof.bytes_per_s for roof in roofs]) / 1e9:.1f} GB/s;"
-            f" {100 * middle(shares[share]):.0f} % of the roof"
+            f" {work.moved_bytes / time_s / 1e9:5.2f} GB/s; peak {peak / 1e9:.0f} Gflop/s,"
+            f" triad {triad / 1e9:.1f} GB/s; {100 * share:.0f} % of the roof"
         )
-    parts = (f"{key} {100 * middle(shares[key]):.0f} %" for key in ("size", "cores", "messages"))
-    bound = middle(shares["bound"])
+    bound = statistics.median(shares["bound"])
     print(
         f"  efficiency {100 * efficiency:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
-        f" = {' × '.join(parts)}; weak {100 * middle(shares['weak']):.0f} %;"
+        f" = {percent['size']} × {percent['cores']} × {percent['messages']}; {percent['weak']};"
         f" bound by peak and triad {100 * bound:.0f} %"
     )
     return efficiency >= min(GOAL, bound)
@@ -225,12 +203,12 @@ def main(arguments: list[str]) -> int:
     program, roofline, library = arguments[:3]
     repetitions = int(arguments[3]) if len(arguments) > 3 else 9
     with tempfile.TemporaryDirectory() as name:
-        machine = Machine(program, roofline, library, Path(name))
-        if len(machine.cores) < 2:
+        bench = Bench(program, roofline, library, Path(name))
+        if len(bench.cores) < 2:
             print("skipped: one core")
             return 0
-        turns = [[turn(machine, shape) for shape in SHAPES] for _ in range(repetitions)]
-    print(f"single precision, {library}, cores {machine.cores}, n = {repetitions}")
+        turns = [[bench.turn(shape) for shape in SHAPES] for _ in range(repetitions)]
+    print(f"single precision, {library}, cores {bench.cores}, n = {repetitions}")
     met = {
         shape: show(shape, list(found))
         for shape, found in zip(SHAPES, zip(*turns, strict=True), strict=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 GOAL_CASE = ("single", "8x16", 1, "auto")
+HEADS = "library precision lattice ranks kernels µs Gflop/s done ×plain ×1rank flop/B of_roof"
 
 
 class Key(NamedTuple):
@@ -31,90 +32,61 @@ class Key(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Of one run: µs a site and step, Gflop/s by both counts, flop a byte, kernel set."""
+    """Of one run: µs a site and step, Gflop/s by both counts, flop a byte."""
 
     us: float
     rate: float
     done: float
     intensity: float
-    kernels: str
 
 
-def read_line(line: str) -> tuple[Key, Run]:
-    """One line of run.sh."""
-    library, precision, lattice, ranks, kernel, text = line.split(" ", 5)
-    entries = json.loads(text)
-    values = {e["name"]: e["value"] for e in entries if e["assay"] == "metric"}
-    notes = {e["key"]: e["value"] for e in entries if e["assay"] == "note"}["kernels"]
-    done = values["rate"] * notes["done_flop"] / notes["original_flop"]
-    run = Run(
-        values["site_step_time"] * 1e6,
-        values["rate"] / 1e9,
-        done / 1e9,
-        notes["intensity_flop_per_byte"],
-        notes["set"],
-    )
-    return Key(library, precision, lattice, int(ranks), kernel), run
-
-
-def medians(path: Path) -> dict[Key, Run]:
-    """Median of each number over the repetitions."""
+def read_lines(path: Path) -> tuple[dict[Key, Run], dict[Key, str]]:
+    """Median of each number over the repetitions, and the set of kernels that ran."""
     runs: dict[Key, list[Run]] = defaultdict(list)
+    kernels: dict[Key, str] = {}
     for line in path.read_text().splitlines():
-        key, run = read_line(line)
-        runs[key].append(run)
-    return {
-        key: Run(
-            statistics.median(run.us for run in found),
-            statistics.median(run.rate for run in found),
-            statistics.median(run.done for run in found),
-            statistics.median(run.intensity for run in found),
-            found[0].kernels,
-        )
-        for key, found in runs.items()
+        library, precision, lattice, ranks, kernel, text = line.split(" ", 5)
+        key = Key(library, precision, lattice, int(ranks), kernel)
+        entries = json.loads(text)
+        values = {e["name"]: e["value"] for e in entries if e["assay"] == "metric"}
+        notes = {e["key"]: e["value"] for e in entries if e["assay"] == "note"}["kernels"]
+        rate, share = values["rate"] / 1e9, notes["done_flop"] / notes["original_flop"]
+        us, intensity = values["site_step_time"] * 1e6, notes["intensity_flop_per_byte"]
+        runs[key].append(Run(us, rate, rate * share, intensity))
+        kernels[key] = notes["set"]
+    table = {
+        key: Run(*map(statistics.median, zip(*found, strict=True))) for key, found in runs.items()
     }
-
-
-def roof(key: Key, run: Run, limits: dict[str, float]) -> float:
-    """Gflop/s that one core could do at this intensity."""
-    peak = limits[f"{key.precision}_flop_per_s"]
-    return min(peak, run.intensity * limits["triad_bytes_per_s"]) / 1e9
+    return table, kernels
 
 
 def row(key: Key, table: dict[Key, Run], limits: dict[str, float]) -> list[str]:
-    """The cells of one line."""
-    run = table[key]
-    plain = table.get(key._replace(library="mpich", ranks=1, kernel="plain"))
-    alone = table.get(key._replace(ranks=1))
-    single_rank = key.ranks == 1
-    return [
-        key.library,
-        key.precision,
-        key.lattice.replace("x", "³×"),
-        str(key.ranks),
-        run.kernels,
-        f"{run.us:.3f}",
-        f"{run.rate:.1f}",
-        f"{run.done:.1f}",
-        f"{plain.us / run.us:.1f}" if plain and single_rank else "",
-        f"{alone.us / run.us:.2f}" if alone and not single_rank else "",
-        f"{run.intensity:.2f}" if single_rank else "",
-        f"{100 * run.done / roof(key, run, limits):.0f} %" if single_rank else "",
-    ]
+    """The numbers of one line."""
+    run, alone = table[key], table.get(key._replace(ranks=1))
+    cells = [f"{run.us:.3f}", f"{run.rate:.1f}", f"{run.done:.1f}"]
+    if key.ranks > 1:
+        return [*cells, "", f"{alone.us / run.us:.2f}" if alone else "", "", ""]
+    plain = table.get(key._replace(library="mpich", kernel="plain"))
+    peak = limits[f"{key.precision}_flop_per_s"]
+    roof = min(peak, run.intensity * limits["triad_bytes_per_s"]) / 1e9
+    times = f"{plain.us / run.us:.1f}" if plain else ""
+    return [*cells, times, "", f"{run.intensity:.2f}", f"{100 * run.done / roof:.0f} %"]
 
 
 def main(arguments: list[str]) -> int:
     """Print the table; judge the goal if there is one."""
-    table = medians(Path(arguments[0]))
+    table, kernels = read_lines(Path(arguments[0]))
     limits = json.loads(Path(arguments[1]).read_text())
     print(
         f"one core: peak {limits['single_flop_per_s'] / 1e9:.0f} Gflop/s single,"
         f" {limits['double_flop_per_s'] / 1e9:.0f} double; triad"
         f" {limits['triad_bytes_per_s'] / 1e9:.1f} GB/s"
     )
-    heads = "library precision lattice ranks kernels µs Gflop/s done ×plain ×1rank flop/B of_roof"
-    rows = [heads.split(), *(row(key, table, limits) for key in table)]
-    widths = [max(len(line[i]) for line in rows) for i in range(len(rows[0]))]
+    rows = [HEADS.split()]
+    for key in table:
+        named = [key.library, key.precision, key.lattice.replace("x", "³×"), str(key.ranks)]
+        rows.append([*named, kernels[key], *row(key, table, limits)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for line in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
     if len(arguments) < 3:
