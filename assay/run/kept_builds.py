@@ -27,7 +27,7 @@ from assay.build.built_from import sources_digest
 from assay.run.provenance import environment_as_run, variables_of
 from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
-from checks.common.session.outcome import Built
+from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import CHECKS, further_folders
 from records.errors import AssayError, InfrastructureError
 from records.run_directory import RunDirectory
@@ -104,7 +104,7 @@ class KeptBuilds:
                     f"kept build of {program} for {environment} refused: {error}; it is made anew"
                 )
 
-    def take_in(self, built: Built) -> None:
+    def take_in(self, built: CompleteBuild) -> None:
         """Copy what a session has built to where launches run it, and keep it if it can be kept.
 
         Raises InfrastructureError for what cannot be copied.

@@ -19,7 +19,7 @@ from assay.run.provenance import environment_as_run
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
-from checks.common.session.outcome import Built
+from checks.common.session.outcome import CompleteBuild
 from records.errors import InfrastructureError
 from records.provenance import Provenance
 from records.run_directory import RunDirectory
@@ -70,12 +70,12 @@ class Builds:
         made.lay_out()
         return made
 
-    def built(self, content: bytes = b"program", program: str = "Programs") -> Built:
+    def built(self, content: bytes = b"program", program: str = "Programs") -> CompleteBuild:
         """What a session of the last run has built."""
         folder = self.work[-1].session / "stage" / program / "out"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "pt2pt").write_bytes(content)
-        return Built("mpich", program, str(folder), ["pt2pt"])
+        return CompleteBuild("mpich", program, str(folder), ["pt2pt"])
 
     @property
     def programs(self) -> Path:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 PairOfHosts = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+:[A-Za-z0-9_-]+$", max_length=128)]
 #: Nodes of a scan: 200 million pairs.
 MOST_NODES = 20_000
-#: Values of more pairs than these do not come as lines and do not lie in the record.
+#: Values of more pairs than these come in a file, not as lines, and are not in the record.
 MOST_IN_RECORD = 5000
 #: The program's file, in the launch's folder.
 FILE = "pairs.bin"
@@ -87,13 +87,13 @@ class AlltoallPairsParameters(ProfiledParameters):
         le=MOST_NODES,
     )
     column_file: bool = quantity(
-        f"Whether the values lie in a column file beside the record; those of more than"
+        f"Whether the values are in a column file next to the record; those of more than"
         f" {MOST_IN_RECORD} pairs always do.",
         "none",
         False,
     )
     only: Annotated[list[PairOfHosts], Field(max_length=MOST_PAIRS)] = quantity(
-        "Pairs of hosts that are measured, as n1:n2, whatever `rounds` says; none: every pair of"
+        "Pairs of hosts that are measured, as n1:n2, regardless of `rounds`; none: every pair of"
         " the rounds.",
         "none",
         [],

@@ -125,7 +125,7 @@ def _refuse_impossible(
 
 
 def _rows(file: BufferedReader, name: str, said: Any, names: Sequence[str]) -> NDArray[np.void]:
-    """The rows of the file as they lie in it, its sums and sizes compared with each other."""
+    """The rows of the file in their order, its sums and sizes compared with each other."""
     size = file.seek(0, 2)
     file.seek(0)
     head = file.read(_HEADER.itemsize)
@@ -169,7 +169,7 @@ def _compare(found: Indices, wanted: Indices, names: Sequence[str], file: str) -
         return
     twice = found[:-1][np.diff(found) == 0]
     if twice.size:
-        raise OutputError(f"{file}: {_pair(int(twice[0]), names)} stands in it twice")
+        raise OutputError(f"{file}: {_pair(int(twice[0]), names)} is in it twice")
     missing = np.setdiff1d(wanted, found, assume_unique=True)
     if missing.size:
         told = f"{missing.size} of {wanted.size} pairs are missing"

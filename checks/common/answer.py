@@ -36,7 +36,7 @@ class Asked:
 @dataclass(frozen=True)
 class Reading:
     """What a check read: metrics, what is wrong with the answer (None: nothing), flags, and the
-    file with the values of a scan that lies beside the record."""
+    file with the values of a scan that is kept with the record."""
 
     metrics: list[Metric] = field(default_factory=list)
     wrong: str | None = None
@@ -44,7 +44,7 @@ class Reading:
     table: str | None = None
 
 
-class Here:
+class PointValues:
     """The values of an answer at one point, for a relation to compute with."""
 
     def __init__(self, answer: Mapping[str, Metric], at: Mapping[str, Any], params: Any) -> None:
@@ -61,7 +61,7 @@ class Here:
 
 
 #: Computes a redundant value from the others.
-Relation = Callable[[Here], float]
+Relation = Callable[[PointValues], float]
 
 
 def least_of(metric: str) -> Relation:
@@ -278,7 +278,9 @@ def difference(
         relation = relations.get(metric.name)
         if relation is None and not samples:
             continue
-        right = relation(Here(answer, metric.at or {}, params)) if relation else median(samples)
+        right = (
+            relation(PointValues(answer, metric.at or {}, params)) if relation else median(samples)
+        )
         if not math.isclose(metric.value, right, rel_tol=2 * 10.0 ** (1 - digits)):
             source = "the other values" if relation else "its samples"
             return (

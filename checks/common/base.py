@@ -163,7 +163,7 @@ class MpiCheck(LaunchSetup):
         """What there is to say where the session's stamps are not of the time of its job, or None.
 
         The two clocks may be of two hosts, and this one may have been set meanwhile: the job's time
-        is told by it as it was at either end.
+        is given by it as it was at either end.
         """
         begin, end = output.session_interval() or (0.0, 0.0)
         first, last = self.job.handed_in, self.job.ended
@@ -222,7 +222,7 @@ class MpiCheck(LaunchSetup):
         return profile
 
     def _doubts(self, metrics: list[Metric]) -> list[str]:
-        """Flags of values that cannot stand for the machine."""
+        """Flags of values that do not represent the machine."""
         durations_s = self.definition.durations_s(self.params, metrics)
         short = shortfall(durations_s, self.definition.least_measured_s)
         return [*self._beyond_limit(metrics), *([TOO_SHORT] if short else [])]

@@ -32,12 +32,12 @@ from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
 from records.topology import Pair, Topology
 
-#: What the program, its libraries and their message buffers take beside the data, bytes a rank.
+#: What the program, its libraries and their message buffers take besides the data, bytes a rank.
 RANK_ALLOWANCE_BYTES = 16 * 2**20
 
 #: Assumed speed of messages within a node.
 NODE_BYTES_PER_S = 1e9
-#: Parameters that say where and how a program is started; it is not told them.
+#: Parameters that say where and how a program is started, which are none of its options.
 LAUNCH_PARAMETERS = frozenset({"ranks", "ranks_per_node", "placement", "hops", "mpi_profile"})
 
 
@@ -82,7 +82,7 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True)
 class Layout:
-    """How a case lies on a site's nodes."""
+    """How a case is placed on a site's nodes."""
 
     ranks: int
     ranks_per_node: int

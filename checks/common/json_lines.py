@@ -46,7 +46,7 @@ class OutputError(Exception):
 
 @dataclass(frozen=True)
 class Secrets:
-    """By these the lines of session.sh and of the program are told from a program's text."""
+    """These distinguish lines of session.sh and of the program from a program's text."""
 
     session: str
     program: str
@@ -99,7 +99,7 @@ class Output:
     def session_interval(self) -> tuple[float, float] | None:
         """Begin and end of the session in seconds since 1970, or None when one is missing.
 
-        The end is by the clock that was right at the begin, whatever it was set to meanwhile.
+        The end is by the clock that was right at the begin, regardless of how it was set meanwhile.
         """
         begin, end = self.stamps.get("session_begin"), self.stamps.get("session_end")
         if begin is None or end is None:
@@ -201,7 +201,7 @@ def parse(
 
 
 def session_lines(text: str, secrets: Secrets) -> Output:
-    """What the session itself said, whatever else `text` holds; lines that are damaged are left."""
+    """What the session itself said in `text`; damaged lines are skipped."""
     output = Output()
     for line in marked_lines(text):
         if secrets.session not in line:

@@ -54,7 +54,7 @@ class ManyRanksDefinition(CheckDefinition[P]):
 
 
 class RankANodeDefinition(ManyRanksDefinition[P]):
-    """Parameters have `ranks`; each lies on a node of its own."""
+    """Parameters have `ranks`; each is on a node of its own."""
 
     def ranks_asked_per_node(self, params: P) -> RanksPerNode:
         """One, so that a pair of ranks is a pair of nodes."""
@@ -62,7 +62,7 @@ class RankANodeDefinition(ManyRanksDefinition[P]):
 
 
 class TwoRankParameters(ProfiledParameters):
-    """Parameters of a check whose two nodes can be asked to lie some hops apart."""
+    """Parameters of a check whose two nodes can be asked to be some hops apart."""
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"hops"}
 
@@ -119,7 +119,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         if hops in found:
             return None
         return (
-            f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are"
+            f"no two nodes of site {site.name} are {hops} hops apart; by its topology there are"
             f" pairs at {', '.join(map(str, found)) or 'none'}"
         )
 
@@ -138,7 +138,7 @@ class SocketsDefinition(TwoRankDefinition[P]):
         return [self.without_library[params.transport], TCP_PAIR]
 
     def beside_job(self, params: Any) -> bool:
-        """Whether the other end runs on the login node (the harness's host), beside the job."""
+        """Whether the other end runs on the login node (the harness's host), outside the job."""
         return bool(params.placement == LOGIN_NODE)
 
     def command(self, params: Any, built: Path) -> list[str]:
@@ -183,6 +183,6 @@ def two_ends(
 ) -> list[str]:
     """tcp_pair's arguments: the program's path, words for both ends, and for each.
 
-    @host and @port in the words stand for the address of the listening end.
+    @host and @port in the words are replaced by the address of the listening end.
     """
     return [program, *both, "@listening", *listening, "@other", *other]

@@ -69,7 +69,7 @@ def add_folder(path: str | Path, said_by: str = "--checks") -> None:
         raise AssayError(f"{said_by} {path}: no such folder; give one that holds folders of checks")
     if os.pathsep in str(folder):
         raise AssayError(f"{said_by} {path}: a path with {os.pathsep!r} in it cannot be handed on")
-    # A private package stands for the folder, so that relative imports work in what it holds.
+    # A private package represents the folder, so that relative imports work in what it holds.
     package = f"assay_checks_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     module = ModuleType(package)
     module.__path__ = [str(folder)]
@@ -103,7 +103,7 @@ def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
             if folder == SHIPPED:
                 raise
             raise AssayError(
-                f"{where}: cannot be imported: {type(error).__name__}: {error}; mend it, or take"
+                f"{where}: cannot be imported: {type(error).__name__}: {error}; fix it, or take"
                 " it out of the folder"
             ) from error
         if check is None:

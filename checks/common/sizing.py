@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes that follow the site: keys and words of a campaign file, made into a check's parameters.
 
-`nodes`, `memory_share` and `at_most_s` stand beside the parameters of a check that takes them
+`nodes`, `memory_share` and `at_most_s` are given with the parameters of a check that takes them
 (`CheckDefinition.sizing`). `ranks_per_node: {most: N}` or `link` and `turns: auto` serve every
 check with such a parameter. What comes out are numbers: a plan, its ids and a launch know nothing
 of these.
@@ -63,7 +63,7 @@ class MostRanks(Parameters):
 
 
 class SizingKeys(Parameters):
-    """The keys beside a check's parameters, and what one of those may be beside its words."""
+    """The keys given with a check's parameters, and a further form of one of those."""
 
     nodes: Nodes | None = quantity(
         'Nodes of a launch: a number, "all" that can be busy at once, "half" of them; in a matrix'

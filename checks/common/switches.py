@@ -15,7 +15,7 @@ Leaves = Mapping[str, Sequence[str]]
 
 
 def unfit_switches(asked: Switches | None, nodes: int, leaves: Leaves, site: str) -> str | None:
-    """Why no launch of so many nodes can lie as asked on the site; None: it can."""
+    """Why no launch of so many nodes can be placed as asked on the site; None: it can."""
     if asked is None:
         return None
     if not leaves:
@@ -52,7 +52,7 @@ def drawn_at(
     asked: Switches, count: int, free: Collection[str], leaves: Leaves, dice: Random
 ) -> list[str] | None:
     """`count` of the `free` nodes at random: all at one switch, or dealt out over the switches, so
-    that they lie at as many as they can. None where the free ones do not suffice.
+    that they are at as many as possible. None where the free ones do not suffice.
     """
     hands = [[node for node in leaves[name] if node in free] for name in sorted(leaves)]
     if asked == "one":

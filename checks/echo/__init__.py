@@ -51,13 +51,13 @@ class EchoParameters(TwoRankParameters):
         "between-nodes",
     )
     distance: int = quantity(
-        "How far apart the two nodes lie in the job's order of nodes; those between them sleep.",
+        "How far apart the two nodes are in the job's order of nodes; those between them sleep.",
         "nodes",
         1,
         ge=1,
         le=4096,
     )
-    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes beside 0")
+    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes besides 0")
     iterations: Repeats = quantity(
         "Round trips a size, by each method of timing.", "round trips", 100
     )
@@ -188,7 +188,7 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         return super().least_duration_s(params, metrics) + params.iterations * loops_s
 
     def ranks(self, params: EchoParameters) -> int:
-        """One with itself or beside the login node, two on a node, or one on each node from one end
+        """One with itself or the login node, two on a node, or one on each node from one end
         to the other."""
         alone = {"self": 1, LOGIN_NODE: 1, "within-node": 2}
         return alone.get(params.placement, params.distance + 1)

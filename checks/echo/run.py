@@ -39,7 +39,7 @@ class Run(OwnProgram):
 
     @run_before("sanity")
     def end_login_end(self) -> None:
-        """The job has ended: nobody answers any more."""
+        """The job has ended, and with it the other end."""
         if self._login_end is not None:
             self._login_end.terminate()
             self._login_end.wait()

@@ -53,7 +53,7 @@ _FINISHED = re.compile(
     r" +(?P<skipped>\d{1,15}) tests skipped because of illegal input values\.\s*$",
     re.MULTILINE | re.ASCII,
 )
-#: For another version of HPL, whose tables cannot be told from damaged ones.
+#: For another version of HPL, whose tables cannot be distinguished from damaged ones.
 _KNOWN_FORM = "right is one of each, in the form that netlib's HPL 2.0 to 2.3 print"
 _END = re.compile(r"^End of Tests\.\s*$", re.MULTILINE | re.ASCII)
 

@@ -71,7 +71,7 @@ class InterferenceParameters(Parameters):
     """One launch: two endpoints exchange messages, every further rank is a neighbour."""
 
     ranks: int = quantity(
-        "Two endpoints, on two nodes where there are two, and neighbours that count beside them.",
+        "Two endpoints, on two nodes where there are two, and neighbours that count meanwhile.",
         "ranks",
         2,
         ge=2,

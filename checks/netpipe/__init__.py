@@ -30,7 +30,7 @@ class NetpipeParameters(Parameters):
     transport: Transport = quantity(
         "What carries the messages: the library (MPI or PVM), or TCP without it.", "none", "library"
     )
-    placement: Placement = quantity("Where the two ends lie.", "none", "between-nodes")
+    placement: Placement = quantity("Where the two ends are.", "none", "between-nodes")
     least_bytes: Length = quantity("Least message.", "bytes", 1)
     greatest_bytes: Length = quantity("Greatest message.", "bytes", 2**20)
     perturbation_bytes: int = quantity(

@@ -107,7 +107,7 @@ def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
 
 
 def _check_columns(points: list[Point]) -> None:
-    """Time and rate of a size have one product, so they could stand in each other's place.
+    """Time and rate of a size have one product, so they could be exchanged.
 
     If they did in every line, times would grow like sizes; on every network those of 1 to 64 bytes
     hardly do. In a single line, a time far below those of its neighbours, which its rate would fit,
@@ -134,7 +134,7 @@ def _check_columns(points: list[Point]) -> None:
 def _point(found: re.Match[str], index: int, repeats: int | None) -> Point:
     where = f"NetPIPE's line {found['index']}"
     if int(found["index"]) != index:
-        raise OutputError(f"{where} stands where line {index} belongs")
+        raise OutputError(f"{where} is in the place of line {index}")
     if repeats is not None and int(found["repeats"]) != repeats:
         raise OutputError(f"{where} has {found['repeats']} repeats; asked were {repeats}")
     size, mbps, usec = int(found["bytes"]), float(found["mbps"]), float(found["usec"])

@@ -174,7 +174,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
 
     def durations_s(self, params: NodeParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The samples of STREAM's triad, of DGEMM and of the linear system, on each node; the other
-        kernels take long enough whatever is asked."""
+        kernels always take long enough."""
         for metric in metrics:
             if metric.name in SIZED and metric.samples:
                 work = self._work(params, metric.name)

@@ -30,7 +30,7 @@ DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 2**20, "per_octave": 2}, 1_000_0
 class OneSidedParameters(TwoRankParameters):
     """One launch of the program. LAM has fences alone."""
 
-    placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
+    placement: Placement = quantity("Where the two ranks are.", "none", "between-nodes")
     operations: Annotated[list[Operation], EachOnce(OPERATIONS, "operation")] = quantity(
         "MPI_Put, MPI_Get or both.", "none", list(OPERATIONS)
     )

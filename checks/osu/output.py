@@ -34,7 +34,7 @@ _TITLE = re.compile(
 )
 #: Versions before 7.1 leave the # out where a non-blocking test has no sizes.
 _HEADING = re.compile(r"^(?:# +(?:Size +\S|Avg Latency\(us\)|Overall\(us\))| +Overall\(us\))")
-#: Headings of tails stand a single space apart.
+#: Headings of tails are a single space apart.
 _BETWEEN_NAMES = re.compile(r"\s{2,}|\s(?=P\d\d? Tail)")
 _NUMBER = re.compile(r"\d+\.\d\d", re.ASCII)
 _LIKE_A_ROW = re.compile(r"^\s*\d+(?:\.\d\d)?(?:\s+\d+\.\d\d)*\s*$", re.ASCII)
@@ -191,7 +191,7 @@ def check_hello(text: str, ranks: int, *, silent: bool = False) -> None:
 
 
 def _check_no_table(text: str) -> None:
-    """Raise OutputError where a start-up test printed comments beside its title, or numbers."""
+    """Raise OutputError where a start-up test printed comments besides its title, or numbers."""
     for line in text.split("\n"):
         comment = line.startswith("#") and not _TITLE.match(line)
         if comment or _HEADING.match(line) or _LIKE_A_ROW.match(line):
@@ -228,10 +228,10 @@ def _sections(
         raise OutputError(f"one heading below OSU's title expected, {len(headings)} found")
     stray = next(filter(_LIKE_A_ROW.match, lines[: headings[0]]), None)
     if stray is not None:
-        raise OutputError(f"a line of OSU's table stands above its heading: {stray[:80]!r}")
+        raise OutputError(f"a line of OSU's table is above its heading: {stray[:80]!r}")
     comments = [line.rstrip() for line in lines[: headings[0]] if line.startswith("#")]
     if not _TITLE.match(comments.pop(0)):
-        raise OutputError(f"a comment stands above OSU's title: {comments!r:.80}")
+        raise OutputError(f"a comment is above OSU's title: {comments!r:.80}")
     names = _BETWEEN_NAMES.split(lines[headings[0]].removeprefix("# ").strip())
     body = [line for line in lines[headings[0] + 1 :] if line.strip() and not line.startswith("{")]
     return title, comments, names, body

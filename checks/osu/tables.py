@@ -19,7 +19,7 @@ ROUNDING = 0.00505
 #: Messages that a test keeps under way (the suite's -W, which is left at its default).
 WINDOW = 64
 
-#: What stands between "OSU" and "Test" in a title; versions differ in capitals.
+#: What is between "OSU" and "Test" in a title; versions differ in capitals.
 TITLES = {
     "osu_latency": "MPI Latency",
     "osu_bw": "MPI Bandwidth",

@@ -43,7 +43,7 @@ CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 class Pt2ptParameters(TwoRankParameters):
     """One launch of the ping-pong program; validation sorts sizes and constructs."""
 
-    placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
+    placement: Placement = quantity("Where the two ranks are.", "none", "between-nodes")
     constructs: Annotated[list[Construct], EachOnce(CONSTRUCTS, "construct")] = quantity(
         "Kinds of send and receive.", "none", list(CONSTRUCTS)
     )

@@ -55,7 +55,7 @@ _STEPS_APART = 10.0
 class PvmEchoParameters(Parameters):
     """One launch of the echo between two PVM tasks."""
 
-    placement: Placement = quantity("Where the two tasks lie.", "none", "between-nodes")
+    placement: Placement = quantity("Where the two tasks are.", "none", "between-nodes")
     route: Route = quantity(
         "direct: a TCP connection of the tasks (PvmRouteDirect); daemon: from daemon to daemon.",
         "none",

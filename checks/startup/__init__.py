@@ -80,7 +80,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         return {"ranks": params.ranks}
 
     def check_values(self, params: StartupParameters, output: Output) -> Reading:
-        """The program's times, which lie within each other, and the phases of the session.
+        """The program's times, which are within each other, and the phases of the session.
 
         The phases are stamped on the host of rank 0, so that no clocks of two hosts are subtracted.
         A library with daemons also gives the times of booting and halting them.

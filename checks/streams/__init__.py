@@ -30,7 +30,7 @@ class StreamsParameters(TwoRankParameters):
     transport: Transport = quantity(
         "What carries the messages: the MPI library, or TCP without it, one way.", "none", "library"
     )
-    placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
+    placement: Placement = quantity("Where the two ranks are.", "none", "between-nodes")
     directions: Annotated[list[Direction], Field(min_length=1, max_length=2)] = quantity(
         "From one rank to the other, or both ways at the same time.",
         "none",

@@ -59,7 +59,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     least_measured_s = LEAST_ONCE_S
 
     def options(self, params: Su3RmdParameters) -> dict[str, object]:
-        """How it is computed; what is computed stands in the input file."""
+        """How it is computed; what is computed is in the input file."""
         return {
             "input": "su3.in",
             "json": "-",

@@ -60,7 +60,7 @@ _LINES: dict[str, re.Pattern[str]] = {
 _ORIGINAL = frozenset({"MIMD version ", "Machine = ", "CHECK NERSC"})
 _OWN = frozenset({"su3_rmd of Assay", "kernels ", "messages "})
 _OPTIONAL = frozenset({"LAYOUT = ", "ON EACH NODE", "CHECK NERSC"})
-#: What lines say beside settings.
+#: What lines say besides settings.
 _SAID = frozenset({"version", "ranks", "precision", "library", "kernels", "messages", "overlap"})
 #: Conjugate-gradient iterations where there are no quarks to iterate for.
 _NO_ITERATIONS = 99.9

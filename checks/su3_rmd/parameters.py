@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the check su3_rmd, and the operations that they stand for."""
+"""Parameters of the check su3_rmd, and the operations that follow from them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Su3RmdParameters(ProfiledParameters):
     overlap: bool = quantity("Whether halos travel during the interior's work.", "none", False)
     kernel: Kernel = quantity("Instructions of the kernels.", "none", "auto")
     plaquette: float = quantity(
-        "Last mean plaquette that is expected; unless told, any of a gauge field.",
+        "Last mean plaquette that is expected; by default any of a gauge field.",
         "1",
         0.5,
         gt=0,
@@ -101,7 +101,7 @@ class Su3RmdParameters(ProfiledParameters):
 
     @property
     def operations(self) -> int:
-        """Floating-point operations as the original counts them: what `rate` stands for."""
+        """Floating-point operations as the original counts them: what `rate` is made of."""
         trajectories = (self.warmups + self.trajectories) * FLOP_PER_SITE_TRAJECTORY
         measurements = self.measurements * FLOP_PER_SITE_MEASUREMENT
         return self.site_steps * FLOP_PER_SITE_STEP + self.sites * (trajectories + measurements)

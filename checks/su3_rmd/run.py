@@ -133,7 +133,7 @@ def _places(asked: Su3RmdParameters) -> list[tuple[int, int]]:
 
 
 def read_original(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
-    """The original's time and the rate it stands for, if it did what was `asked`."""
+    """The original's time and the rate that follows from it, if it did what was `asked`."""
     printed = milc.parse(text)
     flag = f"MILC su3_rmd, version {printed.said['version']}"
     wrong = (

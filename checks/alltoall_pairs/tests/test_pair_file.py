@@ -113,7 +113,7 @@ def test_a_pair_that_stands_twice_or_was_not_asked_for_is_refused(launch):
         rows[6] = rows[5]
 
     with_rows(folder, output, double)
-    with pytest.raises(OutputError, match="stands in it twice"):
+    with pytest.raises(OutputError, match="is in it twice"):
         read_file(CHECK, params, output, folder, None)
     more = dataclasses.replace(output)
     other = params.model_copy(update={"rounds": 6})

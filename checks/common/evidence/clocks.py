@@ -14,7 +14,7 @@ _TICK_S, _ROUNDED_S = 0.01, 2e-6
 
 @dataclass(frozen=True)
 class Moment:
-    """An instant by this host's clock (seconds since 1970), and by one that nobody sets."""
+    """An instant by this host's clock (seconds since 1970), and by one that cannot be set."""
 
     wall: float
     steady: float
@@ -25,7 +25,7 @@ class Moment:
         return cls(time.time(), time.monotonic())
 
     def ago_s(self) -> float:
-        """Seconds since then, whatever the clock was set to meanwhile."""
+        """Seconds since then, regardless of how the clock was set meanwhile."""
         return time.monotonic() - self.steady
 
     def set_since(self, before: Moment) -> float:
@@ -47,7 +47,7 @@ class Stamp:
 def set_by(stamps: Sequence[Stamp]) -> list[float]:
     """By how many seconds their host's clock was set between successive stamps, each time it was.
 
-    When the host started follows from each stamp, within an interval: while nobody sets the clock,
+    When the host started follows from each stamp, within an interval: while the clock is not set,
     all these have an instant in common.
     """
     found: list[tuple[float, float]] = []

@@ -2,7 +2,7 @@
 """The lines of a text that bear the harness's mark `"assay":`, and the object that each must be.
 
 What no record can hold is refused here: integers beyond 64 bits, numbers that are none, lone
-surrogates, members that stand twice, deep nesting.
+surrogates, members that occur twice, deep nesting.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def whole_object(line: str) -> dict[str, Any]:
             line, object_pairs_hook=_members, parse_constant=_no_number, parse_int=_integer
         )
         if not isinstance(entry, dict) or "assay" not in entry:
-            raise ValueError("the mark of the harness stands inside it")
+            raise ValueError("the mark of the harness is inside it")
         if _is_deep(entry):
-            raise ValueError(f"more than {_GREATEST_DEPTH} levels stand inside each other")
+            raise ValueError(f"more than {_GREATEST_DEPTH} levels are nested")
         if "\\u" in line:  # a lone surrogate cannot be written into a record
             json.dumps(entry, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -49,7 +49,7 @@ def whole_object(line: str) -> dict[str, Any]:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entry = dict(pairs)
     if len(entry) < len(pairs):
-        raise ValueError("a member stands in it twice")
+        raise ValueError("a member is in it twice")
     return entry
 
 

@@ -23,7 +23,7 @@ from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 _PROBE_LEAST_BYTES = 2**16
 #: More than the interfaces of any host can take.
 _ARRIVING_MOST_BYTES_PER_S = 1e12
-#: Names that a list of Slurm's may stand for.
+#: Names that a list of Slurm's may expand to.
 _NAMES_MOST = 100_000
 #: A boot id of Linux, a random UUID; digits in which two may agree by chance.
 _BOOT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -66,7 +66,7 @@ class Link(
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The evidence of one launch, its ranks in order.
 
-    `device`: what carries messages, as far as the library tells: ch4:ofi, ob1:self,tcp,vader, sysv.
+    `device`: what carries messages, if the library reports it: ch4:ofi, ob1:self,tcp,vader, sysv.
     """
 
     library: str
@@ -102,7 +102,7 @@ def read_evidence(entry: object) -> Evidence:
 
 
 def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
-    """What cannot be of the facts of ranks, whatever was asked."""
+    """Facts of ranks that are impossible in any launch."""
     kernels: dict[str, str] = {}
     for facts in ranks:
         if not facts.cpus or min(facts.cpus) < 0 or len(set(facts.cpus)) < len(facts.cpus):
@@ -163,7 +163,7 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
             f"the library calls itself {named!r:.300}; expected was {claim.library_pattern!r}"
         )
     if claim.device and not is_device(evidence.device, claim.device):
-        said = f"is {evidence.device:.100}" if evidence.device else "is not told by the library"
+        said = f"is {evidence.device:.100}" if evidence.device else "is not reported by the library"
         found.append(
             f"the device {said}; the site demands {claim.device}: use a build of the library with"
             " it or settings that choose it, or change `device` of the environment in site.yaml"
@@ -291,7 +291,7 @@ def _numbers(ranges: str) -> list[str]:
 
 
 def flags(evidence: Evidence | None, claim: Claim) -> list[str]:
-    """Flags to show beside the launch's metrics."""
+    """Flags to show with the launch's metrics."""
     if evidence is None:
         return []
     busy_together = [evidence.ranks]

@@ -15,7 +15,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
-from checks.common.session.outcome import PROGRAMS, Built, Outcome, send
+from checks.common.session.outcome import PROGRAMS, CompleteBuild, Outcome, send
 from checks.common.slurm.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
@@ -32,7 +32,7 @@ KEPT_CHARACTERS = 1 << 22
 
 
 class MakeBuild(rfm.CompileOnlyRegressionTest):
-    """`make TARGET CC=… OUT=out` in a copy of the C sources; results lie in the stage's `out`."""
+    """`make TARGET CC=… OUT=out` in a copy of the C sources; results are in the stage's `out`."""
 
     #: Target of common/src/Makefile.
     target = variable(str, value="")
@@ -121,7 +121,9 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         found = sorted(os.scandir(made), key=lambda one: one.name) if made.is_dir() else []
         plain = [one.name for one in found if one.is_file(follow_symlinks=False)]
         files = [file for file in plain if not file.startswith(".")]
-        send(Outcome(built=Built(self.current_environ.name, self.program, str(made), files)))
+        send(
+            Outcome(built=CompleteBuild(self.current_environ.name, self.program, str(made), files))
+        )
         deadline = time.monotonic() + COPY_LIMIT_S
         while not copied.is_dir():
             if time.monotonic() > deadline:
@@ -189,7 +191,7 @@ class Hpl(MakeBuild):
 
     @run_before("compile")
     def unpack(self) -> None:
-        """Unpack the archive beside the sources."""
+        """Unpack the archive next to the sources."""
         if self.ready or self.goal == "none":
             return
         archive = os.environ.get(HPL_ARCHIVE, "")

@@ -2,7 +2,7 @@
 """ReFrame's command line as the harness starts it: `python -m` of this module, with its options.
 
 It tells the harness of each test that fails before its launch as soon as it does; ReFrame itself
-says so only at its end. Its temporary files lie in the working folder, as do those that it leaves
+says so only at its end. Its temporary files are in the working folder, as do those that it leaves
 behind; TMPDIR stays, because jobs inherit it.
 """
 
@@ -123,13 +123,13 @@ def _no_report(*_: Any, **__: Any) -> None:
 
 
 def _ended(task: Any) -> None:
-    """In place of ReFrame's end of a test, which also writes the whole test as JSON, for nobody."""
+    """In place of ReFrame's end of a test, which also writes the whole test as JSON, unread."""
     task._current_stage = "finalize"
     task._notify_listeners("on_task_success")
 
 
 def _named(logger: Any) -> None:
-    """In place of what ReFrame gathers of a check at each line of its log: what ours tells of it.
+    """In place of what ReFrame gathers of a check at each line of its log: what ours gives.
 
     One of its attributes is deprecated, and warns by a walk through the stack: milliseconds a line.
     """
@@ -146,7 +146,7 @@ def _unwarned(*_: Any) -> None:
 
 
 def count_by_steady_clock() -> None:
-    """Let ReFrame count pauses between polls and limits of builds by a clock that nobody sets.
+    """Let ReFrame count pauses between polls and limits of builds by a clock that cannot be set.
 
     By its own, a launch whose host's clock is set back meanwhile is next looked at when that clock
     has caught up.

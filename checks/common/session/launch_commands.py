@@ -12,7 +12,7 @@ from checks.common.json_lines import PROGRAM_SECRET
 
 #: Variables that every rank gets, on other nodes too.
 FORWARDED = ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST", PROGRAM_SECRET)
-#: What stands for a value in a `launcher_command`.
+#: Placeholders of values in a `launcher_command`.
 PLACEHOLDERS = ("ranks", "ranks_per_node", "nodes", "cpus_per_task", "variables")
 
 

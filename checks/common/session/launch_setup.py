@@ -81,13 +81,13 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
     ranks_per_node = variable(int, value=1)
     #: CPUs of each rank, and threads of its BLAS and OpenMP; 0: as Slurm gives them.
     cpus_per_task = variable(int, value=0)
-    #: What the job needs beside nodes, by the names of the site's `resources`.
+    #: What the job needs besides nodes, by the names of the site's `resources`.
     resources = variable(dict, value={})
     #: Seconds after which a launch is ended and counts as failed.
     launch_limit_s = variable(float, value=120.0)
     #: Whether no other launch may run meanwhile, on other nodes of the same allocation.
     undisturbed = variable(bool, value=True)
-    #: Whether its nodes must lie at one switch, or at several; "": anywhere.
+    #: Whether its nodes must be at one switch, or at several; "": anywhere.
     switches = variable(str, value="")
     #: Place in the campaign's list of launches; -1 when run by hand.
     launch_index = variable(int, value=-1)
@@ -110,7 +110,7 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
 
     @cached_property
     def secrets(self) -> json_lines.Secrets:
-        """By these the launch's own lines are told from a program's text."""
+        """By these the launch's own lines are distinguished from a program's text."""
         return json_lines.Secrets.new()
 
     @run_after("setup")

@@ -32,7 +32,7 @@ LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 Ranks = Annotated[int, Field(ge=1, le=MAX_RANKS)]
 
 
-class LaunchAsked(BaseModel):
+class LaunchRequest(BaseModel):
     """A line of the list, as far as it is used."""
 
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
@@ -57,7 +57,7 @@ class RefusedError(Exception):
     """A launch that must not be started; the message names the value and what is allowed."""
 
 
-def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: str) -> type:
+def launch_test(launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module: str) -> type:
     """The ReFrame test of one launch: its leaf with all variables set. Raises RefusedError."""
     definition = CHECKS.get(launch.check)
     if definition is None:
@@ -105,7 +105,7 @@ def _register_all(path: str) -> None:
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place
         try:
-            launch = LaunchAsked.model_validate_json(line)
+            launch = LaunchRequest.model_validate_json(line)
             index = launch.index
             rfm.simple_test(launch_test(launch, leaves, __name__))
         except (ValidationError, RefusedError) as error:

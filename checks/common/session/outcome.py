@@ -47,7 +47,7 @@ class BuildFailure(msgspec.Struct, forbid_unknown_fields=True):
     output: str
 
 
-class Built(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CompleteBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A build that is complete: names of the `files` in its folder, which launches need."""
 
     environment: str
@@ -56,7 +56,7 @@ class Built(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: list[str]
 
 
-class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Neighbour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Another launch that ran at the same time: its place in the list, its nodes."""
 
     launch_index: int
@@ -89,9 +89,9 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     progress: str | None = None
     fault: Fault | None = None
     build: BuildFailure | None = None
-    built: Built | None = None
+    built: CompleteBuild | None = None
     queue: QueueState | None = None
-    beside: list[Beside] = []
+    beside: list[Neighbour] = []
 
     def unfit(self) -> str | None:
         """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
@@ -148,7 +148,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.nodes = list(job.nodelist or [])
     neighbours = getattr(job, "neighbours", {})
     outcome.programs = check.executed
-    outcome.beside = [Beside(index, nodes) for index, nodes in sorted(neighbours.items())]
+    outcome.beside = [Neighbour(index, nodes) for index, nodes in sorted(neighbours.items())]
     begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
     if begin is not None and end is not None:
         end = max(begin, end)  # where a clock was set back meanwhile
@@ -170,7 +170,7 @@ def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -
 
 @cache
 def outcome_pipe() -> int | None:
-    """The harness's pipe, None without one; jobs, which inherit the environment, are not told."""
+    """The harness's pipe, None without one; jobs, which inherit the environment, do not get it."""
     name = os.environ.pop(OUTCOME_FD, None)
     return None if name is None else int(name)
 

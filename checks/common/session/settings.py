@@ -89,7 +89,7 @@ def _logging(prefix: str) -> dict[str, Any]:
 
 
 def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
+    """ReFrame's `site_configuration` for a described site; its folders are below `prefix`."""
     return {
         "systems": [
             {

@@ -95,7 +95,7 @@ def test_a_launch_on_another_device_than_the_site_demands_is_noticed(
     evidence, found, demanded, met
 ):
     said = contradictions({**evidence, "device": found}, replace(CLAIM, device=demanded))
-    told = f"is {found}" if found else "is not told by the library"
+    told = f"is {found}" if found else "is not reported by the library"
     assert len(said) == (0 if met else 1)
     assert all(one.startswith(f"the device {told}; the site demands {demanded}:") for one in said)
 

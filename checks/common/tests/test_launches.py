@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from assay.sites.site_file import read_description
-from checks.common.session.launches import LaunchAsked, launch_test
+from checks.common.session.launches import LaunchRequest, launch_test
 from checks.common.sources import FURTHER_CHECKS
 from checks.common.tests.test_folders import HELLO, write_check
 
@@ -127,7 +127,7 @@ def session(tmp_path_factory):
 def test_nodes_are_drawn_by_case_block_and_attempt_not_by_the_place_in_what_is_left():
     def drawn_by(**changes):
         asked = {**GOOD, "check": "startup", "params": RING, "index": 0, **changes}
-        return launch_test(LaunchAsked(**asked), {}, __name__).drawn_by
+        return launch_test(LaunchRequest(**asked), {}, __name__).drawn_by
 
     assert drawn_by() == drawn_by(index=7) == "hello-12345678.1.1"
     others = [drawn_by(block=2), drawn_by(attempt=2), drawn_by(case_id="hello-1")]

@@ -36,7 +36,7 @@ GOAL = 0.9
 
 
 class Shape(NamedTuple):
-    """A lattice nx³ × nt, and trajectories that it is run for beside one that warms up."""
+    """A lattice nx³ × nt, and trajectories that it is run for after one that warms up."""
 
     nx: int
     nt: int

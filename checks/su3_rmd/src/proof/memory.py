@@ -3,7 +3,7 @@
 
 usage: memory.py MPIEXEC SANITIZED_DIR PLAIN_PROGRAM
 Runs the proofs in SANITIZED_DIR and a short run at 1 and 2 ranks, then PLAIN_PROGRAM under
-valgrind. Every error counts; leaks and valgrind's findings count when a frame of their stack lies
+valgrind. Every error counts; leaks and valgrind's findings count when a frame of their stack is
 in this program: an MPI library that is unloaded at the end leaves some of its own.
 """
 

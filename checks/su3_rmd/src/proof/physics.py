@@ -3,7 +3,7 @@
 
 usage: physics.py [--trajectories N] PROGRAM LAUNCHER…     (LAUNCHER… may be absent: one rank)
 
-Each mean is taken over N trajectories after 200 warm-ups, its standard error over bins. It must lie
+Each mean is taken over N trajectories after 200 warm-ups, its standard error over bins. It must be
 within 3 combined standard errors of the table, whose values at finite time step and from a heat
 bath are independent of this program. 8x8x8x8 at beta 6.0, trajectory length 0.5 unless said.
 """

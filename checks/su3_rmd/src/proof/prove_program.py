@@ -3,7 +3,7 @@
 
 usage: prove_program.py PROGRAM double|single WORK_DIR LAUNCHER…
 
-LAUNCHER… is what stands before `-np N PROGRAM`. Prints one line a property, exits non-zero when one
+LAUNCHER… is what precedes `-np N PROGRAM`. Prints one line a property, exits non-zero when one
 does not hold.
 """
 
