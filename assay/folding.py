@@ -10,7 +10,7 @@ from typing import TextIO
 from reports.notation.units import unbroken
 
 WIDTH = 80
-#: Longer lines are hard to read, whatever a terminal offers.
+#: Longer lines are hard to read, even where a terminal is wide.
 MOST = 120
 #: By how much further lines of a text are indented.
 HANG = 2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Assay needs of a machine: found or missing, with the command that installs it.
 
-The programs of a virtual cluster stand in `setup/packages.txt` beside the package that has them.
+The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
 """
 
 from __future__ import annotations

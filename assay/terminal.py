@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: no text of a program moves the cursor or hides what stands there, and lines
+"""What commands print: no text of a program moves the cursor or hides what is there, and lines
 for people fit."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from records.plain_text import plain
 
 
 class PatientStream:
-    """A stream that drops what nobody reads any more, as behind `| head`, so that a command comes
+    """A stream that drops output without a reader, as behind `| head`, so that a command comes
     to its own exit status; everything else is that of `stream`."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -81,7 +81,7 @@ def plain_output() -> Iterator[None]:
 
 
 def leave_pipe(stream: TextIO) -> None:
-    """Nobody reads a stream any more: what is still written there fails no more."""
+    """A stream lost its reader: what is still written there fails no more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -161,8 +161,8 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
         )
     except OSError as error:
         raise InfrastructureError(
-            f"{error.filename or folder}: {error.strerror}; make room or mend the rights, or name"
-            " another place with ASSAY_SPACK_HOME"
+            f"{error.filename or folder}: {error.strerror}; make room or correct the rights, or"
+            " name another place with ASSAY_SPACK_HOME"
         ) from error
     return SpackCommands(spack, folder, say, alone=request.offline)
 

@@ -80,8 +80,8 @@ def say_with_time(line: str) -> None:
 def _bounds(alone: bool) -> list[str]:
     """The words before a command so that it ends with this process, even when that is killed.
 
-    Compilers outlive a Spack that was killed, and would go on installing beside the next one; root
-    can give them a process namespace that ends with it. `alone`: without network.
+    Compilers outlive a Spack that was killed, and would go on installing along with the next one;
+    root can give them a process namespace that ends with it. `alone`: without network.
     """
     bound = ["setpriv", "--pdeathsig", "KILL"]
     if os.geteuid() != 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One build at a time in a Spack home, and none while a run uses what lies there.
+"""One build at a time in a Spack home, and none while a run uses what is there.
 
 The lock ends with the process that holds it, however that ends.
 """
@@ -30,7 +30,7 @@ def building(home: Path) -> Iterator[None]:
         descriptor = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
         raise InfrastructureError(
-            f"{error.filename}: {error.strerror}; mend the rights, or name another place with"
+            f"{error.filename}: {error.strerror}; correct the rights, or name another place with"
             f" {HOME}"
         ) from error
     with _held(descriptor, fcntl.LOCK_EX, home, "another build, or a run on its libraries,"):

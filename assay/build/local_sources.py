@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages that are built from a folder of the user's in place of what their recipe fetches.
 
-Spack builds such a package where its sources lie (`develop`). The folder is therefore copied
+Spack builds such a package where its sources are (`develop`). The folder is therefore copied
 below the environment before each library's build: the user's stays as it is, and no library's build
 finds objects of another's. What such a folder holds is not verified by a checksum.
 """

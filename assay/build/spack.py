@@ -20,7 +20,7 @@ from assay.sites.description import SpackDescription
 from assay.sites.site_file import SITES
 from records.errors import AssayError, InfrastructureError
 
-#: Environments, platforms and recipes as they stand in the checkout.
+#: Environments, platforms and recipes of the checkout.
 SPACK_ENV = ROOT / "spack-env"
 #: The source mirror inside the Spack home; Spack's own layout, named by checksums.
 MIRROR = "mirror"

@@ -77,7 +77,7 @@ def risks(
 
 def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
     """What left judgements open: criteria with what they lack, and that none is absolute."""
-    told: Counter[tuple[str, str]] = Counter()
+    lacks: Counter[tuple[str, str]] = Counter()
     for end in ends:
         if end.verdict in ("PASS", "FAIL"):
             continue
@@ -85,13 +85,13 @@ def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
         for result in left:
             item = result.most_telling()
             note = result.note or (item.note if item else "")
-            told[f"criterion {result.id}", note or _NO_RERUN_LEFT] += 1
+            lacks[f"criterion {result.id}", note or _NO_RERUN_LEFT] += 1
         if not end.absolute:
-            told.update((f"criterion {name}", note) for name, note in end.left_out)
+            lacks.update((f"criterion {name}", note) for name, note in end.left_out)
         if not end.absolute and not left:
-            told["no criterion", _NONE_ABSOLUTE] += 1
-    for (name, lacks), count in told.most_common():
-        yield f"{name} in {count} of {len(ends)}: {lacks}"
+            lacks["no criterion", _NONE_ABSOLUTE] += 1
+    for (name, why), count in lacks.most_common():
+        yield f"{name} in {count} of {len(ends)}: {why}"
 
 
 _NO_RERUN_LEFT = "it fails unless a re-run clears it, and no re-run is left"
@@ -120,7 +120,7 @@ def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
             f"  {risk.reruns:7.1f}  {party} {100 * bad / risk.of:.0f} ± {error:.0f} %"
         )
         new = [line for text in risk.undecided if (line := f"  open: {text}") not in lines]
-        lines += new or (["  open: for what stands above"] if risk.undecided else [])
+        lines += new or (["  open: as above"] if risk.undecided else [])
     lines.append(
         f"(launches of normal scatter; limits in a metric's own unit kept by {MARGIN - 1:.0%})"
     )

@@ -23,7 +23,7 @@ from records.criteria import (
     Waiver,
 )
 
-#: Criteria of every acceptance, whatever its file says; a waiver may name them.
+#: Criteria of every acceptance, even if its file has none of them; a waiver may name them.
 IMPLIED = ("answers",)
 #: Units of what has a peak.
 _RATES = ("bytes/s", "flop/s")

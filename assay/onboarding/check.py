@@ -71,7 +71,7 @@ def differences(before: Proof, now: Proof) -> list[Change]:
     for key in sorted(before.partitions.keys() | now.partitions.keys()):
         proofs = [one.partitions.get(key) or PartitionProof() for one in (before, now)]
         latest = now.partitions.get(key) or proofs[0]
-        # What is not proven now is told by its faults.
+        # What is not proven now has faults.
         proven: list[Any] = [
             {n: e for n, e in one.environments.items() if not latest.faults_of(n)} for one in proofs
         ]

@@ -99,7 +99,7 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
     whole = proven_data({**data, "work_dir": proof.work_dir}, ways, proof)
     if not whole["environments"]:
         raise InfrastructureError(
-            "no environment could be proven, so nothing was written; the reasons stand above"
+            "no environment could be proven, so nothing was written; see the reasons above"
         )
     _ask_links(whole, questions)
     text = site_text(whole, view.cluster, _notes(found, environments, whole, kinds))
@@ -154,7 +154,7 @@ def _environments(
 
 
 def _partitions(view: SlurmView, kinds: Sequence[NodeType], wishes: Wishes) -> dict[str, Any]:
-    """The keys `access` and `partitions`; options that all partitions share stand at the top."""
+    """The keys `access` and `partitions`; options that all partitions share are at the top."""
     accesses = {kind.key: find_access(view, kind.partition.name, wishes.access) for kind in kinds}
     shared = set(accesses.values())
     partitions = {}

@@ -20,7 +20,7 @@ _MPI_NAME = re.compile(
     r"|oneapi-mpi|hpcx(-\w+)?|spectrum-mpi|psmpi|parastation-?mpi|mpt|bullxmpi|mpi)(?=$|[/_.-])",
     re.IGNORECASE,
 )
-#: So many modules are all tried, whatever they are called.
+#: Up to so many modules are all tried, of any name.
 _FEW = 40
 _MOST_TRIED = 60
 _COMPILER = re.compile(

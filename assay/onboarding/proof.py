@@ -23,9 +23,9 @@ from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.node_facts import NodeFacts
 
-#: Beside the site.yaml: what jobs proved, for `assay site check`.
+#: Next to the site.yaml: what jobs proved, for `assay site check`.
 PROOF_FILE = "proof.json"
-#: Seconds of a job beside its attempts: a build, slow file systems.
+#: Seconds of a job besides its attempts: a build, slow file systems.
 _JOB_S = 240
 _SIZES = (1, 2)
 

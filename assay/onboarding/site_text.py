@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-#: Comments beside keys; where they hold a fact, {…} is replaced.
+#: Comments on keys; where they hold a fact, {…} is replaced.
 _COMMENTS = {
     "access": "each sbatch gets these",
     "work_dir": "seen by nodes and this machine; variables that are not set are refused",
@@ -33,7 +33,7 @@ _ORDER = (
 
 
 def site_text(data: Mapping[str, Any], cluster: str, notes: Sequence[str]) -> str:
-    """The file: `data` in the order of its keys, comments beside them, `notes` at its head."""
+    """The file: `data` in the order of its keys, with comments, `notes` at its head."""
     today = datetime.now(UTC).date().isoformat()
     lines = [
         "# SPDX-License-Identifier: Apache-2.0",

@@ -66,7 +66,7 @@ class Association:
 def fields_of(line: str) -> dict[str, str]:
     """The KEY=VALUE pairs of a line of `scontrol show … -o`; values may hold blanks.
 
-    The first of a key counts: reasons and comments, which people write, stand at the end. The text
+    The first of a key counts: reasons and comments, which people write, come last. The text
     says more than `--json`, which lacks CPUEfctv and MemSpecLimit in 22.05 and differs by version.
     """
     places = list(_KEY.finditer(line))

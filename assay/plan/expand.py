@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of a campaign, whatever the site: parameters complete and validated, each once; those
+"""Every case of a campaign on any site: parameters complete and validated, each once; those
 of a plan that was read from a run directory are validated before they reach a job script."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from records.plan import Plan
 @dataclass(frozen=True, slots=True)
 class Combination:
     """One set of parameters of an entry of `cases`, for one or more environments; `relative`: its
-    sizes follow the site. `job` is what its jobs ask for beside ranks, `alone` whether others may
+    sizes follow the site. `job` is what its jobs ask for besides ranks, `alone` whether others may
     run meanwhile."""
 
     entry: int

@@ -223,7 +223,7 @@ def block_order(case_ids: Iterable[str], seed: int, block: int) -> list[str]:
 
 
 def runs_alone(case_id: str, seed: int, block: int, at_once: int) -> bool:
-    """Whether a launch that others may run beside runs alone even so, always the same for one seed.
+    """Whether a launch that may have others alongside runs alone, always the same for one seed.
 
     One of `at_once` + 1 does, at random: together they take about the time of all others side by
     side. By them a report tests whether neighbours mattered; the draw owes nothing to what is

@@ -16,8 +16,8 @@ _RIGHT_FROM = 2
 def render_plan(plan: Plan) -> str:
     """Every case, the skipped ones with their reasons, and the totals.
 
-    Cases that differ in their environment only stand below the parameters that they share, those
-    at their defaults left out.
+    Cases that differ in their environment only are listed below the parameters that they share,
+    without those at their defaults.
     """
     from assay.plan.resolution import resolution  # slow: SciPy
 
@@ -41,8 +41,8 @@ def render_plan(plan: Plan) -> str:
         ]
     if samples := samples_told(plan):
         lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
-    if told := resolution(plan):
-        lines += ["", *told]
+    if lines_of_blocks := resolution(plan):
+        lines += ["", *lines_of_blocks]
     return "\n".join([*lines, "", *_totals(plan), ""])
 
 

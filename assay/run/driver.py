@@ -18,8 +18,7 @@ from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interruption import Interruption
 from assay.run.kept_builds import KeptBuilds
 from assay.run.launches import Attempts, FailedBuilds, Launch, judge, launches_to_come
-from assay.run.preflight import Preflight, lately_right
-from assay.run.preflight import told as preflight_told
+from assay.run.preflight import Preflight, broken_message, lately_right
 from assay.run.progress import Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.raw_output import RawArchives
@@ -178,7 +177,7 @@ class Driver:
             found = with_facts(run.provenance(), preflight.nodes, preflight.trials)
             write_whole(run.provenance_file, found.to_json())
         if broken:
-            raise AssayError(preflight_told(broken, self.plan, self.run_directory.path))
+            raise AssayError(broken_message(broken, self.plan, self.run_directory.path))
         took_s = time.monotonic() - begun
         self.progress.say(f"each environment was proved ({', '.join(names)}; {took_s:.0f} s)")
 

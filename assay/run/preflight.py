@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves the environments of a run by one short job before its first launch.
 
-The job lies in the run's own work folder and runs as launches do. What is broken is said before
+The job is in the run's own work folder and runs as launches do. What is broken is said before
 anything is recorded, and is a matter of the set-up, not of a library.
 """
 
@@ -111,7 +111,7 @@ class Preflight:
             trial = result.trials[name]
             if not trial.ready and not trial.prepared:
                 raise InfrastructureError(
-                    f"the job that proves the environments told nothing of {name}: it ended, or"
+                    f"the job that proves the environments reported nothing of {name}: it ended, or"
                     " the work folder was full, before or in its `modules` and `prepare` lines"
                 )
             if (fault := fault_of(self._site, name, result, ranks_per_node=1)) is not None:
@@ -149,7 +149,7 @@ def lately_right(records: Iterable[Entry]) -> set[str]:
     }
 
 
-def told(broken: Mapping[str, str], plan: Plan, run: Path) -> str:
+def broken_message(broken: Mapping[str, str], plan: Plan, run: Path) -> str:
     """The message for broken environments, and how to go on without them."""
     faults = "\n".join(f"environment {name}: {fault}" for name, fault in broken.items())
     rest = [name for name in plan.environments if name not in broken]
@@ -159,6 +159,6 @@ def told(broken: Mapping[str, str], plan: Plan, run: Path) -> str:
         else ""
     )
     return (
-        f"{faults}\nNothing is recorded of {', '.join(broken)}. Mend the site's site.yaml or its"
+        f"{faults}\nNothing is recorded of {', '.join(broken)}. Correct the site's site.yaml or its"
         f" modules, then go on with: assay run --resume {run}.{without}"
     )

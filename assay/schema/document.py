@@ -41,7 +41,7 @@ _REFUSED = object()
 
 
 def clipped(text: str, width: int = 60) -> str:
-    """A text from a file, short enough to stand in a message."""
+    """A text from a file, short enough for a message."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
@@ -166,7 +166,7 @@ def parse(file: str, text: str, needs: str) -> tuple[object, list[Problem]]:
         raise AssayError(_syntax_message(file, text, error)) from None
     except (ValueError, OverflowError):  # an escape as \U00110000, a version of 5000 digits
         raise AssayError(
-            f"{file}:{loader.line + 1}: holds an escape or a number that stands for nothing;"
+            f"{file}:{loader.line + 1}: holds an escape or a number without a value;"
             " allowed are escapes up to \\U0010FFFF"
         ) from None
     if node is None:

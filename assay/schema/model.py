@@ -48,7 +48,7 @@ class CaseEntry(Section):
         "CPUs of each rank, and threads of its BLAS and OpenMP; without it one.", "CPUs", None
     )
     resources: Resources = key(
-        "What the jobs of these cases need beside nodes, by the names that the site's `resources`"
+        "What the jobs of these cases need besides nodes, by the names that the site's `resources`"
         " give it, e.g. {gpu: {count: 1}}. Where the site does not know it they are skipped.",
         default={},
     )
@@ -58,7 +58,7 @@ class CaseEntry(Section):
         default=None,
     )
     switches: Switches | None = key(
-        "Where the nodes of a launch lie, by the switches of the site's `topology`: one, all at one"
+        "Which nodes a launch gets, by the switches of the site's `topology`: one, all at one"
         " switch; several, dealt out over as many as can be; without it anywhere. Where the site's"
         " switches do not allow it the cases are skipped.",
         default=None,
@@ -140,7 +140,7 @@ class Blocks(Section):
         le=MOST_BLOCKS,
     )
     greatest: int = key(
-        "Blocks after which the run ends, whatever is known; earlier where limits.node_hours does"
+        "Blocks after which the run ends in any case; earlier where limits.node_hours does"
         " not suffice for more.",
         "blocks",
         ge=6,
@@ -181,7 +181,7 @@ class Campaign(Section):
     """A campaign as its file states it; `origin` is None for one that was not read from a file."""
 
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
-    name: Name = key("Short name; results lie in a folder called so.")
+    name: Name = key("Short name; results are in a folder of this name.")
     question: str = key(
         "What the campaign is to answer, in plain words.", min_length=1, max_length=2000
     )
@@ -209,7 +209,7 @@ class Campaign(Section):
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
     cases: Annotated[list[CaseEntry], Field(min_length=1)] = key("What is measured.")
     scale: Scale = key(
-        "paper: cases as they stand; small: with what their `small` changes, for a small cluster."
+        "paper: cases as written; small: with what their `small` changes, for a small cluster."
         " --scale of assay plan and assay run chooses the other.",
         default="paper",
     )
@@ -219,7 +219,7 @@ class Campaign(Section):
     )
     judged_by: dict[Literal["real", "virtual"], Name] = key(
         "The criteria, by a name in campaigns/criteria/, that `assay accept` judges a run by where"
-        " it is not told others: a run on a real cluster, and one on a virtual cluster.",
+        " no others are given: a run on a real cluster, and one on a virtual cluster.",
         default={},
     )
 
@@ -231,7 +231,7 @@ class Campaign(Section):
         return self._origin
 
     def place(self, entry: int) -> str:
-        """Where an entry of `cases` stands, for messages: "quick.yaml:12: cases[0]"."""
+        """Where an entry of `cases` is, for messages: "quick.yaml:12: cases[0]"."""
         if self._origin is None:
             return f"{self.name}: cases[{entry}]"
         return f"{self._origin.file}:{self._origin.case_lines[entry]}: cases[{entry}]"

@@ -84,7 +84,7 @@ def _words(values: object) -> list[str]:
 
 
 def _repeated(values: Iterable[object] | object, place: Location) -> Iterator[Problem]:
-    """A problem for each value of a list that stands in it before."""
+    """A problem for each value of a list that comes in it before."""
     first: dict[str, int] = {}
     for index, value in enumerate(values if isinstance(values, list) else ()):
         earlier = first.setdefault(repr(value), index)
@@ -128,7 +128,7 @@ def _probe_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
 
 
 def _faults(definition: CheckDefinition[Any], params: dict[str, Any]) -> Iterator[Problem]:
-    """Faults of parameters, on whatever site; sizes that follow the site are tried on one."""
+    """Faults of parameters on any site; sizes that follow the site are tried on one."""
     model: type[BaseModel] = SizingKeys
     try:
         try:

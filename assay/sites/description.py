@@ -30,9 +30,9 @@ from records.topology import TopologyDescription
 SCHEMA = 2
 #: Ending of the names of environments that Spack builds.
 SPACK_SUFFIX = "-spack"
-#: What stands for the folder of the Spack view in `programs`.
+#: Replaced by the folder of the Spack view in `programs`.
 VIEW = "{view}"
-#: What stands for the value in `options` and `variables` of a setting.
+#: Replaced by the value in `options` and `variables` of a setting.
 VALUE = "{value}"
 
 
@@ -228,7 +228,7 @@ class ReframeDescription(Section):
     features: list[str] = key("Its `features`.", default=[])
     extras: dict[str, Any] = key("Its `extras`.", default={})
     container_platforms: list[dict[str, Any]] = key("Its `container_platforms`.", default=[])
-    processor: dict[str, Any] = key("Its `processor`, beside num_cpus.", default={})
+    processor: dict[str, Any] = key("Its `processor`, besides num_cpus.", default={})
     sched_options: dict[str, Any] = key("Its `sched_options`.", default={})
 
 
@@ -292,7 +292,7 @@ class PartitionDescription(PartitionKeys):
     description: str = key("What nodes they are, for readers.", default="")
     slurm_partition: SlurmPartition | None = key(
         "Slurm's name of the partition, where it is not the key: two kinds of nodes in one"
-        " partition, told apart by access: [--constraint=…].",
+        " partition, distinguished by access: [--constraint=…].",
         default=None,
     )
     environments: Annotated[list[str], Field(min_length=1)] | None = key(
@@ -341,8 +341,8 @@ class SiteKeys(Section):
         default=None,
     )
     checks: list[Line] = key(
-        "Folders of checks outside the tree, by absolute paths; variables such as $HOME stand for"
-        " their values.",
+        "Folders of checks outside the tree, by absolute paths; variables such as $HOME are"
+        " expanded.",
         default=[],
     )
     spack: SpackDescription | None = key("What Spack builds for this site.", default=None)

@@ -21,7 +21,7 @@ _NULL: list[JsonSchema] = [{"type": "null"}]
 #: The parts of a file in the order of the page: definition, and how the heading names it.
 _PARTS = {
     "SiteFile": "The site",
-    "PartitionDescription": "`partitions.NAME`; those in italics may stand at the top, as default",
+    "PartitionDescription": "`partitions.NAME`; italics: may be at the top, as default",
     "EnvironmentKeys": "`environments.NAME`",
     "SettingDescription": "`environments.NAME.settings.NAME`",
     "BlasDescription": "`blas`",

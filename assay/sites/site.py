@@ -45,7 +45,7 @@ class Site(ABC):
     ) -> tuple[list[str], dict[str, str]]:
         """`argv` and its environment as they must be started to talk to the site's Slurm.
 
-        `reads` are folders that the command reads, wherever they lie.
+        `reads` are folders that the command reads, wherever they are.
         """
 
     def slurm_output(self, *argv: str) -> str:

@@ -83,7 +83,7 @@ def _problems(value: Block, site: str) -> Iterator[Problem]:
     except ValidationError as error:
         faults = [*model_problems(error, SiteFile, whole)]
     places = [(place_of(whole, p.location), p.message) for p in [*faults, *unset_variables(whole)]]
-    # A fault of one environment is one of all that are like it, but told once; so for partitions.
+    # A fault of one environment is one of all that are like it, but reported once.
     yield from dict.fromkeys(
         [*wrong_likes, *(Problem(at, text, line) for (line, at), text in places)]
     )

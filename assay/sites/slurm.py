@@ -16,7 +16,7 @@ from records.errors import AssayError
 _OPTION_VALUE = re.compile(r"[\w.,@%+=:/-]+")
 
 
-#: Variables by which a caller names account, QOS and reservation, with the option each stands for.
+#: Variables by which a caller names account, QOS and reservation, with the option of each.
 CALLERS_OPTIONS = {
     "SBATCH_ACCOUNT": "--account",
     "SBATCH_QOS": "--qos",

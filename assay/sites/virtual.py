@@ -85,7 +85,7 @@ class VirtualSite(Site):
         return self._cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
 
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
-        """Also where they lie below /tmp, of which each node has its own, or a private folder."""
+        """Also those below /tmp, of which each node has its own, or a private folder."""
         self._cluster.show(folders)
 
     def jobs_user(self) -> tuple[int, int]:
