@@ -65,6 +65,52 @@ TCPTimeout=2
 ReturnToService=2
 TreeWidth=65533
 """
+#: The epilog that each node runs after a job: nothing of the job is left. Slurm runs it when all
+#: slurmstepds of the job have ended. Of the user's processes on the node are spared those that
+#: descend from a slurmstepd, which is root's and of another job, and those of a shell of `assay
+#: cluster shell`: its first process entered the node's PID namespace from outside, so that its
+#: chain of parents ends at 0, that of what has left its parents at 1. Nothing that a job can write
+#: decides. Daemons of LAM, PVM and PRRTE have their keeper as parent.
+_EPILOG = """\
+#!/bin/sh
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+[ "${SLURM_JOB_UID:-0}" -gt 0 ] || exit 0
+here=$(readlink /proc/self/ns/net)
+# Where process 1 is the node's own, all processes that are seen are of the node.
+node=no
+[ "$(readlink /proc/1/ns/net)" != "$here" ] || node=yes
+spared() {
+    at=$1
+    while [ "$at" -gt 1 ]; do
+        parent='' uids=''
+        while read -r key values; do
+            case $key in
+                PPid:) parent=$values ;;
+                Uid:) uids=$values && break ;;
+            esac
+        done 2>/dev/null <"/proc/$at/status"
+        [ -n "$parent" ] || return 1
+        case $uids in *[!0[:space:]]*) ;; *)
+            case $(readlink "/proc/$at/exe") in */slurmstepd*) return 0 ;; esac
+        esac
+        at=$parent
+    done
+    [ "$at" = 0 ]
+}
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    left=
+    for pid in $(pgrep -U "$SLURM_JOB_UID"); do
+        [ $node = yes ] || [ "$(readlink "/proc/$pid/ns/net")" = "$here" ] || continue
+        ! spared "$pid" || continue
+        kill -KILL "$pid" 2>/dev/null && left=yes
+    done
+    [ -n "$left" ] || break
+    sleep 0.02
+done
+# The folders of daemons, whose own keeper was ended before it could remove them.
+rm -rf /tmp/assay-*-"$SLURM_JOB_ID"-*
+exit 0
+"""
 
 
 def cluster_files(
@@ -80,7 +126,7 @@ def cluster_files(
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)
     files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
-    files["bin/end-of-job"] = epilog_script()
+    files["bin/end-of-job"] = _EPILOG
     return files
 
 
@@ -151,56 +197,5 @@ def sbatch_script(sbatch: str, last_node: str) -> str:
 case " $* " in *" --test-only "*) exit 0 ;; esac
 salloc --quiet --immediate=1 --time=1 --job-name=kick --nodelist={last_node} --ntasks=1 true \\
     </dev/null >/dev/null 2>&1
-exit 0
-"""
-
-
-def epilog_script() -> str:
-    """Text of the epilog that each node runs after a job: nothing of the job is left.
-
-    Slurm runs it when all slurmstepds of the job have ended. Of the user's processes on the node
-    are spared those that descend from a slurmstepd, which is root's and of another job, and those
-    of a shell of `assay cluster shell`: its first process entered the node's PID namespace from
-    outside, so that its chain of parents ends at 0, that of what has left its parents at 1. Nothing
-    that a job can write decides. Daemons of LAM, PVM and PRRTE have their keeper as parent.
-    """
-    return """\
-#!/bin/sh
-PATH=/usr/sbin:/usr/bin:/sbin:/bin
-[ "${SLURM_JOB_UID:-0}" -gt 0 ] || exit 0
-here=$(readlink /proc/self/ns/net)
-# Where process 1 is the node's own, all processes that are seen are of the node.
-node=no
-[ "$(readlink /proc/1/ns/net)" != "$here" ] || node=yes
-spared() {
-    at=$1
-    while [ "$at" -gt 1 ]; do
-        parent='' uids=''
-        while read -r key values; do
-            case $key in
-                PPid:) parent=$values ;;
-                Uid:) uids=$values && break ;;
-            esac
-        done 2>/dev/null <"/proc/$at/status"
-        [ -n "$parent" ] || return 1
-        case $uids in *[!0[:space:]]*) ;; *)
-            case $(readlink "/proc/$at/exe") in */slurmstepd*) return 0 ;; esac
-        esac
-        at=$parent
-    done
-    [ "$at" = 0 ]
-}
-for round in 1 2 3 4 5 6 7 8 9 10; do
-    left=
-    for pid in $(pgrep -U "$SLURM_JOB_UID"); do
-        [ $node = yes ] || [ "$(readlink "/proc/$pid/ns/net")" = "$here" ] || continue
-        ! spared "$pid" || continue
-        kill -KILL "$pid" 2>/dev/null && left=yes
-    done
-    [ -n "$left" ] || break
-    sleep 0.02
-done
-# The folders of daemons, whose own keeper was ended before it could remove them.
-rm -rf /tmp/assay-*-"$SLURM_JOB_ID"-*
 exit 0
 """
