@@ -117,12 +117,15 @@ def tries(seconds: float, pause_s: float) -> Iterator[None]:
 
 
 def run(
-    argv: Sequence[str], stdin: str | None = None, check: bool = True
+    argv: Sequence[str],
+    stdin: str | None = None,
+    check: bool = True,
+    timeout_s: float | None = COMMAND_TIMEOUT_S,
 ) -> subprocess.CompletedProcess[str]:
     """Run a system program to its end with a clean environment, its output captured.
 
     Raises InfrastructureError with what it said on a non-zero status (if `check`), and if it
-    takes longer than a minute.
+    takes longer than `timeout_s`.
     """
     try:
         done = subprocess.run(
@@ -132,7 +135,7 @@ def run(
             text=True,
             errors="replace",
             env=SYSTEM_ENVIRONMENT,
-            timeout=COMMAND_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
             close_fds=False,  # the lock on the cluster is held until this ends
         )

@@ -257,8 +257,8 @@ def _sweep(name: str) -> list[str]:
         with machine_lock():
             for user in users:
                 account.remove_account(user.pw_name)
-    # The user's folders may be nested more deeply than shutil.rmtree can follow.
-    host.run(["rm", "-rf", "--", str(folders(name).root)], check=False)
+    # The user's folders may be nested more deeply than shutil.rmtree can follow, and be large.
+    host.run(["rm", "-rf", "--", str(folders(name).root)], check=False, timeout_s=None)
     return problems + leftovers(name)
 
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -121,10 +122,21 @@ def killed_up(name: str, stage: str) -> None:
         up.kill()
 
 
-def test_down_removes_what_a_killed_up_left(name: str) -> None:
+def test_down_removes_what_a_killed_up_left_however_long_that_takes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     killed_up(name, "slurmd on")
+    limits = []
+    run = host.run
+
+    def noted(argv: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+        limits.extend([how["timeout_s"]] if argv[0] == "rm" else [])
+        return run(argv, **how)
+
+    monkeypatch.setattr(host, "run", noted)
     assert virtual_cluster.down(name)
     assert traces(name) == {}
+    assert limits == [None]
 
 
 def test_an_up_that_fails_takes_down_what_it_made(
