@@ -125,6 +125,11 @@ class Job:
         """Its id; "" until it is submitted."""
         return self._job.job_id
 
+    @property
+    def described(self) -> Mapping[str, str]:
+        """What Slurm said of it last."""
+        return self._job.described
+
     def submit(self, script: str, options: Sequence[str]) -> None:
         """Submit; what Slurm may take later is tried again, patiently.
 

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 
 from assay.probe.job import Job, JobFolder
 from assay.run.infrastructure import end_steps
-from assay.run.nodes import granted, nodes_far_apart, running_job
+from assay.run.nodes import granted, holds_nodes, nodes_far_apart
 from assay.run.progress import Waiting
 from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
@@ -205,10 +205,9 @@ class Allocations:
         job.submit(_script(self._folder.path), self._options(wanted_s))
         job.started()
         self._waiting.over()
-        running = running_job(self._site, job.job_id)
-        if running is None:
+        if not holds_nodes(job.described):
             raise InfrastructureError(f"allocation {job.job_id} ended as soon as it began")
-        return granted(self._site, running, self._plan.seed)
+        return granted(self._site, job.described, self._plan.seed)
 
     def _options(self, wanted_s: float) -> list[str]:
         minutes, seconds = divmod(int(wanted_s), 60)

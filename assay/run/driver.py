@@ -33,7 +33,7 @@ from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.ledger import Ledger
-from records.record import RecordWriter
+from records.record import Record, RecordWriter
 from records.run_directory import RunDirectory, launch_stem
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
@@ -117,7 +117,11 @@ class Driver:
                 self._prove(self._to_come())
                 chain = self.ledger.chain if self.ledger.entries else None
                 with self._raw, RecordWriter(self.run_directory.records_file, chain) as writer:
-                    self._record_skipped(writer)
+                    recorded = {entry.case_id for entry in self.ledger.entries}
+                    for case in self.plan.cases:
+                        if case.skipped is not None and case.id not in recorded:
+                            skipped = Outcome("skipped", reason=case.skipped)
+                            self._append(self._records.record(case, skipped), writer)
                     self._run_asked(writer)
                     # In a sequential design as many blocks as it takes, with a judgement between.
                     while interim := judge(self.run_directory, self.ledger.entries):
@@ -140,14 +144,6 @@ class Driver:
     def _kept_builds(self) -> KeptBuilds:
         names, say = self.plan.environments, self.progress.say
         return KeptBuilds(self.site, self.run_directory, self.work, names, say)
-
-    def _record_skipped(self, writer: RecordWriter) -> None:
-        recorded = {entry.case_id for entry in self.ledger.entries}
-        for case in self.plan.cases:
-            if case.skipped is not None and case.id not in recorded:
-                skipped = self._records.record(case, Outcome("skipped", reason=case.skipped))
-                writer.append(skipped)
-                self.ledger.add(skipped)
 
     def _prove(self, coming: list[Launch]) -> None:
         """Raise AssayError unless the environments of these launches do what is said of them."""
@@ -323,6 +319,10 @@ class Driver:
                 ExitStatus.INCONCLUSIVE,
             )
 
+    def _append(self, record: Record, writer: RecordWriter) -> None:
+        writer.append(record)
+        self.ledger.add(record)
+
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
         artifacts = self._raw.keep(self.work, stem, launch.block, message)
@@ -336,8 +336,7 @@ class Driver:
             message = Outcome("wrong", said, launch_index=launch.index)
             record = self._records.record(launch, message, artifacts, self._batch)
         self.allocations.saw(message.job_id or "")
-        writer.append(record)
-        self.ledger.add(record)
+        self._append(record, writer)
         self._attempts.made(launch, message)
         self._results += record.status != "lost"
         self.progress.record(record)

@@ -161,23 +161,17 @@ class KeptBuilds:
                     return found, f"program {path} is not what was built"
                 found[name] = digest
             elif path in self._own.get(environment, ()):
-                found[name] = self._digest_of_other(path)
+                # Of the site, as it is now. Jobs find the name of a command by themselves.
+                found[name] = None
+                with suppress(OSError):
+                    if Path(path).is_absolute():
+                        now = _seen(path)
+                        if self._others.get(path, (None, None))[1] != now:
+                            self._others[path] = _file_digest(path), now
+                        found[name] = self._others[path][0] or None
             else:
                 return found, f"program {path!r:.200} was neither built nor described"
         return found, None
-
-    def _digest_of_other(self, path: str) -> str | None:
-        """Of a program of the site as it is now; None where it cannot be read here, and for the
-        name of a command, which jobs find."""
-        try:
-            seen = _seen(path) if Path(path).is_absolute() else None
-        except OSError:
-            seen = None
-        if seen is None:
-            return None
-        if self._others.get(path, (None, None))[1] != seen:
-            self._others[path] = _file_digest(path), seen
-        return self._others[path][0] or None
 
     def _add_kept(self, name: str, kept: Path) -> None:
         """Copy a kept build. Raises RefusedFileError where it is not what was kept, or its folder

@@ -8,7 +8,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from assay.run.infrastructure import answer_of, asked, node_states
 from assay.sites.site import Site
@@ -27,15 +27,9 @@ from records.errors import AssayError
 from records.plan import Plan, PlannedCase
 
 
-def running_job(site: Site, job: str) -> dict[str, str] | None:
-    """What Slurm says of a job that runs and holds nodes now; None of any other.
-
-    Raises InfrastructureError without Slurm.
-    """
-    described = fields(job_line(asked(site, "scontrol", "show", "job", "-o", job).stdout, job))
-    if described.get("JobState") != "RUNNING" or described.get("NodeList", "(null)") == "(null)":
-        return None
-    return described
+def holds_nodes(job: Mapping[str, str]) -> bool:
+    """Whether a job, as Slurm describes it, runs and holds nodes."""
+    return job.get("JobState") == "RUNNING" and job.get("NodeList", "(null)") != "(null)"
 
 
 def own_job(site: Site) -> dict[str, str] | None:
@@ -48,8 +42,10 @@ def own_job(site: Site) -> dict[str, str] | None:
         return None
     if cluster != setting(answer_of(site, "scontrol", "show", "config"), "ClusterName"):
         return None
-    described = running_job(site, job)
-    if described is not None and "HetJobId" in described:
+    described = fields(job_line(asked(site, "scontrol", "show", "job", "-o", job).stdout, job))
+    if not holds_nodes(described):
+        return None
+    if "HetJobId" in described:
         raise AssayError(
             f"job {job}, in which assay runs, is a component of heterogeneous job"
             f" {described['HetJobId']}, and launches would get nodes of one component only. Run"
@@ -64,7 +60,7 @@ def named_nodes(site: Site, listed: str) -> list[str]:
 
 
 def granted(
-    site: Site, job: dict[str, str], seed: int, without: Collection[str] = ()
+    site: Site, job: Mapping[str, str], seed: int, without: Collection[str] = ()
 ) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
     nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]

@@ -265,7 +265,9 @@ class Hearing:
             yield f"`nodes` are {len(nodes)}; the launch has {launch.nodes}"
         if record.status == "ok" and job in self._jobs:
             yield f"`job_id` {job} is that of another launch"
-        if outcome.beside and (allocation is None or not self._beside_fits(outcome, session)):
+        indexes = [one.launch_index for one in outcome.beside]
+        apart = len({*indexes}) == len(indexes) and {*indexes} <= {*session} - {launch.index}
+        if outcome.beside and (allocation is None or not apart):
             yield "`beside` names launches that are none of this session, or one twice"
         told = f"`nodes` hold some that job {job} does not have"
         if allocation is not None:
@@ -281,12 +283,6 @@ class Hearing:
         elif nodes:
             yield "`nodes` are named, and no job"
 
-    @staticmethod
-    def _beside_fits(outcome: Outcome, session: Collection[int]) -> bool:
-        indexes = [one.launch_index for one in outcome.beside]
-        others = {*session} - {outcome.launch_index}
-        return {*indexes} <= others and len({*indexes}) == len(indexes)
-
     def _own_job(self, launch: Launch, job: str, nodes: set[str], told: str) -> Iterator[str]:
         """What Slurm says of a launch's own job; where it does not answer, nothing is held against
         the launch, and of a job that it has forgotten the nodes are those of the partition."""
@@ -294,8 +290,11 @@ class Hearing:
             words = "scontrol", "show", "job", "-o", job
             line = job_line(asked(self._site, *words).stdout if job.isdecimal() else "", job)
             line = line if " NodeList=" in line else ""  # else it has had no nodes
-            if not line and not self._is_old(job):
-                yield f"`job_id` {job} is no job of this Slurm"
+            if not line:  # Slurm may have forgotten it: it has given ids up to the next one
+                config = asked(self._site, "scontrol", "show", "config").stdout
+                following = setting(config, "NEXT_JOB_ID") or ""
+                if not job.isdecimal() or (following.isdecimal() and int(job) >= int(following)):
+                    yield f"`job_id` {job} is no job of this Slurm"
             known = fields(line)
             there = names_in(known["NodeList"]) if line else {*node_states(self._site)}
         except InfrastructureError:
@@ -306,12 +305,6 @@ class Hearing:
             yield f"`job_id` {job} is not the job of this launch"
         if nodes and not nodes <= there:
             yield told
-
-    def _is_old(self, job: str) -> bool:
-        """Whether Slurm may have forgotten a job: it has given ids up to the next one."""
-        config = asked(self._site, "scontrol", "show", "config").stdout
-        following = setting(config, "NEXT_JOB_ID")
-        return job.isdecimal() and (following is None or int(job) < int(following))
 
 
 def _folder(launch: Launch) -> str:

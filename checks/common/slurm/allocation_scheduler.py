@@ -187,7 +187,7 @@ class AllocationScheduler(SqueueJobScheduler):
                 return
             if self._running and (self._undisturbed(job) or self._undisturbed(self._running[0])):
                 return
-            late = self._over or self._too_late_for(job) or self._too_few_steps_for()
+            late = self._over or self._too_late_for(job)
             nodes = self._nodes_for(job)
             if nodes is None or (late and self._running):
                 return
@@ -223,16 +223,12 @@ class AllocationScheduler(SqueueJobScheduler):
         return self._allocation.drawn(count, free, drawn_by, switches)
 
     def _too_late_for(self, job: Any) -> str | None:
-        """Why the job might not end before the allocation does; None: it will."""
+        """Why the job might not end before the allocation does, or get fewer steps than it needs
+        while others run; None: it has enough of both."""
         left_s = max(0.0, self._allocation.ends_at - ENDING_S - time.monotonic())
         needed_s = getattr(job, "needs_s", 0.0)
-        if left_s >= needed_s:
-            return None
-        return f"{self._named} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
-
-    def _too_few_steps_for(self) -> str | None:
-        """Why a further launch might get fewer steps than it needs, beside those that run; None:
-        it will not, or none has begun in this allocation."""
+        if left_s < needed_s:
+            return f"{self._named} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
         had, nodes = self._last_step + 1, len(self._allocation.nodes)
         if had == 0 or (most := HERE.most_steps()) is None:
             return None
