@@ -19,7 +19,8 @@ from assay.tests.test_run_on_cluster import (
     the_run,
     wait_for_records,
 )
-from virtual_cluster import ClusterSpec, lifecycle, up
+from virtual_cluster import ClusterSpec, up
+from virtual_cluster import slurm_conf as configuration
 
 CLUSTER = f"t-p{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
@@ -36,13 +37,13 @@ PartitionName=first PriorityTier=9 Nodes=ALL OverSubscribe=NO PreemptMode=OFF
 
 @pytest.fixture(scope="module")
 def cluster():
-    written = lifecycle.slurm_conf
+    written = configuration.slurm_conf
 
     def with_preemption(*told):
         return re.sub("PartitionName=all .*\n", "", written(*told)) + SETTINGS
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lifecycle, "slurm_conf", with_preemption)
+        patch.setattr(configuration, "slurm_conf", with_preemption)
         made = up(ClusterSpec(CLUSTER, nodes=2, network="unlimited"), lambda _: None)
     yield made
     made.down(lambda _: None)
