@@ -95,13 +95,11 @@ def _packages() -> Path | None:
 def write_scope(spack: Spack, site: str, built: SpackDescription, offline: bool) -> Path:
     """Write the configuration folder below the Spack home, anew.
 
-    `offline`: sources come from the mirror only. Raises AssayError for a platform
-    that is not there.
+    `offline`: sources come from the mirror only. Raises AssayError for an unknown platform.
     """
-    scope = spack.home / "scope"
+    home, scope = spack.home, spack.home / "scope"
     shutil.rmtree(scope, ignore_errors=True)
     scope.mkdir(parents=True)
-    home = spack.home
     ours = {name: str(SPACK_ENV / "spack_repo" / name) for name in [_OUR_RECIPES, *built.recipes]}
     public: Any = {"git": _PUBLIC_PACKAGES, "tag": PACKAGES_RELEASE}
     places = {

@@ -60,23 +60,14 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
     """Write site-config/NAME/site.yaml. Raises AssayError where nothing can be proven."""
     view = ask_slurm()
     say(f"cluster {view.cluster}, Slurm {view.version}, {len(view.nodes)} nodes")
-    guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64] or "cluster"
-    name = wishes.name or questions.text("Name of the site", guess, _name_fault)
-    if fault := _name_fault(name):
-        raise AssayError(f"name of the site: {fault}")
-    file = SITES / name / "site.yaml"
-    kept = file.exists() and not wishes.overwrite
-    if kept and not questions.yes(f"{file} exists; overwrite it?", guess=False):
-        raise AssayError(
-            f"{file} exists and is kept; say --overwrite, or another name: assay site init NAME"
-        )
+    file = _file_to_write(view.cluster, wishes, questions)
     kinds = _kinds(view, wishes, questions)
     system = modules_system()
     found = find_mpi(system, say)
     environments = _environments(found, wishes, questions, say)
     data = {
         "schema": 2,
-        "name": name,
+        "name": file.parent.name,
         "description": f"cluster {view.cluster}, Slurm {view.version}",
         **_partitions(view, kinds, wishes),
         "environments": {key: environment_data(one) for key, one in environments.items()},
@@ -106,6 +97,21 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
     _write(file, text, proof, view.topology)
     left_out = {key: "; ".join(proof.faults_of(key)) for key in environments}
     return Written(file, whole, proof, {k: text for k, text in left_out.items() if text})
+
+
+def _file_to_write(cluster: str, wishes: Wishes, questions: Questions) -> Path:
+    """The site.yaml. Raises AssayError for a wrong name, and for a file that is to be kept."""
+    guess = re.sub(r"[^a-z0-9]+", "-", cluster.lower()).strip("-")[:64] or "cluster"
+    name = wishes.name or questions.text("Name of the site", guess, _name_fault)
+    if fault := _name_fault(name):
+        raise AssayError(f"name of the site: {fault}")
+    file = SITES / name / "site.yaml"
+    kept = file.exists() and not wishes.overwrite
+    if kept and not questions.yes(f"{file} exists; overwrite it?", guess=False):
+        raise AssayError(
+            f"{file} exists and is kept; say --overwrite, or another name: assay site init NAME"
+        )
+    return file
 
 
 def _name_fault(name: str) -> str | None:

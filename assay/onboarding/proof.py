@@ -171,24 +171,17 @@ class _Proving:
         way = min(set.intersection(*rights), default=None)
         failed = {one.label: one.reason for t in trials for one in t.attempts if not one.right}
         if way is None:
-            return EnvironmentProof(
-                faults=_faults(self._site, name, results, self._per_node, on_login),
-                modules=trials[0].modules,
-                failed_starts=failed,
-            )
+            faults = _faults(self._site, name, results, self._per_node, on_login)
+            return EnvironmentProof(faults=faults, modules=trials[0].modules, failed_starts=failed)
         widest = trials[-1].attempts[way]
         assert widest.evidence is not None
-        counted = None
+        counted, links = None, widest.evidence.links
         if len(results[-1].allocated) > 1:  # whether receivers' interfaces saw what was sent
-            links = widest.evidence.links
             counted = bool(links) and all(x.arrived_bytes >= x.sent_bytes for x in links)
-        against = [
-            fault
-            for trial, result in zip(trials, results, strict=True)
-            for fault in placement_faults(
-                self._site, name, trial.attempts[way], result, self._per_node, counted=bool(counted)
-            )
-        ]
+        against: list[str] = []
+        for trial, result in zip(trials, results, strict=True):
+            placed = (self._site, name, trial.attempts[way], result, self._per_node)
+            against += placement_faults(*placed, counted=bool(counted))
         if counted is False and self._site.description.network.counted:
             self._say(f"{name}: no interface counter saw its messages between nodes")
         return EnvironmentProof(

@@ -10,7 +10,7 @@ from typing import Any
 from assay.onboarding.asking import SlurmView, said
 from assay.onboarding.modules import FoundMpi
 from assay.onboarding.node_types import NodeType
-from assay.onboarding.proof import Proof
+from assay.onboarding.proof import EnvironmentProof, Proof
 from assay.onboarding.slurm_text import Limits, Partition
 from assay.sites.description import EnvironmentKeys, SiteFile
 from assay.sites.resolving import complete
@@ -158,20 +158,7 @@ def proven_data(
             one = partition.environments[name]
             on_job |= one.builds_on == "job"
             assert one.way is not None
-            way = ways[name][one.way]
-            proven: dict[str, Any] = {
-                "launcher": way.launcher,
-                "library": library_pattern(one.library or ""),
-            }
-            if way.launcher_options:
-                proven["launcher_options"] = way.launcher_options
-            if way.mpirun:
-                proven["mpirun"] = way.mpirun
-            if (one.standard or "0") >= "3":
-                proven["features"] = ["mpi", "mpi-3"]
-            if "ch4:ucx" not in (one.library or ""):
-                proven["preload"] = None
-            whole = {**data["environments"][name], **proven}
+            whole = {**data["environments"][name], **_proven_keys(ways[name][one.way], one)}
             environments.setdefault(name, {k: v for k, v in whole.items() if v is not None})
     for key in (key for key, names in served.items() if names):
         partition, own = proof.partitions[key], dict(data["partitions"][key])
@@ -186,6 +173,23 @@ def proven_data(
         partitions[key] = own
     more = {"build_on": "job"} if on_job else {}
     return {**data, **more, "partitions": partitions, "environments": environments}
+
+
+def _proven_keys(way: EnvironmentKeys, one: EnvironmentProof) -> dict[str, Any]:
+    """The keys of an environment that follow from its proof; None removes one."""
+    keys: dict[str, Any] = {
+        "launcher": way.launcher,
+        "library": library_pattern(one.library or ""),
+    }
+    if way.launcher_options:
+        keys["launcher_options"] = way.launcher_options
+    if way.mpirun:
+        keys["mpirun"] = way.mpirun
+    if (one.standard or "0") >= "3":
+        keys["features"] = ["mpi", "mpi-3"]
+    if "ch4:ucx" not in (one.library or ""):
+        keys["preload"] = None
+    return keys
 
 
 def library_pattern(library: str) -> str:

@@ -71,20 +71,16 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
             digest = case_digest(combination.check, environment, params_json)
             owner = owners.setdefault(digest, combination)
             if owner is not combination:
+                here, there = campaign.place(combination.entry), campaign.place(owner.entry)
+                case = f"{combination.check} in {environment} with {brief(combination.params)}"
                 if owner.job != combination.job:
                     raise AssayError(
-                        f"{campaign.place(combination.entry)} and {campaign.place(owner.entry)}"
-                        " differ in resources, switches or cpus_per_task only:"
-                        f" {combination.check} in {environment} with {brief(combination.params)};"
-                        " a report could not tell them apart: write two campaigns"
+                        f"{here} and {there} differ in resources, switches or cpus_per_task only:"
+                        f" {case}; a report could not tell them apart: write two campaigns"
                     )
                 if owner.relative or combination.relative:
                     continue
-                raise AssayError(
-                    f"{campaign.place(combination.entry)} gives a case that"
-                    f" {campaign.place(owner.entry)} gives too: {combination.check} in"
-                    f" {environment} with {brief(combination.params)}; keep one"
-                )
+                raise AssayError(f"{here} gives a case that {there} gives too: {case}; keep one")
             pairs.append((combination, environment))
             digests.append(
                 case_digest(combination.check, environment, params_json, combination.job)

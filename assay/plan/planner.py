@@ -133,11 +133,6 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
                 unfit += " by --nodes"
             features = definition.features_of(combination.parameters)
             estimate_s = round(definition.estimate_s(combination.parameters, layout, site), 3)
-        missing = features - site.environments[case.environment]
-        gone = site.missing.get(case.environment, {}).get(definition.site_program)
-        if gone:
-            where = f"programs.{definition.site_program} of {case.environment} in the site.yaml"
-            gone = f"{where}: {gone}"
         yield PlannedCase(
             id=case.id,
             check=combination.check,
@@ -152,19 +147,29 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             resources=resources or {},
             alone=combination.alone,
             switches=switches,
-            skipped=_lacks(case, missing, site) if missing else gone or unfit,
+            skipped=_lacks(case, features, definition.site_program, site) or unfit,
         )
 
 
-def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:
-    """The features that an environment does not offer, and why not each foreign program."""
+def _lacks(case: Case, needed: frozenset[str], site_program: str, site: SiteFacts) -> str | None:
+    """What an environment does not offer, and why not each foreign program; None: nothing.
+
+    `site_program`: a program of the site that takes the place of ours, if it names one.
+    """
+    reasons = site.missing.get(case.environment, {})
+    features = needed - site.environments[case.environment]
+    if not features:
+        gone = reasons.get(site_program)
+        return gone and f"programs.{site_program} of {case.environment} in the site.yaml: {gone}"
     text = (
         f"environment {case.environment} lacks {listed(sorted(features))},"
         f" which check {case.combination.check} needs"
     )
     for program in sorted(f.removeprefix("program:") for f in features if f.startswith("program:")):
-        reason = site.missing.get(case.environment, {}).get(program)
-        where = f"programs.{program} of the environment in its site.yaml"
+        where, reason = (
+            f"programs.{program} of the environment in its site.yaml",
+            reasons.get(program),
+        )
         text += f"; {where}: {reason}" if reason else f"; give its path as {where}"
     return text
 
