@@ -4,12 +4,14 @@
 import pytest
 import yaml
 
+from assay.onboarding.asking import SlurmView
 from assay.onboarding.check import differences
 from assay.onboarding.modules import FoundMpi, _names, chosen, needed_modules
 from assay.onboarding.node_types import node_types
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
 from assay.onboarding.proposal import library_pattern, network_data
 from assay.onboarding.questions import Questions
+from assay.onboarding.requirements import against_slurm
 from assay.onboarding.site_text import site_text
 from assay.onboarding.slurm_text import (
     Limits,
@@ -20,7 +22,7 @@ from assay.onboarding.slurm_text import (
     partitions_of,
     qos_of,
 )
-from assay.sites.description import SiteFile
+from assay.sites.description import PartitionDescription, SiteFile
 from assay.sites.resolving import complete
 from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
@@ -305,3 +307,25 @@ def test_a_check_names_what_changed_and_nothing_else():
 
 def test_what_is_not_proven_now_is_told_by_its_faults_alone():
     assert differences(proof(), proof(library=None, faults=["does not start"])) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ({}, []),
+        ({"longest_job_s": 10**6}, ["longest_job_s: 1000000 → 172800"]),
+        ({"longest_job_s": None}, ["longest_job_s: None → 172800"]),
+        ({"nodes": 4}, ["nodes: 4 → 3 in service (no more are known)"]),
+        ({"cores_per_node": 64, "nodes": 4}, ["cores_per_node: 64 → 128"]),
+        ({"memory_bytes_per_node": 2**38}, [f"memory_bytes_per_node: {2**38} → {257400 << 20}"]),
+        ({"slurm_partition": "old"}, ["partition old: used → is closed to you, or not up"]),
+        ({"slurm_partition": "new"}, ["partition new: used → is not there"]),
+    ],
+)
+def test_where_slurm_says_otherwise_than_the_file_is_named(keys, text):
+    right = {"nodes": 3, "cores_per_node": 128, "memory_bytes_per_node": 2**30}
+    right |= {"longest_job_s": 86400, "slurm_partition": "compute"}
+    partitions = partitions_of(PARTITIONS, frozenset())
+    view = SlurmView("x", "23", {}, partitions, nodes(NODE_20_11, 3), [], {}, [], None)
+    changes = against_slurm("rome", PartitionDescription(**{**right, **keys}), view)
+    assert [change.text for change in changes] == [f"rome: {one}" for one in text]

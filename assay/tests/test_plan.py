@@ -7,10 +7,12 @@ import dataclasses
 import hashlib
 import json
 import re
+from collections import Counter
+from itertools import permutations
 
 import pytest
 
-from assay.plan import Narrowing, launch_limit_s, make_plan, render_plan
+from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
@@ -328,3 +330,34 @@ def test_the_small_form_of_a_study_is_a_part_of_it_and_short(name) -> None:
 def test_a_site_without_nodes_is_refused() -> None:
     with pytest.raises(AssayError, match="site x: nodes is 0"):
         dataclasses.replace(SITE, name="x", nodes=0)
+
+
+IDS = [f"hpl-{i:08x}" for i in range(50)]
+
+
+def test_the_order_never_changes_for_a_seed_and_block() -> None:
+    assert block_order(["a", "b", "c", "d", "e"], 1, 1) == ["e", "a", "c", "d", "b"]
+
+
+def test_every_case_comes_once() -> None:
+    assert sorted(block_order(IDS, 3, 2)) == IDS
+
+
+def test_blocks_and_seeds_differ() -> None:
+    orders = {tuple(block_order(IDS, seed, block)) for seed in range(5) for block in range(1, 6)}
+    assert len(orders) == 25
+
+
+def test_the_order_does_not_depend_on_how_the_cases_come() -> None:
+    assert block_order(reversed(IDS), 3, 2) == block_order(IDS, 3, 2)
+
+
+def test_a_case_left_out_does_not_move_the_others() -> None:
+    whole = block_order(IDS, 3, 2)
+    assert block_order(IDS[:-1], 3, 2) == [i for i in whole if i != IDS[-1]]
+
+
+def test_all_orders_are_about_equally_frequent() -> None:
+    counts = Counter(tuple(block_order("abc", seed, 1)) for seed in range(6000))
+    assert set(counts) == set(permutations("abc"))
+    assert all(850 < count < 1150 for count in counts.values())

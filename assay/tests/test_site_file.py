@@ -16,6 +16,7 @@ from assay.sites import site_file
 from assay.sites.loading import load_site
 from assay.sites.rules import OUR_EXTRAS
 from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
 from checks.common.session.settings import configuration
 from records.errors import AssayError
 
@@ -123,6 +124,7 @@ def test_what_spack_builds_may_have_settings_of_its_own(here):
         ("like: lam\n", "like: [lam]\n", "allowed is another environment: lam, lam-lamd"),
         ("preload: null", "prelaod: null", "26: environments.lam-lamd.prelaod: unknown key (did"),
         ("{B: null, C: c}", "{D: null}", "22: environments.lam-tcp.variables.D: found nothing"),
+        ("preload: null", "compiler: null", "26: environments.lam-lamd.compiler: is missing"),
     ],
 )
 def test_a_wrong_like_is_refused_with_what_is_known(here, old, new, told):
@@ -445,3 +447,30 @@ def test_a_virtual_cluster_asks_for_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(AssayError, match="belongs to root: run assay with sudo"):
         load_site("virtual:t-nowhere")
+
+
+SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
+
+
+def test_launches_are_kept_off_nodes():
+    description = read_description("virtual").model_copy(update=SIZE)
+    site = SlurmSite(description).without_nodes({"n2", "n1"})
+    assert site.description.access[-1] == "--exclude=n1,n2"
+    assert site.facts().nodes == 2
+    assert SlurmSite(description).without_nodes(()).description == description
+
+
+@pytest.mark.parametrize(
+    "own", [["--exclude=n[7-8],n9"], ["--exclude", "n[7-8],n9"], ["-xn[7-8],n9"]]
+)
+def test_nodes_that_the_site_excludes_itself_stay_so(own):
+    description = read_description("virtual").model_copy(update={**SIZE, "access": ["-x n0", *own]})
+    site = SlurmSite(description).without_nodes({"n2"})
+    assert site.description.access[-1] == "--exclude=n[7-8],n9,n2"
+    assert site.without_nodes({"n1"}).description.access[-1] == "--exclude=n[7-8],n9,n2,n1"
+
+
+def test_a_node_is_no_option():
+    site = SlurmSite(read_description("virtual"))
+    with pytest.raises(AssayError, match="no name of a node"):
+        site.without_nodes(["n1 --uid=0"])
