@@ -4,28 +4,30 @@
 from __future__ import annotations
 
 import argparse
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.cli.pictures import add_pictures, tell_pictures
 from assay.criteria.loading import load_criteria
-from assay.machine.runs import AnswerPart
+from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
 from assay.screens.acceptance import show_acceptance
 from assay.screens.screen import Screen
 from assay.shipped import criteria_names
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
 from records.input_files import kind_at, opened
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
 from reports.acceptance.answer import answer_of_acceptance
-from reports.acceptance.digests import made_with
+from reports.acceptance.checksums import sign
 from reports.acceptance.document import pictures_of
-from reports.acceptance.dossier import Dossier, make_dossier
+from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
 from reports.acceptance.verify import unproven
 from reports.show.slides import write_pictures
 
@@ -60,6 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a run of the acceptance/rerun.yaml that was written before",
     )
+    parser.add_argument(
+        "--sign",
+        type=Path,
+        metavar="KEY",
+        help="sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+    )
     add_pictures(parser, "of the document")
     add_site(parser, None, "where to re-run; default: where the run was made")
     add_checks(parser)
@@ -81,12 +89,13 @@ def _accept(arguments: argparse.Namespace) -> int:
         status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
         added.append(Path(status.path))
         dossier = _judge(run, criteria, text, added)
-    answer = AnswerPart.model_validate(answer_of_acceptance(dossier, str(run.path)).as_json())
+    answer = answer_of_acceptance(dossier, str(run.path)).part
     if arguments.json:
-        told = json.loads(dossier.content) | {"answer": answer.model_dump()}
-        print(json.dumps(told, indent=1, ensure_ascii=False))
+        print(as_text(replace(dossier.form, answer=answer)), end="")
     else:
         show_acceptance(Screen(), answer, dossier)
+    if arguments.sign is not None:
+        sign(run.path / FOLDER / store.SUMS, arguments.sign)
     if arguments.pictures is not None:
         written = write_pictures(pictures_of(dossier), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)

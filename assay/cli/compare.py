@@ -9,14 +9,21 @@ from pathlib import Path
 
 from assay.cli.options import add_history, add_json
 from assay.cli.pictures import add_pictures, tell_pictures
-from assay.machine.comparing import compared_told
-from assay.screens.compare import show_comparison
 from assay.screens.screen import Screen
 from records.errors import ExitStatus
+from records.forms import as_text
 from records.run_directory import open_run
 from reports.comparison.compare import compare
+<<<<<<< HEAD
 from reports.comparison.page import write_file, write_page
 from reports.comparison.picture import changes_picture
+=======
+from reports.comparison.result import comparison_result
+from reports.render import html, markdown
+from reports.render.files import write_file
+from reports.render.terminal import show
+from reports.show.canvas import styled
+>>>>>>> 64feb95b (reports, assay, records: keys of machine forms are written once; a comparison is a result; a signed acceptance folder)
 from reports.show.slides import write_pictures
 
 
@@ -36,19 +43,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _compare(arguments: argparse.Namespace) -> int:
     first, second = (open_run(name).path for name in (arguments.run_a, arguments.run_b))
     found = compare(first, second, arguments.history)
-    told = compared_told(found)
+    result = comparison_result(found, every=arguments.all)
     if arguments.json:
-        print(told.text())
+        print(as_text(result.data), end="")
     else:
-        show_comparison(Screen(), told, every=arguments.all)
-    if arguments.html:
-        write_page(found, arguments.html)
-        print(arguments.html, file=sys.stderr)
-    if arguments.markdown:
-        write_file(found.markdown(), arguments.markdown)
-        print(arguments.markdown, file=sys.stderr)
+        show(result, Screen())
+    for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
+        if path:
+            write_file(render(result), path)
+            print(path, file=sys.stderr)
     if arguments.pictures:
+<<<<<<< HEAD
         picture = changes_picture(found)
         written = write_pictures([picture] if picture else [], {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
+=======
+        with styled(as_png=True):
+            pictures = result.pictures()
+        tell_pictures(write_pictures(pictures, {}, arguments.pictures), as_json=arguments.json)
+>>>>>>> 64feb95b (reports, assay, records: keys of machine forms are written once; a comparison is a result; a signed acceptance folder)
     return ExitStatus.PASS

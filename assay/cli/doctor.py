@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable
 
 from assay.cli.options import add_json
 from assay.requirements import Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
+from records.forms import as_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +37,10 @@ def tell(requirements: Iterable[Requirement], *, as_json: bool = False) -> int:
     """Print the requirements; gives the exit status."""
     found = list(requirements)
     if as_json:
-        plain = [one.__dict__ for one in found]
-        print(json.dumps({"schema": 1, "findings": plain}, indent=1))
+        from assay.forms import DoctorForm, RequirementPart  # slow: the analysis of runs
+
+        parts = [RequirementPart.filled(finding) for finding in found]
+        print(as_text(DoctorForm(findings=parts)), end="")
     else:
         say("\n".join(map(_line, found)), hang=len("MISSING  "))
     missing = any(not one.found for one in found if one.needed)

@@ -14,9 +14,11 @@ from typing import Any
 from assay.cli.options import add_history, add_json, add_judging, add_run, add_site
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
 from records.history.model import Acceptance
 from records.history.store import Store
 from records.run_directory import open_run
+from reports.nightly.forms import ChangeAcceptedForm, NightAddedForm
 from reports.nightly.night import read_night
 
 
@@ -81,16 +83,8 @@ def _add(arguments: argparse.Namespace) -> int:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
         store.add(night, values, first, elsewhere=arguments.elsewhere)
     if arguments.json:
-        from assay.machine.nights import NightAdded  # slow: pydantic
-
-        told = NightAdded.of(
-            run_id=night.run_id,
-            site=night.site,
-            campaign=night.campaign,
-            series=len(values),
-            launches=dict(night.statuses),
-        )
-        print(told.text())
+        form = NightAddedForm.filled(night, series=len(values), launches=night.statuses)
+        print(as_text(form), end="")
         return ExitStatus.PASS
     for warning in night.warnings:
         say(f"warning: {warning}")
@@ -113,10 +107,8 @@ def _accept(arguments: argparse.Namespace) -> int:
     with Store(arguments.history) as store:
         count = store.accept(arguments.changes, Acceptance(author, reason, now))
     if arguments.json:
-        from assay.machine.nights import Accepted  # slow: pydantic
-
-        told = Accepted.of(changes=arguments.changes, author=author, reason=reason)
-        print(told.text())
+        form = ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason or "")
+        print(as_text(form), end="")
         return ExitStatus.PASS
     say(f"accepted {count} changes; their series have a new reference from that night on")
     return ExitStatus.PASS

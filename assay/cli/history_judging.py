@@ -5,23 +5,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from assay.cli.pictures import tell_pictures
-from assay.machine.nights import HistoryShown, HistorySilent
 from assay.nightly.judging import judge_nights, tell_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import Heard, duration, heard, silence_notices
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
 from records.history import MOST_FINDS
-from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
-from records.withheld import masked
+from reports.nightly.exports import history_form
+from reports.nightly.forms import CampaignPart, SilentForm
 from reports.nightly.listing import changes_text, missed_text, nights_text
 from reports.nightly.pages import pictures_of
 from reports.show.slides import write_pictures
@@ -87,7 +84,8 @@ def silent(arguments: argparse.Namespace) -> int:
         raise
     if arguments.json:
         silent_for = after.total_seconds()
-        print(HistorySilent.of(after_s=silent_for, campaigns=found).text())
+        parts = [CampaignPart.filled(one) for one in found]
+        print(as_text(SilentForm(after_s=silent_for, campaigns=parts)), end="")
     else:
         say("\n".join(one.sentence for one in found))
     if notifier is not None:
@@ -107,13 +105,16 @@ def _heard(arguments: argparse.Namespace, after: timedelta) -> list[Heard]:
 def show(arguments: argparse.Namespace) -> int:
     """`assay history show`: print nights or changes."""
     with Store(arguments.history) as store:
+        groups = store.groups()
         if arguments.json:
-            print(_shown(arguments, store).text())
+            history = read_history(store, *_group(arguments, store)) if groups else None
+            lost = store.missed(arguments.site, arguments.campaign)
+            print(as_text(history_form(groups, history, lost)), end="")
             return ExitStatus.PASS
-        for site, campaign, count in store.groups():
+        for site, campaign, count in groups:
             say(f"{campaign} on {site}: {count} nights")
         missed = missed_text(store.missed(arguments.site, arguments.campaign))
-        if missed and not arguments.changes and not store.groups():
+        if missed and not arguments.changes and not groups:
             say(missed)
             return ExitStatus.PASS
         history = read_history(store, *_group(arguments, store))
@@ -121,49 +122,6 @@ def show(arguments: argparse.Namespace) -> int:
     if missed and not arguments.changes:
         say(missed)
     return ExitStatus.PASS
-
-
-def _shown(arguments: argparse.Namespace, store: Store) -> HistoryShown:
-    """What the history holds, for machines."""
-    groups = store.groups()
-    history = read_history(store, *_group(arguments, store)) if groups else None
-    nights = history.nights if history else []
-    found = Counter(change.found for change in history.changes) if history else {}
-    return HistoryShown.of(
-        groups=[{"site": s, "campaign": c, "nights": n} for s, c, n in groups],
-        site=nights[-1].site if nights else None,
-        campaign=nights[-1].campaign if nights else None,
-        nights=[
-            {
-                "run_id": night.run_id,
-                "started_at": night.started_at,
-                "launches": dict(night.statuses),
-                "changes_found": found.get(night.id, 0),
-            }
-            for night in nights
-        ],
-        missed=[
-            replace(one, reason=masked(one.reason))
-            for one in store.missed(arguments.site, arguments.campaign)
-        ],
-        changes=[_change(history, change) for change in history.changes] if history else [],
-    )
-
-
-def _change(history: History, change: Change) -> dict[str, Any]:
-    """A change that was found, for machines."""
-    key, accepted = history.series[change.series], change.accepted
-    words = ("case_id", "check", "environment", "metric", "unit", "better")
-    state = "open" if change.open else "new reference"
-    return {
-        **{name: getattr(change, name) for name in ("id", "kind", "stage", "before", "after")},
-        **{name: getattr(key, name) for name in words},
-        "at": dict(key.at),
-        "since": history.nights[history.position(change.since)].started_at,
-        "state": "accepted" if accepted else "went back" if change.closed is not None else state,
-        "author": accepted and accepted.author,
-        "reason": accepted and accepted.reason,
-    }
 
 
 def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:

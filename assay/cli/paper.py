@@ -8,9 +8,10 @@ from pathlib import Path
 
 from assay.cli.options import add_json
 from assay.cli.pictures import add_pictures
-from assay.machine.runs import Studied
+from assay.forms import ClaimPart, PaperForm
 from assay.terminal import say
 from records.errors import ExitStatus
+from records.forms import as_text
 from records.run_directory import open_run, refuse_other
 from reports.papers.claims import UNTESTABLE
 from reports.papers.definition import load_study
@@ -48,14 +49,14 @@ def _paper(arguments: argparse.Namespace) -> int:
         written += write_pictures(pictures, document.analysis.looks, arguments.pictures)
     if arguments.json:
         claims = [
-            {"claim": one.claim.said, "verdict": one.word, "because": one.because}
+            ClaimPart(claim=one.claim.said, verdict=one.word, because=one.because)
             for one in document.claims
         ]
         files = [str(path) for path in written]
-        told = Studied.of(
+        form = PaperForm(
             study=study.name, run=str(run), answer=document.answer, claims=claims, files=files
         )
-        print(told.text())
+        print(as_text(form), end="")
         return ExitStatus.PASS
     say(f"{study.authors} {study.year}: {document.answer}")
     for text in document.warnings:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 from assay.criteria.loading import load_criteria
 from assay.criteria.risks import rendered, risks
+from assay.forms import PlanRisksForm, RiskPart
 from assay.plan import render_plan
 from assay.sites.site import Site
 from assay.terminal import say
+from records.forms import as_text
 from records.plan import Plan
 from reports.acceptance.values import stated_rates
 
@@ -20,10 +21,10 @@ def print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) ->
     criteria, _ = load_criteria(criteria_file)
     found = risks(plan, criteria, stated_rates(site.provenance()))
     if as_json:
-        told = [asdict(risk) for risk in found]
-        print(
-            json.dumps({"schema": 1, "plan": json.loads(plan.to_json()), "risks": told}, indent=1)
+        form = PlanRisksForm(
+            plan=json.loads(plan.to_json()), risks=[RiskPart.filled(risk) for risk in found]
         )
+        print(as_text(form), end="")
     else:
         say(render_plan(plan))
         say(rendered(plan, criteria, found))

@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 from assay.cli.options import MOST_NODES
-from assay.machine.predicting import prediction_told
 from assay.screens.prediction import show_prediction
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
 from records.run_directory import latest_run, open_run
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
+from reports.prediction.forms import prediction_form
 from reports.prediction.outcome import Outcome
 from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import CHECKS, predict
@@ -37,9 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
     outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
     pictures = _pictures(analysis, outcome, arguments.pictures)
-    told = prediction_told(analysis, outcome, nodes, left_out, pictures)
+    told = prediction_form(analysis, outcome, nodes, left_out, pictures)
     if arguments.json:
-        print(told.text())
+        print(as_text(told), end="")
     else:
         show_prediction(Screen(), told)
         for path in pictures:

@@ -14,6 +14,7 @@ from records.archive import RawFiles
 from records.belonging import Belonging, artifacts_fault, checksum_of
 from records.chain import Chain
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
 from records.input_files import decoded
 from records.plain_text import plain
 from records.record_lines import Line, batches
@@ -54,9 +55,20 @@ def _raw(arguments: argparse.Namespace) -> int:
             for kind, name in names.items()
         }
     if arguments.json:
-        from assay.machine.runs import raw_told  # slow: pydantic
+        from assay.forms import RawFilePart, RawForm  # slow: the analysis of runs
 
-        print(raw_told(run.run_id, launch, artifacts, found).text())
+        parts = [
+            RawFilePart.filled(
+                None,
+                kind=kind,
+                path=artifacts[kind],
+                sha256=checksum_of(artifacts, kind),
+                text=content.decode("utf-8", "replace"),
+            )
+            for kind, content in found.items()
+        ]
+        form = RawForm.filled(launch, run_id=run.run_id, files=parts)
+        print(as_text(form), end="")
     elif arguments.only and not sys.stdout.isatty():
         sys.stdout.buffer.write(found[arguments.only])
     else:

@@ -10,15 +10,16 @@ from pathlib import Path
 
 from assay.cli.options import add_json, add_run
 from assay.cli.pictures import add_pictures, tell_pictures
-from assay.machine.reporting import report_told
 from assay.run.status import BAD, Bad, failed_for
 from assay.screens.answer import show_report
 from assay.screens.screen import Screen
 from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
+from records.forms import as_text
 from records.run_directory import latest_run, open_run
 from reports.analysis import Analysis
+from reports.answer.forms import report_form
 from reports.write.pictures import take_out
 from reports.write.report import FORMATS, ReportPaths, build_report, default_formats
 
@@ -52,9 +53,9 @@ def _report(arguments: argparse.Namespace) -> int:
         return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
     made = make_report(run.path, arguments.out, formats, arguments.checks)
-    told = report_told(made)
+    told = report_form(made.analysis, made.files)
     if arguments.json:
-        print(told.text())
+        print(as_text(told), end="")
     else:
         show_report(Screen(), told, failed_for(_bad(made.analysis)))
     if not arguments.format and "pdf" not in formats:

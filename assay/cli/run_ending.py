@@ -7,14 +7,15 @@ import sys
 from pathlib import Path
 
 from assay.cli.report import make_report
-from assay.machine.reporting import report_told
-from assay.machine.runs import Ran, Report, status_told
+from assay.forms import RunForm, status_form
 from assay.run.status import RunStatus
 from assay.screens.answer import show_report
 from assay.screens.screen import Screen
 from assay.screens.status import show_status
 from checks.common.registry import FOLDERS
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
+from reports.answer.forms import ReportForm, report_form
 from reports.write.report import FORMATS
 
 
@@ -22,7 +23,8 @@ def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> 
     """Tell how a run ended and what it says; it stays as it is if its report cannot be written."""
     told = _report(status.path) if report else None
     if as_json:
-        print(Ran.of(status=status_told(status), report=told, exit_status=code).text())
+        form = RunForm(status=status_form(status), report=told, exit_status=int(code))
+        print(as_text(form), end="")
         return
     screen = Screen()
     if told is None:
@@ -31,11 +33,12 @@ def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> 
     show_report(screen, told, status.reasons)
 
 
-def _report(run: str) -> Report | None:
+def _report(run: str) -> ReportForm | None:
     """All files but the PDF, which takes a browser's time: `assay report` prints it."""
     try:
         formats = [name for name in FORMATS if name != "pdf"]
-        return report_told(make_report(Path(run), None, formats, FOLDERS))
+        made = make_report(Path(run), None, formats, FOLDERS)
+        return report_form(made.analysis, made.files)
     except AssayError as error:
         print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
         return None

@@ -9,10 +9,11 @@ from typing import Any
 
 from assay.cli.options import add_checks
 from assay.criteria.loading import criteria_schema
-from assay.machine.register import FORMS, form_schema, key_table
+from assay.json_schemas import FORMS, form_schema
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
+from records.forms import key_table
 
 _WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": site_schema}
 
@@ -34,7 +35,7 @@ def _schema(arguments: argparse.Namespace) -> int:
         if of != "site" and of not in FORMS:
             forms = ", ".join(FORMS)
             raise AssayError(f"--markdown: allowed with `schema site` and {forms}; not with {of}")
-        print(key_tables() if of == "site" else key_table(of))
+        print(key_tables() if of == "site" else key_table(form_schema(of)))
         return ExitStatus.PASS
     if of == "forms":
         print(*FORMS, sep="\n")

@@ -8,6 +8,7 @@ import argparse
 from assay.cli.options import add_json, add_run
 from assay.run.status import run_status
 from records.errors import ExitStatus
+from records.forms import as_text
 from records.run_directory import latest_run, open_run
 
 
@@ -22,9 +23,9 @@ def _status(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     status = run_status(run)
     if arguments.json:
-        from assay.machine.runs import status_told  # slow: pydantic
+        from assay.forms import status_form  # slow: the analysis of runs
 
-        print(status_told(status).text())
+        print(as_text(status_form(status)), end="")
     else:
         from assay.screens.screen import Screen  # slow: rich
         from assay.screens.status import show_status

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from pathlib import Path
 
@@ -12,7 +11,9 @@ from assay.cli.options import add_checks, add_json
 from assay.criteria.loading import criteria_from_text
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
+from records.forms import as_text
 from records.run_directory import RunDirectory, open_run
+from reports.acceptance.forms import VerifiedPart, VerifyForm
 from reports.acceptance.verify import verify
 
 #: Nothing differs, but whoever wrote the whole folder anew would not have been found.
@@ -26,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="DOCUMENT|RUN", help="a document, or its run")
     parser.add_argument("--run", dest="run_name", metavar="RUN", help="the run of the document")
     parser.add_argument("--seal", help="the seal on the signed paper, eight digits or more")
+    parser.add_argument(
+        "--signers", type=Path, metavar="FILE", help="allowed signers, as ssh-keygen(1) has them"
+    )
     add_checks(parser)
     add_json(parser)
     parser.set_defaults(run=_verify)
@@ -33,21 +37,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _verify(arguments: argparse.Namespace) -> int:
     run, document = _target(arguments.target, arguments.run_name)
+    from assay.run.provenance import made_with  # slow: Slurm's libraries
     from assay.run.rereading import Rereader  # slow: ReFrame
 
     reread = Rereader(run.plan(), run.provenance()).faults
-    checks = verify(run.path, criteria_from_text, document, arguments.seal, reread)
+    checks = verify(
+        run.path,
+        criteria_from_text,
+        document,
+        arguments.seal,
+        reread,
+        made_with=made_with(),
+        signers=arguments.signers,
+    )
     good = all(check.good and not check.unproven for check in checks)
-    word = "NOT verified" if not good else "verified" if arguments.seal else _CONSISTENT
+    proven = arguments.seal or arguments.signers
+    word = "NOT verified" if not good else "verified" if proven else _CONSISTENT
     failed = not all(check.good for check in checks)
     status = ExitStatus.FAIL if failed else ExitStatus.PASS if good else ExitStatus.INCONCLUSIVE
     if arguments.json:
-        found = [
-            {"what": c.what, "faults": list(c.faults), "note": c.note, "unproven": c.unproven}
-            for c in checks
-        ]
-        result = {"schema": 1, "result": word, "verified": word == "verified", "run": str(run.path)}
-        print(json.dumps({**result, "checks": found}, indent=1))
+        parts = [VerifiedPart.filled(check) for check in checks]
+        verified = word == "verified"
+        form = VerifyForm(result=word, verified=verified, run=str(run.path), checks=parts)
+        print(as_text(form), end="")
         return status
     for check in checks:
         state = "DIFFERS" if not check.good else "unproven" if check.unproven else "ok"

@@ -73,6 +73,25 @@ def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
     return without_secrets(found)
 
 
+def harness() -> Harness:
+    """Which Assay this is."""
+    return Harness(
+        version=metadata.version("assay"),
+        reframe=metadata.version("ReFrame-HPC"),
+        git_commit=output_of(["git", "rev-parse", "HEAD"], ROOT) or None,
+        git_dirty=bool(output_of(["git", "status", "--porcelain", "--untracked-files=no"], ROOT)),
+    )
+
+
+def made_with() -> str:
+    """Which Assay makes a document, to the commit; two of one name give the same bytes."""
+    here = harness()
+    parts = [f"commit {here.git_commit[:12]}" if here.git_commit else ""]
+    parts += [f"changed at {datetime.now(UTC).isoformat()}" if here.git_dirty else ""]
+    parts += [f"matplotlib {metadata.version('matplotlib')}"]
+    return f"Assay {here.version} ({', '.join(filter(None, parts))})"
+
+
 def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
     """The provenance of a run, as known when it begins, of the site as it was `asked` for."""
     lines = site.slurm_output("scontrol", "show", "config").splitlines()
@@ -82,12 +101,7 @@ def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
         run_id=run_id,
         started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         order_seed=plan.seed,
-        harness=Harness(
-            version=metadata.version("assay"),
-            reframe=metadata.version("ReFrame-HPC"),
-            git_commit=output_of(["git", "rev-parse", "HEAD"], ROOT) or None,
-            git_dirty=bool(output_of(["git", "status", "--porcelain", "-uno"], ROOT)),
-        ),
+        harness=harness(),
         site=asked,
         host=_host(),
         slurm=SlurmAsRun(

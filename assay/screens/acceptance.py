@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from assay.machine.runs import AnswerPart
 from assay.screens.answer import show_answer, show_rest
 from assay.screens.screen import Screen, Tone
 from reports.acceptance import store
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.wording import bound_text, limit_words, sentences
+from reports.answers import AnswerPart
 
 TONES: dict[str, Tone] = {"PASS": "good", "FAIL": "bad", "SUSPECT": "open", "INCONCLUSIVE": "open"}
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from assay.machine.runs import AnswerPart, Led, Ranked, Report
 from assay.run.status import FailedFor
-from assay.screens.screen import Column, Screen, Tone, Toned
+from assay.screens.screen import Screen, Tone, Toned
 from assay.screens.status import show_reasons
+from reports.answer.forms import LeaderPart, RankedPart, ReportForm
+from reports.answers import AnswerPart
 from reports.notation.units import count_text, fixed, level_text, signed_percent
 from reports.notation.values import between
+from reports.show.tables import Column
 
 _TONES: dict[str, Tone] = {"good": "good", "warn": "open", "bad": "bad", "plain": "head"}
 #: Further sentences that are shown.
@@ -33,7 +35,7 @@ def show_rest(screen: Screen, answer: AnswerPart) -> None:
         screen.line(("next: ", "quiet"), answer.command, indent=2, hang=6)
 
 
-def show_report(screen: Screen, told: Report, failed: Sequence[FailedFor]) -> None:
+def show_report(screen: Screen, told: ReportForm, failed: Sequence[FailedFor]) -> None:
     """The last screen of `assay report` and `assay run`; `failed` are bad launches by reason."""
     counts = ", ".join(f"{count} {status}" for status, count in told.launches.items() if count)
     head = f"{told.campaign} on {told.site}, run {told.run_id}: {counts or 'no record'}"
@@ -53,7 +55,7 @@ def show_report(screen: Screen, told: Report, failed: Sequence[FailedFor]) -> No
     show_files(screen, told)
 
 
-def show_files(screen: Screen, told: Report) -> None:
+def show_files(screen: Screen, told: ReportForm) -> None:
     """The page, and what lies beside it."""
     page = told.files.get("html")
     others = [path for name, path in told.files.items() if name != "html"]
@@ -67,7 +69,7 @@ def show_files(screen: Screen, told: Report) -> None:
         screen.line(path, indent=2)
 
 
-def _ranking(screen: Screen, told: Report) -> None:
+def _ranking(screen: Screen, told: ReportForm) -> None:
     screen.blank()
     columns = [Column("place"), Column("environment"), Column("cost", numeric=True)]
     columns += [Column(_heading(told.ranking), numeric=True), Column("")]
@@ -88,7 +90,7 @@ def _ranking(screen: Screen, told: Report) -> None:
     screen.line((f"cost of the campaign's workload, {told.reference} = 1", "quiet"), indent=2)
 
 
-def _leaders(screen: Screen, told: Report) -> None:
+def _leaders(screen: Screen, told: ReportForm) -> None:
     screen.blank()
     columns = [Column("best in"), Column(""), Column("ahead of"), Column("by", numeric=True)]
     columns += [Column(_heading(told.leaders), numeric=True), Column("verdict")]
@@ -108,7 +110,7 @@ def _leaders(screen: Screen, told: Report) -> None:
     screen.table(columns, rows)
 
 
-def _heading(items: Sequence[Ranked | Led]) -> str:
+def _heading(items: Sequence[RankedPart | LeaderPart]) -> str:
     """What stands beside the estimates: the bounds that decide; of too few blocks for any the
     intervals of each pair alone with their level, of different ones the least."""
     levels = sorted({item.interval.level for item in items if item.interval})
@@ -117,7 +119,11 @@ def _heading(items: Sequence[Ranked | Led]) -> str:
     return f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
 
 
-def _ends(item: Ranked | Led, items: Sequence[Ranked | Led], show: Callable[[float], str]) -> str:
+def _ends(
+    item: RankedPart | LeaderPart,
+    items: Sequence[RankedPart | LeaderPart],
+    show: Callable[[float], str],
+) -> str:
     """What `_heading` names, of one item."""
     if item.bounds:
         return between(*item.bounds, show)

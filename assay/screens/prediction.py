@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.machine.predictions import Estimated, PredictedPoint, PredictedSubject, PredictionTold
-from assay.screens.screen import Column, Screen, Toned
+from assay.screens.screen import Screen, Toned
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.notation.units import ReadableUnit, percent, readable_unit, three_digits
 from reports.notation.values import between
+from reports.prediction.forms import EstimatePart, PointPart, PredictionForm, SubjectPart
 from reports.prediction.outcome import scaling_words
+from reports.show.tables import Column
 
 _BEWARE = (
     "No law knows what no measured count shows: a further level of switches, a full trunk. The"
@@ -18,12 +19,12 @@ _BEWARE = (
 )
 
 
-def show_prediction(screen: Screen, told: PredictionTold) -> None:
+def show_prediction(screen: Screen, told: PredictionForm) -> None:
     """All of it."""
     for subject in told.subjects:
         if subject.check != COLLECTIVES:
             _subject(screen, subject)
-    operations: dict[str, list[PredictedSubject]] = {}
+    operations: dict[str, list[SubjectPart]] = {}
     for subject in told.subjects:
         if subject.check == COLLECTIVES:
             operations.setdefault(subject.environment, []).append(subject)
@@ -48,11 +49,11 @@ def show_prediction(screen: Screen, told: PredictionTold) -> None:
         screen.line((_BEWARE, "quiet"))
 
 
-def _covers(told: PredictionTold) -> bool:
+def _covers(told: PredictionForm) -> bool:
     return told.inside >= 0.9 * told.held_out
 
 
-def _subject(screen: Screen, subject: PredictedSubject) -> None:
+def _subject(screen: Screen, subject: SubjectPart) -> None:
     words = scaling_words(subject.scaling)
     head = f"{subject.check}, {subject.environment}, {subject.title}: {words}"
     screen.line((head, "head"), hang=2)
@@ -73,7 +74,7 @@ def _subject(screen: Screen, subject: PredictedSubject) -> None:
     screen.blank()
 
 
-def _operations(screen: Screen, environment: str, subjects: list[PredictedSubject]) -> None:
+def _operations(screen: Screen, environment: str, subjects: list[SubjectPart]) -> None:
     """All collective operations of an environment in one table, and their laws below it."""
     words = scaling_words(subjects[0].scaling)
     screen.line((f"{COLLECTIVES}, {environment}: {words}", "head"), hang=2)
@@ -97,7 +98,7 @@ def _operations(screen: Screen, environment: str, subjects: list[PredictedSubjec
     screen.blank()
 
 
-def _learnt(subject: PredictedSubject) -> str:
+def _learnt(subject: SubjectPart) -> str:
     counts = ", ".join(map(str, subject.learnt_from))
     errors = ", ".join(f"{name} {percent(error)}" for name, error in subject.errors.items())
     return "; ".join(
@@ -105,7 +106,7 @@ def _learnt(subject: PredictedSubject) -> str:
     )
 
 
-def _problem(one: PredictedPoint) -> str:
+def _problem(one: PointPart) -> str:
     """What runs on a node count, and what was measured there."""
     text = f"{one.nodes} nodes, {one.ranks} ranks: {one.problem}"
     if one.measured is None:
@@ -114,7 +115,7 @@ def _problem(one: PredictedPoint) -> str:
     return "; ".join([text, f"measured n = {one.measured.n}, {learnt}", *one.measured.flags])
 
 
-def _cells(one: PredictedPoint, unit: ReadableUnit) -> Iterator[Toned]:
+def _cells(one: PointPart, unit: ReadableUnit) -> Iterator[Toned]:
     yield str(one.nodes)
     yield _with_ends(one.time_s, unit)
     yield _with_ends(one.efficiency, ReadableUnit("", 0.01)) + " %"
@@ -124,7 +125,7 @@ def _cells(one: PredictedPoint, unit: ReadableUnit) -> Iterator[Toned]:
     yield ("inside", "good") if seen and seen.inside else ("outside" if seen else "", "bad")
 
 
-def _with_ends(estimate: Estimated, unit: ReadableUnit) -> str:
+def _with_ends(estimate: EstimatePart, unit: ReadableUnit) -> str:
     def text(value: float) -> str:
         return three_digits(value / unit.factor)
 

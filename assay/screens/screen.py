@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from rich.console import Console
@@ -21,6 +20,7 @@ from rich.text import Text
 from assay.folding import breaks, cells, width_of
 from assay.terminal import own_stdout
 from records.plain_text import one_line
+from reports.show.tables import Column
 
 #: What a text means; the style follows.
 Tone = Literal["plain", "good", "bad", "open", "quiet", "head"]
@@ -36,14 +36,6 @@ _STYLES = {
 
 #: A text, or a text with its tone.
 Toned = str | tuple[str, Tone]
-
-
-@dataclass(frozen=True)
-class Column:
-    """A table's column: numbers are set flush right and never broken."""
-
-    title: str
-    numeric: bool = False
 
 
 class Screen:

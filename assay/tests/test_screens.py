@@ -19,13 +19,14 @@ from assay.folding import MOST, WIDTH
 from assay.run.launches import Launch
 from assay.run.progress import Progress, TimeLeft, time_text
 from assay.run.status import run_status
-from assay.screens.screen import Column, Screen
+from assay.screens.screen import Screen
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
 from records.record import Record
 from records.run_directory import open_run
 from reports.acceptance import store
+from reports.show.tables import Column
 from reports.tests import acceptance_runs, synthetic
 
 LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
@@ -187,11 +188,11 @@ def test_a_comparison_is_a_table_with_the_greatest_change_first(tmp_path, capsys
     assert "\\" not in text
     assert "|" not in text
     blocks = text.split("\n\n")
-    assert blocks[1].startswith("beyond the launches' spread; two days cannot tell")
-    for block in blocks[1:]:
+    assert blocks[2].startswith("beyond the launches' spread; two days cannot tell")
+    for block in blocks[2:]:
         found = [float(x) for x in re.findall(r"^ +\+(\d+\.\d) %  ", block, re.MULTILINE)]
         assert found == sorted(found, reverse=True)
-    rows = [line for line in blocks[1].splitlines()[2:] if " → " in line]
+    rows = [line for line in blocks[2].splitlines()[2:] if " → " in line]
     assert len(rows) > 5
     assert "lam" in rows[0]
     assert len({line.index(" %") for line in rows}) == 1

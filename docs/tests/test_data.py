@@ -12,13 +12,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
-from assay.machine.register import FOLDER, FORMS, form_schema, key_table
-from assay.machine.verdicts import Verdicts
+from assay.json_schemas import FOLDER, FORMS, form_schema
+from records.forms import key_table
 from records.history.store import Store
 from records.history.tables import SCHEMA as HISTORY_SCHEMA
+from reports.choice.forms import VerdictsForm
 from reports.nightly.night import read_night
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
@@ -125,11 +127,13 @@ def test_names_that_are_taken_are_led_by_param(report: Path) -> None:
 
 def test_verdicts_have_the_documented_keys_and_zeros(report: Path) -> None:
     text = (report / "verdicts.json").read_text()
-    Verdicts.model_validate_json(text)
+    msgspec.json.decode(text, type=VerdictsForm)
     found = json.loads(text)
     assert found["launches"]["lost"] == found["launches"]["failed"] == 0
-    assert section("Keys of verdicts.json").count(key_table("verdicts")) == 1, "run make schema"
-    assert "| `choice.score.places[].place` |" in key_table("verdicts")
+    assert section("Keys of verdicts.json").count(key_table(form_schema("verdicts"))) == 1, (
+        "run make schema"
+    )
+    assert "| `choice.score.places[].place` |" in key_table(form_schema("verdicts"))
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -9,8 +9,8 @@ from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Finding, Item, JudgedCriterion
 from reports.acceptance.wording import bound_text, limit_words, number, unseen
 from reports.answer import commands
-from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed
+from reports.answers import Answer, State, fitting
 from reports.notation.units import count_text, percent, readable_unit, three_digits
 
 

@@ -12,7 +12,6 @@ from urllib.parse import quote
 from records.belonging import checksum_of
 from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.bounds import ORDER
-from reports.acceptance.digests import page_made_with
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.pictures import margins, nodes_by_criterion, panels
@@ -107,11 +106,9 @@ def render_document(dossier: Dossier) -> Document:
         "parts": [rows.part(result) for result in judgement.criteria],
         "provenance": provenance_rows(run.provenance),
         "started": moment_text(run.provenance.started_at, "not recorded"),
-        "files": [(name, value) for name, value in dossier.files.items() if "/" not in name],
-        "file_count": len(dossier.files),
-        "chains": dossier.chains,
+        "files": [(name, value) for name, value in dossier.form.files.items() if "/" not in name],
+        "file_count": len(dossier.form.files),
         "day": dossier.day.isoformat(),
-        "page_made_with": page_made_with(),
         "mark": _MARK.__getitem__,
     }
     return Document(fill_in("acceptance.html.j2", content), rows.links)

@@ -1,41 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The acceptance folder: every file of it made again from the run, and compared."""
+"""The acceptance folder: its checksums, their signature, and the judgement made again."""
 
 from __future__ import annotations
 
 import json
-import re
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from records.criteria import Criteria
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
 from reports.acceptance import store
-from reports.acceptance.comparison import Check, clipped
-from reports.acceptance.digests import digest, made_with, page_made_with, read_sums
+from reports.acceptance.checksums import SIGNATURE, digest, read_sums, signer
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
-from reports.write.pdf import find_browser, html_to_pdf
 
 ReadCriteria = Callable[[str, str], Criteria]
+#: At most so many faults of one kind are listed.
+MOST_LISTED = 20
 #: Parts of the machine form that are compared separately.
-_TOLD_APART = ("results", "files", "manifest_sha256", "criteria")
-#: What differs between two prints of one page: dates, where links on this machine lead, offsets.
-_VARYING = re.compile(
-    rb"/(?:CreationDate|ModDate) \(D:[0-9+'Z-]*\)"
-    rb"|/URI \(file://(?:\\.|[^\\()])*\)"
-    rb"|\nxref\n[0-9nf \r\n]*"
-    rb"|startxref\n[0-9]+"
-)
+_APART = ("results", "files", "manifest_sha256", "criteria")
 
 
-def folder_checks(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
-    """All comparisons of a folder that holds a machine form."""
-    return [_sums(folder), *_judged_again(run_dir, folder, read_criteria)]
+@dataclass(frozen=True)
+class Check:
+    """One comparison of the verification and its faults; without faults nothing has changed.
+
+    `unproven`: a change could not have been found.
+    """
+
+    what: str
+    faults: tuple[str, ...] = ()
+    note: str = ""
+    unproven: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return not self.faults
+
+
+def clipped(faults: Iterable[str]) -> tuple[str, ...]:
+    """The first MOST_LISTED faults, then the number of the others."""
+    found = list(faults)
+    more = len(found) - MOST_LISTED
+    return (*found[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))
+
+
+def folder_checks(
+    run_dir: Path,
+    folder: Path,
+    read_criteria: ReadCriteria,
+    made_with: str,
+    signers: Path | None = None,
+) -> list[Check]:
+    """All comparisons of a folder that holds a machine form. `made_with` names this Assay,
+    `signers` is a file of allowed signers."""
+    checks = [_sums(folder), _signature(folder, signers)]
+    return [*checks, *_judged_again(run_dir, folder, read_criteria, made_with)]
 
 
 def _sums(folder: Path) -> Check:
@@ -47,7 +72,7 @@ def _sums(folder: Path) -> Check:
         sums = read_sums(folder / store.SUMS)
     except AssayError as error:
         return Check(what, (str(error),))
-    there = {path.name for path in folder.iterdir()} - {store.SUMS, store.RERUN}
+    there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
     needed = {*store.SEALED} - {store.PRINT}
     faults = [f"{name} is no file of a document" for name in sums if name not in store.SEALED]
     faults += [
@@ -60,7 +85,22 @@ def _sums(folder: Path) -> Check:
     return Check(what, clipped(faults))
 
 
-def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
+def _signature(folder: Path, signers: Path | None) -> Check:
+    """The signature of SHA256SUMS; without one whoever can write the folder could replace it."""
+    what = f"signature of {store.SUMS}"
+    if kind_at(folder / (store.SUMS + SIGNATURE)) is None:
+        fault = (f"{store.SUMS + SIGNATURE} is missing",) if signers else ()
+        return Check(what, fault, "not signed")
+    try:
+        said = signer(folder / store.SUMS, signers)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    return Check(what, note=said if signers else f"{said}; whose key it is: --signers FILE")
+
+
+def _judged_again(
+    run_dir: Path, folder: Path, read_criteria: ReadCriteria, made_with: str
+) -> list[Check]:
     """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
     machine = folder / store.MACHINE
     try:
@@ -82,22 +122,22 @@ def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> l
         )
     except (AssayError, UnicodeDecodeError) as error:
         return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
-    now, told = dossier.files, stored.get("criteria")
+    now, criteria = dossier.form.files, stored.get("criteria")
     files = [
         f"{name} was changed" if name in now else f"{name} is missing"
         for name, value in recorded.items()
         if name not in now or now[name] != value
     ]
     files += [f"{name} was added" for name in now if name not in recorded]
-    same = isinstance(told, dict) and told.get("sha256") == dossier.criteria_sha256
-    criteria = () if same else (f"{store.CRITERIA} was changed",)
-    verdicts = clipped(_verdicts(stored, results, dossier))
+    same = isinstance(criteria, dict) and criteria.get("sha256") == dossier.form.criteria.sha256
+    other = dossier.form.made_with
+    note = "" if other == made_with else f"made with {other}; this is {made_with}"
     return [
         Check("every file of the run against the document", clipped(files)),
-        Check("criteria file against the document", criteria),
-        Check("verdicts from the records", verdicts, note=_other_code(dossier)),
-        _lists(folder, dossier),
-        *_pages(folder, dossier),
+        Check("criteria file against the document", () if same else ("criteria.yaml was changed",)),
+        Check("verdicts from the records", clipped(_verdicts(stored, results, dossier)), note),
+        _lists(folder, dossier, note),
+        _page(folder, dossier, note),
     ]
 
 
@@ -119,19 +159,14 @@ def _verdicts(
     for name in results.keys() - {result["id"] for result in fresh["results"]}:
         yield f"criterion {name} of the document is not in the criteria file"
     for key in sorted(fresh.keys() | stored.keys()):
-        if key not in _TOLD_APART and stored.get(key) != fresh.get(key):
+        if key not in _APART and stored.get(key) != fresh.get(key):
             old, new = repr(stored.get(key))[:80], repr(fresh.get(key))[:80]
             yield f"{key} differs: {old} in the document, {new} now"
 
 
-def _other_code(dossier: Dossier) -> str:
-    """Names the code if the document was made by another version, which may explain a fault."""
-    here = made_with()
-    return "" if dossier.made_with == here else f"made with {dossier.made_with}; this is {here}"
-
-
-def _lists(folder: Path, dossier: Dossier) -> Check:
-    """The files beside the document that its seal does not cover, against those made again."""
+def _lists(folder: Path, dossier: Dossier, other: str) -> Check:
+    """The files of the folder that its seal does not cover, against those made again. `other` says
+    that another Assay made them."""
     what = f"{store.MANIFEST}, {store.RERUNS} and {store.RERUN} made again from the records"
     wanted = store.lists(dossier)
     there = {name: kind_at(folder / name) for name in (store.MANIFEST, store.RERUNS, store.RERUN)}
@@ -143,54 +178,21 @@ def _lists(folder: Path, dossier: Dossier) -> Check:
         ]
     except AssayError as error:
         return Check(what, (str(error),))
-    other = _other_code(dossier)
     if other and differ == [store.RERUN]:
         return Check(what, note=f"{other}: {store.RERUN} is not compared", unproven=True)
     return Check(what, tuple(f"{name} is not what the records give" for name in differ))
 
 
-def _pages(folder: Path, dossier: Dossier) -> list[Check]:
-    """The page and, where there is one, its print."""
-    page = _page(folder, dossier)
-    if kind_at(folder / store.PRINT) is None:
-        return [page]
-    return [page, _print(folder, proven=page.good and not page.unproven)]
-
-
-def _page(folder: Path, dossier: Dossier) -> Check:
-    """The page: its seal, and every byte; other code cannot make it again."""
-    what = f"{store.DOCUMENT} made again from the records"
+def _page(folder: Path, dossier: Dossier, other: str) -> Check:
+    """The page bears the seal; one of this Assay is made again. That of another is proven by its
+    checksum, as is the print."""
+    what = f"{store.DOCUMENT} against the records"
     try:
         page = read_whole(folder / store.DOCUMENT)
     except AssayError as error:
         return Check(what, (str(error),))
     if digest(folder / store.MACHINE).encode() not in page:
         return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
-    if page == render_document(dossier).text.encode("utf-8", "replace"):
-        return Check(what)
-    other = _other_code(dossier)
-    if not other and page_made_with().encode() not in page:
-        other = f"made with other page code; this is {page_made_with()}"
-    if other:
-        return Check(what, note=f"{other}: not compared", unproven=True)
+    if other or page == render_document(dossier).text.encode("utf-8", "replace"):
+        return Check(what, note=f"{other}: its checksum alone is compared" if other else "")
     return Check(what, (f"{store.DOCUMENT} does not say what the records say",))
-
-
-def _print(folder: Path, *, proven: bool) -> Check:
-    """The print against a new one of the page; another browser or other fonts prove nothing."""
-    what, page = f"{store.PRINT} printed again from {store.DOCUMENT}", folder / store.DOCUMENT
-    if not proven:
-        return Check(what, note=f"{store.DOCUMENT} is not proven: not compared", unproven=True)
-    if find_browser() is None:
-        return Check(what, note="no browser is installed here: not compared", unproven=True)
-    try:
-        with tempfile.TemporaryDirectory(prefix="assay-verify-") as place:
-            html_to_pdf(page, Path(place) / store.PRINT)
-            prints = [read_whole(Path(there) / store.PRINT) for there in (folder, place)]
-    except (AssayError, InfrastructureError, OSError) as error:
-        return Check(what, note=f"not compared: {error}", unproven=True)
-    here, again = (_VARYING.sub(b"", content) for content in prints)
-    if here == again:
-        return Check(what)
-    note = f"another browser or other fonts made it, or it was changed: rely on {store.DOCUMENT}"
-    return Check(what, note=note, unproven=True)

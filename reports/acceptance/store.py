@@ -14,7 +14,7 @@ from records.input_files import decoded, kind_at, read_whole
 from records.plain_text import plain
 from records.rerun import rerun_campaign
 from records.run_directory import refuse_other
-from reports.acceptance.digests import digest, sums_text
+from reports.acceptance.checksums import SIGNATURE, digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.write.pdf import find_browser, html_to_pdf
@@ -25,6 +25,8 @@ CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.
 SUMS = "SHA256SUMS"
 #: All files of a document, in the order of the list of checksums; PRINT may be missing.
 SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
+#: Files of the folder that SHA256SUMS does not list.
+NOT_LISTED = frozenset({SUMS, SUMS + SIGNATURE, RERUN})
 _NAME_LENGTH = 64
 
 
@@ -45,7 +47,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     }
     try:
         folder.mkdir(exist_ok=True)
-        for name in (SUMS, PRINT, RERUN):
+        for name in (PRINT, *NOT_LISTED):
             (folder / name).unlink(missing_ok=True)
         for name, content in texts.items():
             write_whole(folder / name, content)
@@ -69,7 +71,7 @@ def lists(dossier: Dossier) -> dict[str, bytes]:
     here = dossier.run.directory.resolve()
     paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
     texts = {
-        MANIFEST: sums_text(dossier.files).encode(),
+        MANIFEST: sums_text(dossier.form.files).encode(),
         RERUNS: (json.dumps(paths, indent=1) + "\n").encode(),
     }
     if dossier.judgement.rerun:

@@ -30,10 +30,9 @@ from records.plan import Plan, read_plan
 from records.provenance import read_provenance
 from records.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
 from reports.acceptance import store
-from reports.acceptance.comparison import Check, clipped
-from reports.acceptance.digests import digest
+from reports.acceptance.checksums import digest
 from reports.acceptance.dossier import FOLDER
-from reports.acceptance.folder import ReadCriteria, folder_checks
+from reports.acceptance.folder import Check, ReadCriteria, clipped, folder_checks
 from reports.load.raw_state import raw_fault
 
 #: Digits of the seal on paper that are enough.
@@ -46,12 +45,16 @@ def verify(
     document: Path | None = None,
     seal: str | None = None,
     reread: Reread | None = None,
+    *,
+    made_with: str = "",
+    signers: Path | None = None,
 ) -> list[Check]:
     """Verify all that the run directory holds: records and raw output always, the document if
     there is one.
 
     `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper;
-    `reread` gives how a record differs from its raw output, judged again, and raises NotReadError.
+    `reread` gives how a record differs from its raw output, judged again, and raises NotReadError;
+    `made_with` names this Assay; `signers` is a file of allowed signers.
     Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
     folder = run_dir / FOLDER
@@ -74,7 +77,7 @@ def verify(
     if kind_at(folder) != "a folder" or kind_at(folder / store.MACHINE) is None:
         told = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
         return [*checks, Check("document", told)]
-    checks += folder_checks(run_dir, folder, read_criteria)
+    checks += folder_checks(run_dir, folder, read_criteria, made_with, signers)
     if document is not None:
         kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
         same = digest(document) in [digest(path) for path in kept if path.is_file()]

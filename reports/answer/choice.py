@@ -12,8 +12,8 @@ from records.metric import Register
 from records.reasons import grouped
 from reports.analysis import Analysis
 from reports.answer import commands
-from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import costs_more, listed, times
+from reports.answers import Answer, State, fitting
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons
 from reports.choice.ranking import Pair, Standing

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from reports.analysis import Analysis, Row
 from reports.answer import commands
-from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed
+from reports.answers import Answer, State, fitting
 from reports.notation.units import count_text, fixed, readable_unit, three_digits
 from reports.statistics.max_t import LEAST_BLOCKS
 

@@ -13,9 +13,9 @@ from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.choice import choice
 from reports.answer.found import found
-from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed, short_reason
 from reports.answer.unknown import not_known
+from reports.answers import Answer, State, fitting
 from reports.notation.units import count_text
 
 #: Statuses of launches that ended without a value.

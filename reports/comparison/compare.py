@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs of one campaign side by side: ratio per case and metric, differences in provenance."""
+"""Two runs of one campaign: the ratio of each value, and what differs in provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import log
@@ -14,20 +14,15 @@ from records.errors import AssayError
 from records.metric import MetricDefinition
 from records.plan import PlannedCase
 from reports.analysis import Analysis, Row, analyse
-from reports.comparison.builds import belongs_to_builds, build_differences
+from reports.comparison.builds import Difference, belongs_to_builds, build_differences
 from reports.comparison.days import Cell as SeriesCell
 from reports.comparison.days import DaySpread, cell_of, read_days, two_days_interval
 from reports.load.loading import load_run
 from reports.load.run import AtKey
-from reports.notation.units import count_text, percent, readable_unit, signed_percent
-from reports.notation.values import between
 from reports.show.listings import provenance_rows
-from reports.show.rows import in_reading_order, row_label, value_cell
-from reports.show.tables import Cell, Heading, Table, numeric, pivot
-from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
-from reports.write.markdown import markdown_table, md
+from reports.show.rows import in_reading_order, row_label
+from reports.statistics.descriptive import Interval, log_ratio_interval
 
-MOST_ROWS = 2000
 #: Metrics that only restate another one launch by launch; summary.csv has them.
 _DERIVED = ("_best", "_mean", "_worst")
 _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
@@ -75,29 +70,22 @@ class Change:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Run B against run A: what they are, and what differs: provenance, builds, each check.
+    """Run B against run A: what differs in provenance and between the builds, and each check.
 
-    `changes` are all values of both: what is better or worse first, each by size.
+    `by_check` has the values of each check in reading order, `days` how far days differ.
     """
 
     first: Analysis
     second: Analysis
-    facts: list[str]
-    differences: Table
-    tables: list[Table]
-    changes: list[Change]
+    provenance: list[Difference]
+    builds: list[Difference]
+    by_check: dict[str, list[Change]]
+    days: Mapping[SeriesCell, DaySpread]
 
     @property
-    def title(self) -> str:
-        """ "B against A"."""
-        return f"{self.second.run.run_id} against {self.first.run.run_id}"
-
-    def markdown(self) -> str:
-        """The whole comparison as text."""
-        lines = [f"# {md(self.title)}", "", *(f"- {md(fact)}" for fact in self.facts)]
-        for table in (self.differences, *self.tables):
-            lines += markdown_table(table)
-        return "\n".join(lines) + "\n"
+    def changes(self) -> list[Change]:
+        """All values of both: what is better or worse first, each by size."""
+        return sorted(chain(*self.by_check.values()), key=lambda change: change.rank)
 
 
 def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunComparison:
@@ -109,7 +97,7 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
     runs share no case.
     """
     first, second = analyse(load_run(Path(run_a))), analyse(load_run(Path(run_b)))
-    shared = _cases(first) & _cases(second)
+    shared = cases_of(first) & cases_of(second)
     if not shared:
         raise AssayError(
             f"{run_a} and {run_b} have no case in common (campaigns"
@@ -117,84 +105,30 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
             " one campaign."
         )
     a, b = first.run, second.run
-    only_a, only_b = len(_cases(first)) - len(shared), len(_cases(second)) - len(shared)
-    differences, builds = _differences(first, second)
     days = read_days(history, a.plan.site, a.plan.campaign, {a.run_id, b.run_id})
-    by_check = {check: _changes(first, second, days, check) for check in first.checks}
-    tables = [builds] + [
-        _check_table(first.register.check_title(check), check, changes)
-        for check, changes in by_check.items()
-    ]
     return RunComparison(
         first,
         second,
-        [
-            f"A: {a.run_id}, campaign {a.plan.campaign}, {_state(first)}",
-            f"B: {b.run_id}, campaign {b.plan.campaign}, {_state(second)}",
-            f"{count_text(len(shared), 'case')} in both; only in A: {only_a}, only in B: {only_b}",
-            _days_fact(days),
-            *(f"{side}: {one}" for side, run in (("A", a), ("B", b)) for one in run.warnings),
-        ],
-        differences,
-        [table for table in tables if table is not None],
-        sorted(chain(*by_check.values()), key=lambda change: change.rank),
+        _provenance(first, second),
+        build_differences(a.provenance, b.provenance),
+        {check: _changes(first, second, days, check) for check in first.checks},
+        days,
     )
 
 
-def _days_fact(days: Mapping[SeriesCell, DaySpread]) -> str:
-    if not days:
-        return (
-            "how far one day differs from another is not known, so two days cannot tell a change"
-            " from the day; a history of this campaign can (assay history add RUN)"
-        )
-    nights = sorted(spread.nights for spread in days.values())
-    span = str(nights[0]) if nights[0] == nights[-1] else f"{nights[0]} to {nights[-1]}"
-    series = count_text(len(days), "series", "series")
-    return f"spread of days: from the history, {series} of {span} nights"
-
-
-def _cases(analysis: Analysis) -> set[str]:
+def cases_of(analysis: Analysis) -> set[str]:
+    """The ids of a run's cases."""
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _state(analysis: Analysis) -> str:
-    missing = count_text(len(analysis.holes), "launch", "launches")
-    state = f"not finished ({missing} missing)" if analysis.holes else "complete"
-    counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
-    return f"{state}: {counts or 'nothing recorded'}"
-
-
-def _differences(first: Analysis, second: Analysis) -> tuple[Table, Table | None]:
-    """What differs in provenance, and between the builds of environments that both runs have."""
+def _provenance(first: Analysis, second: Analysis) -> list[Difference]:
+    """What differs in provenance, but for the builds."""
     a, b = _flat(first), _flat(second)
-    changed = [
-        key for key in sorted({*a, *b}) if not belongs_to_builds(key) and a.get(key) != b.get(key)
+    return [
+        Difference("", key, a.get(key, "not recorded"), b.get(key, "not recorded"))
+        for key in sorted({*a, *b})
+        if not belongs_to_builds(key) and a.get(key) != b.get(key)
     ]
-    anchor, title = "table-differences", "What differs in provenance"
-    differences = pivot(
-        changed,
-        [
-            ("what", lambda key: key),
-            ("A", lambda key: a.get(key, "not recorded")),
-            ("B", lambda key: b.get(key, "not recorded")),
-        ],
-        anchor=anchor,
-        title=title,
-        most=MOST_ROWS,
-    )
-    builds = pivot(
-        build_differences(first.run.provenance, second.run.provenance),
-        [
-            ("environment", lambda one: one.environment),
-            ("what", lambda one: one.what),
-            ("A", lambda one: one.a),
-            ("B", lambda one: one.b),
-        ],
-        anchor="table-builds",
-        title="What differs between the builds",
-        most=MOST_ROWS,
-    )
-    return differences or Table(anchor, title, [], [], "Provenance: no difference."), builds
 
 
 def _flat(analysis: Analysis) -> dict[str, str]:
@@ -210,7 +144,7 @@ def _changes(
     first: Analysis, second: Analysis, days: Mapping[SeriesCell, DaySpread], check: str
 ) -> list[Change]:
     """Every value of a check that a case of both runs has, in reading order."""
-    known = _cases(first) & _cases(second)
+    known = cases_of(first) & cases_of(second)
     pairs: dict[_Key, list[Row | None]] = {}
     for place, analysis in enumerate((first, second)):
         for row in in_reading_order(analysis, analysis.rows_of(check)):
@@ -245,49 +179,3 @@ def _change(
         gained = (interval.low > 1) == (metric.better == "higher")
         reading = "beyond launches" if day is None else "better" if gained else "worse"
     return Change(analysis, label, case, metric, a, b, ratio, interval, day, reading)
-
-
-def _check_table(title: str, check: str, changes: Sequence[Change]) -> Table | None:
-    means = numeric(
-        *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
-        "spread of days",
-    )
-    headings: list[Heading] = ["case", "environment", "metric", *means, "unit", "reading"]
-    return pivot(
-        changes[:MOST_ROWS],
-        [(headings, _cells)],
-        anchor=f"compare-{check}",
-        title=title,
-        total=len(changes),
-        most=MOST_ROWS,
-    )
-
-
-_READINGS: dict[Reading, str] = {
-    "beyond launches": "beyond the launches' spread; two days cannot tell",
-    "not resolved": "not resolved",
-    "no interval": "no interval below n = 2",
-}
-
-
-def _cells(change: Change) -> list[str | Cell]:
-    found = [one for one in (change.a, change.b) if one is not None]
-    unit = readable_unit(change.metric.unit, [one.summary.mean for one in found])
-    name = change.case.environment
-    cells: list[str | Cell] = [
-        change.label,
-        Cell(name, environment=name),
-        change.analysis.register.metric_title(change.metric.name),
-    ]
-    for one in (change.a, change.b):
-        cells += ["0" if one is None else str(one.summary.n)]
-        cells += [value_cell([one] if one else [], unit)]
-    reading = _READINGS.get(change.reading)
-    if reading is None:
-        reading = f"B {change.reading} at {100 * LEVEL:.0f} %, this cell alone"
-    if change.ratio is None or change.interval is None:
-        return [*cells, "–", "–", "–", unit.label, reading]
-    ends = between(change.interval.low, change.interval.high, signed_percent)
-    day = change.day
-    spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
-    return [*cells, signed_percent(change.ratio), ends, spread, unit.label, reading]

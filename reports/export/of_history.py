@@ -11,7 +11,7 @@ import numpy as np
 
 from records.history.model import History, Missed, SeriesKey
 from records.withheld import masked
-from reports.answer.model import State
+from reports.answers import State
 from reports.export.families import Families
 from reports.export.points import Point, time_of
 from reports.nightly.check import Checked

@@ -12,8 +12,8 @@ import numpy as np
 from records.history import DEFAULT_HISTORY
 from records.history.model import SeriesKey
 from records.reasons import grouped
-from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed, short_reason
+from reports.answers import Answer, State, fitting
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.wording import at_text, causes_of, n_text, nights_more, since_text

@@ -12,7 +12,7 @@ from records.history import USUAL_FINDS
 from records.history.model import Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.answer.model import State
+from reports.answers import State
 from reports.nightly.findings import Finding, Judgement
 from reports.nightly.judge import NightJudge
 from reports.nightly.rules import Rules, rules_for

@@ -3,92 +3,119 @@
 
 from __future__ import annotations
 
-import json
-import math
-from dataclasses import asdict
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
 from xml.sax.saxutils import quoteattr
 
 from records.errors import ExitStatus
+from records.forms import as_text
+from records.history.model import Change, History, Missed
 from records.plain_text import plain
+from records.withheld import masked
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
+from reports.nightly.forms import (
+    ChangePart,
+    FoundChangePart,
+    GroupPart,
+    HistoryForm,
+    MissedPart,
+    NightForm,
+    NightPart,
+    SeriesFindingPart,
+)
 from reports.nightly.wording import case_names, group_line, nights_more, point_name
 
+#: Keys of a finding that are its attributes.
+_OF_FINDING = (
+    *("verdict", "value", "rerun", "elsewhere", "reference", "worse", "limit"),
+    "slow_elsewhere",
+)
 
-def as_json(checked: Checked, status: ExitStatus | None = None) -> str:
+
+def night_form(checked: Checked, status: ExitStatus | None = None) -> NightForm:
     """night.json: verdict, findings, changes of context, what was not judged.
 
     `status`: what the command ends with; None: with the judgement's.
     """
-    night, answer = checked.night, answer_of_night(checked)
-    content = {
-        "schema": 1,
-        "site": night.site,
-        "campaign": night.campaign,
-        "run_id": night.run_id,
-        "started_at": night.started_at,
-        "verdict": answer.state.name,
-        "exit_status": int(checked.status if status is None else status),
-        "answer": answer.as_json(),
-        "summary": answer.sentence,
-        "nodes": list(night.nodes),
-        "other_nodes": list(checked.history.other_nodes.get(night.id, ())),
-        "launches": dict(night.statuses),
-        "failures": list(night.failures),
-        "warnings": list(night.warnings),
-        "judged": checked.judgement.judged,
-        "compared": checked.judgement.compared,
-        "learning": len(checked.judgement.learning),
-        "more_nights": checked.more_nights,
-        "finds": checked.rules.finds,
-        "not_judged": dict(checked.judgement.unjudged),
-        "wide_limits": dict(checked.judgement.wide),
-        "context_changes": [asdict(item) for item in checked.context],
-        "findings": [_finding(checked, item) for item in checked.judgement.findings],
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    answer, judgement = answer_of_night(checked), checked.judgement
+    return NightForm.filled(
+        checked.night,
+        verdict=answer.state.name,
+        exit_status=int(checked.status if status is None else status),
+        answer=answer.part,
+        summary=answer.sentence,
+        other_nodes=checked.history.other_nodes.get(checked.night.id, ()),
+        launches=checked.night.statuses,
+        judged=judgement.judged,
+        compared=judgement.compared,
+        learning=len(judgement.learning),
+        more_nights=checked.more_nights,
+        finds=checked.rules.finds,
+        not_judged=judgement.unjudged,
+        wide_limits=judgement.wide,
+        context_changes=checked.context,
+        findings=[_finding(checked, item) for item in judgement.findings],
+    )
 
 
-def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
+def as_json(checked: Checked, status: ExitStatus | None = None) -> str:
+    """night.json as text."""
+    return as_text(night_form(checked, status))
+
+
+def _finding(checked: Checked, finding: Finding) -> SeriesFindingPart:
     history, change = checked.history, finding.change
-    key = history.series[finding.series]
-    numbers = {
-        name: getattr(finding, name)
-        for name in ("value", "rerun", "elsewhere", "reference", "worse", "limit")
-    }
-    return {
-        "verdict": finding.verdict,
-        "case_id": key.case_id,
-        "check": key.check,
-        "environment": key.environment,
-        "metric": key.metric,
-        "unit": key.unit,
-        "better": key.better,
-        "at": dict(key.at),
-        **{
-            name: value if value is not None and math.isfinite(value) else None
-            for name, value in numbers.items()
-        },
-        "slow_elsewhere": finding.slow_elsewhere,
-        "compared_with": "nodes" if finding.peers else "nights",
-        "nights": 0 if finding.peers else finding.n,
-        "nodes": finding.n if finding.peers else 0,
-        "change": {
-            "id": change.id,
-            "kind": change.kind,
-            "stage": change.stage,
-            "since": None
-            if change.stage == "early"
-            else history.nights[history.position(change.since)].started_at,
-            "before": change.before,
-            "after": change.after,
-            "nights_before": change.n_before,
-        }
-        if change
-        else None,
-    }
+    return SeriesFindingPart.filled(
+        history.series[finding.series],
+        **{name: getattr(finding, name) for name in _OF_FINDING},
+        compared_with="nodes" if finding.peers else "nights",
+        nights=0 if finding.peers else finding.n,
+        nodes=finding.n if finding.peers else 0,
+        change=change
+        and FoundChangePart.filled(
+            change,
+            since=None if change.stage == "early" else _since(history, change),
+            nights_before=change.n_before,
+        ),
+    )
+
+
+def _since(history: History, change: Change) -> str:
+    return history.nights[history.position(change.since)].started_at
+
+
+def history_form(
+    groups: Sequence[tuple[str, str, int]], history: History | None, missed: Sequence[Missed]
+) -> HistoryForm:
+    """What a history holds: site, campaign and nights of each group, and the nights of one."""
+    nights = history.nights if history else []
+    found = Counter(change.found for change in history.changes) if history else Counter[int]()
+    return HistoryForm(
+        groups=[GroupPart(campaign, site, nights) for site, campaign, nights in groups],
+        site=nights[-1].site if nights else None,
+        campaign=nights[-1].campaign if nights else None,
+        nights=[
+            NightPart.filled(night, launches=night.statuses, changes_found=found[night.id])
+            for night in nights
+        ],
+        missed=[MissedPart.filled(one, reason=masked(one.reason)) for one in missed],
+        changes=[_change(history, change) for change in history.changes] if history else [],
+    )
+
+
+def _change(history: History, change: Change) -> ChangePart:
+    key, accepted = history.series[change.series], change.accepted
+    state = "open" if change.open else "new reference"
+    return ChangePart.filled(
+        key,
+        **{name: getattr(change, name) for name in ("id", "kind", "stage", "before", "after")},
+        since=_since(history, change),
+        state="accepted" if accepted else "went back" if change.closed is not None else state,
+        author=accepted and accepted.author,
+        reason=accepted and accepted.reason,
+    )
 
 
 def as_junit(checked: Checked) -> str:

@@ -10,28 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-import msgspec
-import numpy as np
-
 from reports.notation.units import ReadableUnit, decimals, fixed, level_text, si_text
 from reports.statistics.descriptive import Interval, Summary
 
 #: Values without a unit, or already in the one that stands in a column's heading.
 PLAIN = ReadableUnit("", 1.0)
-
-
-def as_bytes(content: object) -> bytes:
-    """Content as JSON; scalars of NumPy become Python's, NaN and infinity null.
-
-    Raises TypeError for what JSON does not know.
-    """
-    return msgspec.json.encode(content, enc_hook=_python_scalar)
-
-
-def _python_scalar(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"objects of type {type(value).__name__} have no form in JSON")
 
 
 def quantity(value: float, unit: ReadableUnit = PLAIN) -> str:

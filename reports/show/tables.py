@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -16,7 +16,8 @@ MOST_ROWS = 600
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text with what may stand at it: a title with SI values, a link, badges, a library's sign."""
+    """Text with what belongs to it: a title with SI values, a link, badges, a library's sign, and
+    how it is meant."""
 
     text: str
     title: str = ""
@@ -24,6 +25,7 @@ class Cell:
     badges: tuple[str, ...] = ()
     environment: str = ""
     quiet: bool = False
+    tone: Literal["", "good", "open", "bad"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import repeat
 from math import comb, isfinite
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
+
+from records.forms import key
 
 LEVEL = 0.95
 OUTLIER_LIMIT = 3.5
@@ -29,10 +31,10 @@ Matrix = NDArray[np.float64]
 class Interval(msgspec.Struct, frozen=True, gc=False):
     """`low` and `high` in the unit of the values; `level` is the level really attained."""
 
-    low: float
-    high: float
-    level: float
-    method: str
+    low: Annotated[float, key("Lower end.")]
+    high: Annotated[float, key("Upper end.")]
+    level: Annotated[float, key("Its level: 0.95, or what the number of launches allows.")]
+    method: Annotated[str, key("The method by which it was computed.")]
 
     def inverse(self) -> Interval:
         """The interval of 1/x for x > 0."""

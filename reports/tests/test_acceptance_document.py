@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from datetime import date
 
 import html5lib  # type: ignore[import-untyped]
@@ -17,9 +18,8 @@ from assay.criteria.loading import criteria_from_text
 from records.chain import SEAL
 from records.errors import AssayError
 from records.record import SCHEMA, RecordWriter, read_records
-from reports.acceptance import folder as verification
 from reports.acceptance import store
-from reports.acceptance.digests import digest, made_with, page_made_with, sums_text
+from reports.acceptance.checksums import SIGNATURE, digest, sign, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.acceptance.verify import verify
@@ -28,6 +28,7 @@ from reports.write.pdf import find_browser
 from . import acceptance_runs as runs
 
 DAY = date(2026, 11, 21)
+HERE = "Assay 0.1.0 (commit 0123)"
 RUN, RERUN = "20261120T000000Z-0001", "20261121T000000Z-0002"
 CRITERIA = """\
 schema: 1
@@ -59,7 +60,7 @@ def made(path, reruns=()):
         criteria=criteria_from_text("mine.yaml", CRITERIA),
         criteria_text=CRITERIA,
         day=DAY,
-        made_with=made_with(),
+        made_with=HERE,
     )
 
 
@@ -83,8 +84,12 @@ def accepted(judged_once, tmp_path):
     return tmp_path / "results" / RUN
 
 
+def checked(run, **more):
+    return verify(run, criteria_from_text, **{"made_with": HERE} | more)
+
+
 def faults(run, **more):
-    return [fault for check in verify(run, criteria_from_text, **more) for fault in check.faults]
+    return [fault for check in checked(run, **more) for fault in check.faults]
 
 
 def test_the_page_is_well_formed_escaped_and_its_links_lead_somewhere(accepted):
@@ -137,25 +142,18 @@ def test_what_was_not_touched_is_verified(accepted):
     assert faults(accepted, seal=seal[:16]) == []
 
 
-def test_a_document_of_other_code_is_judged_again_and_says_so(accepted, monkeypatch):
-    monkeypatch.setattr(verification, "made_with", lambda: "Assay 9.9.9 (code 0)")
-    checks = {check.what: check for check in verify(accepted, criteria_from_text)}
-    verdicts = checks["verdicts from the records"]
-    assert verdicts.good
-    assert "(code " in verdicts.note
-    assert verdicts.note.endswith("this is Assay 9.9.9 (code 0)")
-    assert not checks["document.html made again from the records"].unproven  # the same bytes
-
-
-def test_a_page_of_other_code_still_bears_its_seal(accepted):
-    _other_page_code(accepted)
-    (page,) = (c for c in verify(accepted, criteria_from_text) if c.what.startswith("document"))
-    assert page.unproven
-    assert page.note == f"made with other page code; this is {page_made_with()}: not compared"
-    seal = made(accepted, store.known_reruns(accepted)).seal
+def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted):
+    found = checked(accepted, made_with="Assay 9.9.9")
+    assert all(check.good and not check.unproven for check in found)
+    notes = {check.what: check.note for check in found}
+    other = f"made with {HERE}; this is Assay 9.9.9"
+    assert notes["verdicts from the records"] == other
+    assert notes["document.html against the records"] == f"{other}: its checksum alone is compared"
     document = accepted / "acceptance" / store.DOCUMENT
+    seal = made(accepted, store.known_reruns(accepted)).seal
     document.write_text(document.read_text().replace(seal, "0" * 64))
-    assert "document.html does not bear the seal of acceptance.json" in faults(accepted)
+    bare = "document.html does not bear the seal of acceptance.json"
+    assert bare in faults(accepted, made_with="Assay 9.9.9")
 
 
 def test_another_seal_is_found(accepted):
@@ -176,37 +174,43 @@ def sums_made_again(run):
     (folder / store.SUMS).write_text(sums_text(sums))
 
 
-def _other_page_code(run):
-    change(run / "acceptance" / store.DOCUMENT, page_made_with().encode(), b"page code 0")
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    """Two private keys; the first is that of the acceptor, whom the file of signers allows."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("mine", "other"):
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name]
+        subprocess.run(words, check=True)
+    (folder / "signers").write_text(f"acceptor@site {(folder / 'mine.pub').read_text()}")
+    return folder
 
 
-def _other_code(run):
-    machine = run / "acceptance" / store.MACHINE
-    change(machine, made_with().encode(), b"Assay 0.0.9 (code 0)")
-    seal = digest(machine)
-    (run / "acceptance" / store.DOCUMENT).write_text(f"<h1>everything PASSES</h1>{seal}")
-
-
-@pytest.mark.parametrize("forge", [_other_page_code, _other_code])
-def test_a_page_said_to_be_of_other_code_is_unproven(accepted, forge):
-    forge(accepted)
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
+def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
+    sums, signers = accepted / "acceptance" / store.SUMS, keys / "signers"
+    assert faults(accepted, signers=signers) == [f"{store.SUMS}{SIGNATURE} is missing"]
+    sign(sums, keys / "mine")
+    for given in (None, signers):
+        (check,) = (one for one in checked(accepted, signers=given) if "signature" in one.what)
+        assert check.good
+        assert ("acceptor@site" in check.note) == (given is not None)
+    # Whoever replaces the page and its checksum cannot sign for the acceptor.
+    (accepted / "acceptance" / store.DOCUMENT).write_bytes(
+        (accepted / "acceptance" / store.DOCUMENT).read_bytes() + b"<!-- PASS -->"
+    )
     sums_made_again(accepted)
-    assert faults(accepted) == []
-    (page,) = (check for check in verify(accepted, criteria_from_text) if check.unproven)
-    assert page.what == "document.html made again from the records"
+    told = faults(accepted, signers=signers, made_with="Assay 9.9.9")
+    assert [fault.partition(":")[0] for fault in told] == ["ssh-keygen -Y verify"]
+    sums.with_name(sums.name + SIGNATURE).unlink()
+    sign(sums, keys / "other")
+    told = faults(accepted, signers=signers, made_with="Assay 9.9.9")
+    assert "find-principals" in told[0]
 
 
-def _listed_print(run):
-    (run / "acceptance" / store.PRINT).write_bytes(b"%PDF forged")
-    with (run / "acceptance" / store.SUMS).open("a") as file:
-        file.write(f"{'0' * 64}  {store.PRINT}\n")
-    sums_made_again(run)
-
-
-def test_a_forged_print_is_unproven(accepted):
-    _listed_print(accepted)
-    found = verify(accepted, criteria_from_text, accepted / "acceptance" / store.PRINT)
-    assert [check.what[:12] for check in found if check.unproven] == ["document.pdf"]
+def test_a_key_that_cannot_sign_is_named(accepted, tmp_path):
+    (tmp_path / "key").write_text("no key")
+    with pytest.raises(AssayError, match="ssh-keygen -Y sign: "):
+        sign(accepted / "acceptance" / store.SUMS, tmp_path / "key")
 
 
 def test_a_stray_file_is_no_document(accepted):
@@ -342,9 +346,9 @@ def test_a_run_that_was_not_judged_still_has_its_raw_output_verified(tmp_path):
 
 def test_records_without_a_chain_are_unproven_until_a_document_covers_them(accepted, tmp_path):
     run = runs.write_run(tmp_path / RUN)
-    (found,) = (check for check in verify(run, criteria_from_text) if check.unproven)
+    (found,) = (check for check in checked(run) if check.unproven)
     assert "15 without chain: an Assay of record schema 1 wrote them" in found.note
-    assert not any(check.unproven for check in verify(accepted, criteria_from_text))
+    assert not any(check.unproven for check in checked(accepted))
 
 
 def test_half_of_the_records_of_a_run_without_a_chain_are_missed(tmp_path):
@@ -358,7 +362,7 @@ def test_half_of_the_records_of_a_run_without_a_chain_are_missed(tmp_path):
 def test_what_cannot_be_read_is_one_error_by_line(accepted, name):
     (accepted / name).write_text("{\n")
     with pytest.raises(AssayError, match=rf"{name}:[12]: not a "):
-        verify(accepted, criteria_from_text)
+        checked(accepted)
 
 
 @pytest.fixture
@@ -376,7 +380,7 @@ def sealed(tmp_path):
 def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkeypatch):
     monkeypatch.setattr(store, "find_browser", lambda: None)
     head = json.loads((sealed / SEAL).read_bytes())["head"]
-    checks = verify(sealed, criteria_from_text)
+    checks = checked(sealed)
     assert all(check.good and not check.unproven for check in checks)
     store.write(made(sealed), CRITERIA)
     assert faults(sealed) == []
@@ -439,7 +443,7 @@ def test_the_document_is_printed_too(tmp_path):
     assert "Signatures" in printed[-1].extract_text()
     copy = shutil.copytree(run, tmp_path / "copy")
     for place in (run, copy):
-        found = verify(place, criteria_from_text)
+        found = checked(place)
         assert all(check.good and not check.unproven for check in found)
     with (run / "acceptance" / store.PRINT).open("ab") as file:
         file.write(b"x")

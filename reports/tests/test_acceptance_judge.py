@@ -21,7 +21,7 @@ from reports.acceptance.dossier import make_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.values import gather
 from reports.acceptance.wording import bound_text
-from reports.answer.model import MOST_WORDS
+from reports.answers import MOST_WORDS
 from reports.load.loading import load_run
 
 from . import acceptance_runs as runs

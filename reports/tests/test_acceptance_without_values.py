@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 import pytest
 
+from records.forms import as_bytes
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.values import gather
 from reports.load.loading import load_run
-from reports.notation.values import as_bytes
 from reports.tests.test_acceptance_judge import DAY, criteria, entry
 
 from . import acceptance_runs as runs

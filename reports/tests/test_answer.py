@@ -17,9 +17,9 @@ from assay.cli.parser import make_parser
 from assay.schema import load_campaign
 from bench.simulated.campaigns import NAMES, POINTS, simulated_run
 from reports.analysis import analyse
-from reports.answer.model import MOST_WORDS, Answer, State, fitting
 from reports.answer.phrases import listed
 from reports.answer.run import answer_of
+from reports.answers import MOST_WORDS, Answer, State, fitting
 from reports.choice.sensitivity import turns
 from reports.load.loading import Series, load_run
 from reports.load.run import Run

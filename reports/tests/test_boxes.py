@@ -16,13 +16,13 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.criteria.loading import criteria_from_text
-from reports.acceptance.digests import made_with
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.comparison.compare import compare
-from reports.comparison.page import write_page
+from reports.comparison.result import comparison_result
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
+from reports.render import html
 from reports.tests import acceptance_runs
 from reports.tests.browser import Browser
 from reports.tests.synthetic import case, write_run
@@ -95,7 +95,7 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
         criteria=criteria_from_text("mine.yaml", CRITERIA),
         criteria_text=CRITERIA,
         day=date(2026, 11, 21),
-        made_with=made_with(),
+        made_with="Assay 0.1.0",
     )
     page = folder / "acceptance.html"
     page.write_text(render_document(dossier).text)
@@ -107,7 +107,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("boxes")
     run, other = a_run(root / "20261120T235011Z-3f2a"), a_run(root / "other", 1.1)
     build_report(run, formats=("html",))
-    write_page(compare(run, other), root / "compare.html")
+    (root / "compare.html").write_text(html.page(comparison_result(compare(run, other))))
     nodes = [f"node-with-a-long-name-{number}" for number in range(1, 7)]
     paper = render_html(make_document(load_study("ornl-1996"), run))
     (root / "paper.html").write_text(paper)

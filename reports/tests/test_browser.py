@@ -17,9 +17,10 @@ from bench.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.comparison.compare import compare
-from reports.comparison.page import write_page
+from reports.comparison.result import comparison_result
 from reports.nightly.check import check_history
 from reports.nightly.pages import write_pages
+from reports.render import html
 from reports.tests.synthetic import write_run
 from reports.write.pdf import find_browser
 from reports.write.report import build_report
@@ -51,7 +52,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (half / "records.jsonl").write_text("".join(lines[: len(lines) // 2]))
     for path in (run, half):
         build_report(path, formats=("html",))
-    write_page(compare(run, half), root / "compare.html")
+    (root / "compare.html").write_text(html.page(comparison_result(compare(run, half))))
     return {
         "nightly": nightly_page(root / "nightly"),
         "report": run / "report/index.html",

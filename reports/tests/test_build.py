@@ -12,6 +12,8 @@ import pytest
 
 from records.errors import AssayError
 from reports.comparison.compare import compare
+from reports.comparison.result import comparison_result
+from reports.render import markdown
 from reports.show.listings import MOST_REASONS
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.write.frames import CSV_COLUMNS
@@ -281,7 +283,7 @@ def test_other_output_directory_still_links_to_raw(tmp_path: Path) -> None:
 def test_two_runs_side_by_side(tmp_path: Path) -> None:
     first = write_run(tmp_path / "a", small(), seed=1)
     second = write_run(tmp_path / "b", small(), seed=2, slower=1.2)
-    text = compare(first, second).markdown()
+    text = markdown.text(comparison_result(compare(first, second)))
     assert "beyond the launches' spread; two days cannot tell" in text
     assert "8 cases in both" in text
     other = write_run(tmp_path / "c", quick_cases(("openmpi",)))

@@ -13,7 +13,7 @@ import pytest
 from bench.simulated.nights import Event, normal, simulate
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
-from reports.answer.model import MOST_WORDS, Answer, State
+from reports.answers import MOST_WORDS, Answer, State
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_junit

@@ -17,7 +17,7 @@ from bench.simulated.nights import NOISES, judge_all, simulate_nodes
 from records.history.model import Acceptance, Change, History, Night, NightValues
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.answer.model import State
+from reports.answers import State
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_junit

@@ -17,7 +17,6 @@ from matplotlib.image import imread
 from assay.criteria.loading import criteria_from_text
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.acceptance.digests import made_with
 from reports.acceptance.document import pictures_of as pictures_of_acceptance
 from reports.acceptance.dossier import make_dossier
 from reports.analysis import Analysis, analyse
@@ -222,7 +221,7 @@ def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
         criteria=criteria_from_text("mine.yaml", CRITERIA),
         criteria_text=CRITERIA,
         day=date(2026, 11, 21),
-        made_with=made_with(),
+        made_with="Assay 0.1.0",
     )
     pictures = pictures_of_acceptance(dossier)
     all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)

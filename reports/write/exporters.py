@@ -11,12 +11,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
+from records.forms import as_bytes
 from records.plain_text import plain
 from reports.analysis import NOT_RUN, STATUSES, Analysis
 from reports.answer.run import answer_of
 from reports.choice.cells import as_json
 from reports.choice.leaders import rankings
-from reports.notation.values import as_bytes
 from reports.write.summary import summary_sentences
 
 #: The version of verdicts.json.
@@ -119,7 +119,7 @@ def _verdicts(analysis: Analysis, warnings: Sequence[str]) -> dict[str, Any]:
             "replaced": analysis.replaced,
             "oversubscribed": analysis.oversubscribed,
         },
-        "answer": answer_of(analysis).as_json(),
+        "answer": answer_of(analysis).part,
         "warnings": list(warnings),
         "summary": [sentence.text for sentence in summary_sentences(analysis)],
         "choice": {

@@ -61,10 +61,11 @@ class ReportPaths:
     complete: bool
     analysis: Analysis
 
-    def written(self) -> list[Path]:
-        """Every file of the report, the page first."""
-        found = (self.html, self.pdf, self.md, self.csv, self.parquet, self.junit, self.json)
-        return [path for path in found if path is not None]
+    @property
+    def files(self) -> dict[str, str]:
+        """The files written, by format, the page first."""
+        names = ("html", "pdf", "md", "csv", "parquet", "json", "junit")
+        return {name: str(path) for name in names if (path := getattr(self, name))}
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reports.analysis import Analysis
 from reports.answer.choice import choice
-from reports.answer.model import Answer, State
+from reports.answers import Answer, State
 from reports.choice.matrix import crossovers
 from reports.choice.races import outcome
 from reports.choice.score import OverallScore

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from records.forms import Part, key
 
 #: The greatest number of words of a sentence, as separated by spaces.
 MOST_WORDS = 30
@@ -40,6 +42,20 @@ class State(Enum):
         return self.value[1]
 
 
+class AnswerPart(Part):
+    """The answer, the same on pages, on the terminal and in machine forms."""
+
+    state: Annotated[
+        str, key("The state: decided, open, unfinished, measured, empty, failed, pass, …")
+    ]
+    word: Annotated[str, key("The state in a word for people.")]
+    colour: Annotated[Colour, key("The colour class of the state.")]
+    sentence: Annotated[str, key("The answer, at most thirty words.")]
+    unknown: Annotated[str, key("What is not known and why; empty: nothing.")]
+    command: Annotated[str, key("The command that comes next; empty: none.")]
+    details: Annotated[list[str], key("Further sentences, the most important first.")]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`sentence`: the answer, with the number that carries it. `unknown`: one line, what is not
@@ -53,17 +69,13 @@ class Answer:
     command: str = ""
     details: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """The answer for machines."""
-        return {
-            "state": self.state.name.lower(),
-            "word": self.state.word,
-            "colour": self.state.colour,
-            "sentence": self.sentence,
-            "unknown": self.unknown,
-            "command": self.command,
-            "details": list(self.details),
-        }
+    @property
+    def part(self) -> AnswerPart:
+        """The answer in a machine form."""
+        state = self.state
+        return AnswerPart.filled(
+            self, state=state.name.lower(), word=state.word, colour=state.colour
+        )
 
 
 def fitting(*variants: str) -> str:

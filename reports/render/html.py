@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result as one HTML page: nothing is loaded, all text is escaped, no script is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from reports.result import Block, Facts, Figure, Result, Section, Sentence
+from reports.show.canvas import styled
+from reports.show.tables import Table
+from reports.write.html import render_page
+
+_KINDS: tuple[tuple[type, str], ...] = (
+    (Sentence, "sentences"),
+    (Facts, "facts"),
+    (Table, "table"),
+    (Figure, "figure"),
+    (Section, "section"),
+)
+
+
+def page(result: Result[Any]) -> str:
+    """The page. The same result gives the same text."""
+    with styled():
+        sections = [one for one in result.sections_on("page") if [*grouped(one)]]
+    content = {
+        "result": result,
+        "sections": sections,
+        "named": [(section.anchor, section.title) for section in sections],
+        "grouped": grouped,
+    }
+    return render_page("result.html.j2", result.looks, content)
+
+
+def grouped(section: Section) -> Iterator[tuple[str, object]]:
+    """The blocks of a section that have something to show, sentences in a row as one."""
+    for kind, blocks in groupby(section.blocks, _kind):
+        if kind == "sentences":
+            yield kind, [*blocks]
+            continue
+        for block in blocks:
+            item = block.picture if isinstance(block, Figure) else block
+            if item is not None and not (isinstance(item, Section) and not [*grouped(item)]):
+                yield kind, item
+
+
+def _kind(block: Block) -> str:
+    return next(word for kind, word in _KINDS if isinstance(block, kind))

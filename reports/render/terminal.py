@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result on a terminal: the answer first, then what each section shows there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+from reports.answers import Answer
+from reports.result import Badge, Block, Facts, Figure, Result, Section, Sentence
+from reports.show.tables import Cell, Column, Table
+
+#: What a text means on a terminal; the style follows.
+Style = Literal["plain", "good", "bad", "open", "quiet", "head"]
+Styled = str | tuple[str, Style]
+_OF_ANSWER: dict[str, Style] = {"good": "good", "warn": "open", "bad": "bad", "plain": "head"}
+#: Further sentences of an answer that are shown.
+MOST_DETAILS = 3
+
+
+class Lines(Protocol):
+    """What prints lines and tables (`assay.screen.Screen`)."""
+
+    def line(self, *parts: Styled, indent: int = 0, hang: int = 0) -> None:
+        """A paragraph of parts, broken at words."""
+
+    def blank(self) -> None:
+        """An empty line."""
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> None:
+        """Rows below headings."""
+
+
+def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
+    """Print a result; `files` are those that were written."""
+    out.line((result.kicker, "quiet"), hang=2)
+    if result.answer:
+        out.blank()
+        show_answer(result.answer, out)
+    else:
+        out.line((result.title, "head"), hang=2)
+    for text in result.warnings:
+        out.line(("warning: ", "open"), text, indent=2, hang=2)
+    for name, text in result.facts.pairs:
+        out.line((f"{name}: ", "quiet"), text, indent=2, hang=2)
+    for section in result.sections_on("terminal"):
+        if section.blocks:
+            out.blank()
+            _section(section, out)
+    if result.answer:
+        out.blank()
+        show_next(result.answer, out)
+    for path in files:
+        out.line(path, indent=2)
+
+
+def show_answer(answer: Answer, out: Lines) -> None:
+    """State and sentence, then what else carries it."""
+    style = _OF_ANSWER[answer.state.colour]
+    out.line((f"{answer.state.word.upper()}: ", style), (answer.sentence, "head"), hang=2)
+    for text in answer.details[:MOST_DETAILS]:
+        out.line(text, indent=2, hang=2)
+
+
+def show_next(answer: Answer, out: Lines) -> None:
+    """What is not known, and what comes next."""
+    if answer.unknown:
+        out.line(("not known: ", "quiet"), answer.unknown, indent=2, hang=2)
+    if answer.command:
+        out.line(("next: ", "quiet"), answer.command, indent=2, hang=6)
+
+
+def _section(section: Section, out: Lines) -> None:
+    if section.title:
+        out.line(*_badge(section.badge), (section.title, "head"), hang=2)
+    for block in section.blocks:
+        _block(block, out)
+
+
+def _block(block: Block, out: Lines) -> None:
+    match block:
+        case Sentence():
+            code = [f" {block.code}"] if block.code else []
+            out.line(*_badge(block.badge), block.text, *code, indent=2, hang=2)
+        case Facts():
+            for name, text in block.pairs:
+                out.line((f"{name}: ", "quiet"), text, indent=2, hang=2)
+        case Table():
+            _table(block, out)
+        case Section():
+            _section(block, out)
+        case Figure():
+            pass
+
+
+def _table(table: Table, out: Lines) -> None:
+    if table.title:
+        out.line((table.title, "head"), hang=2)
+    if table.rows:
+        out.table(table.columns, [[_cell(cell) for cell in row] for row in table.rows])
+    if table.note:
+        out.line((table.note, "quiet"), indent=2, hang=2)
+    if table.omitted:
+        out.line(f"{table.omitted} further ones: --all, --html FILE, --json", indent=2)
+
+
+def _cell(cell: Cell) -> Styled:
+    style: Style = cell.tone or ("head" if cell.environment else "plain")
+    return " ".join([cell.text, *cell.badges]), style
+
+
+def _badge(badge: Badge | None) -> list[Styled]:
+    return [(badge.word, badge.tone), " "] if badge else []

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result is a value: what a verdict found, as every renderer shows it.
+
+A verdict makes a `Result` and knows no format; a renderer (`reports/render`) takes one and knows no
+verdict. A fact is worded where it is found and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Generic, Literal, TypeVar
+
+from records.forms import Form
+from reports.answers import Answer
+from reports.notation.palette import Look
+from reports.show.lines import Picture
+from reports.show.tables import Table
+
+#: How a word or a sentence is meant; the colour follows.
+Tone = Literal["plain", "good", "open", "bad"]
+#: Where a section is shown: on pages, in a short text (Markdown), on a terminal.
+Medium = Literal["page", "text", "terminal"]
+EVERYWHERE: frozenset[Medium] = frozenset({"page", "text", "terminal"})
+ON_PAPER: frozenset[Medium] = frozenset({"page", "text"})
+ON_TERMINAL: frozenset[Medium] = frozenset({"terminal"})
+
+Data = TypeVar("Data", bound=Form)
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A word that classifies what it is beside: a verdict, a state."""
+
+    word: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence; `href` leads to the rows behind it, `environment` is the one that it is of.
+
+    `code` is a command or a path that follows it.
+    """
+
+    text: str
+    href: str = ""
+    tone: Tone = "plain"
+    environment: str = ""
+    badge: Badge | None = None
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with their values, in order; `codes` are the names of those in a fixed-width font."""
+
+    pairs: Sequence[tuple[str, str]]
+    title: str = ""
+    codes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture that is drawn when a renderer needs it; None: there is nothing to draw."""
+
+    draw: Callable[[], Picture | None]
+
+    @cached_property
+    def picture(self) -> Picture | None:
+        """The picture, drawn once."""
+        return self.draw()
+
+
+@dataclass(frozen=True)
+class Section:
+    """What belongs together below a title; `make` gives its blocks when a renderer needs them.
+
+    `folded`: a page shows the title alone until a reader opens it, and may move the section to
+    another page, which has this name. `shown_on` are the media that have the section.
+    """
+
+    anchor: str
+    title: str
+    make: Callable[[], Iterable[Block]]
+    badge: Badge | None = None
+    folded: str = ""
+    shown_on: frozenset[Medium] = ON_PAPER
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its blocks, made once."""
+        return tuple(self.make())
+
+
+Block = Sentence | Facts | Table | Figure | Section
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test case as JUnit has it: `outcome` is "" for one that passed."""
+
+    suite: str
+    name: str
+    outcome: Literal["", "failure", "error", "skipped"] = ""
+    message: str = ""
+    kind: str = ""
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A gauge's value: name without prefix and unit, its help text, SI unit, labels."""
+
+    name: str
+    text: str
+    value: float
+    labels: Mapping[str, str]
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Result(Generic[Data]):
+    """What a verdict found.
+
+    `kicker` says of what it is a result, `answer` is the one sentence with its state. `data` is the
+    machine form. `sentences` say the same at more length, the most important first. `tests` and
+    `samples` are made when a renderer needs them. `looks` are the environments' signs.
+    """
+
+    kicker: str
+    title: str
+    data: Data
+    answer: Answer | None = None
+    facts: Facts = Facts(())
+    warnings: Sequence[str] = ()
+    sentences: Sequence[Sentence] = ()
+    sections: Sequence[Section] = ()
+    looks: Mapping[str, Look] = field(default_factory=dict)
+    closing: str = ""
+    tests: Callable[[], Iterable[Test]] = tuple
+    samples: Callable[[], Iterable[Sample]] = tuple
+
+    def sections_on(self, medium: Medium) -> list[Section]:
+        """The sections that a medium shows."""
+        return [section for section in self.sections if medium in section.shown_on]
+
+    def pictures(self) -> list[Picture]:
+        """All pictures of the pages, in order."""
+        return [picture for section in self.sections for picture in _pictures(section)]
+
+
+def _pictures(section: Section) -> Iterable[Picture]:
+    for block in section.blocks:
+        if isinstance(block, Section):
+            yield from _pictures(block)
+        elif isinstance(block, Figure) and block.picture is not None:
+            yield block.picture
