@@ -15,7 +15,7 @@ from typing import Generic, Literal, TypeVar
 from records.forms import Form
 from reports.answers import Answer
 from reports.notation.palette import Look
-from reports.show.lines import Picture
+from reports.show.panel import Picture
 from reports.show.tables import Table
 
 #: How a word or a sentence is meant; the colour follows.
