@@ -14,16 +14,10 @@ from records.errors import ExitStatus
 from records.forms import as_text
 from records.run_directory import open_run
 from reports.comparison.compare import compare
-<<<<<<< HEAD
-from reports.comparison.page import write_file, write_page
-from reports.comparison.picture import changes_picture
-=======
 from reports.comparison.result import comparison_result
 from reports.render import html, markdown
 from reports.render.files import write_file
 from reports.render.terminal import show
-from reports.show.canvas import styled
->>>>>>> 64feb95b (reports, assay, records: keys of machine forms are written once; a comparison is a result; a signed acceptance folder)
 from reports.show.slides import write_pictures
 
 
@@ -53,13 +47,6 @@ def _compare(arguments: argparse.Namespace) -> int:
             write_file(render(result), path)
             print(path, file=sys.stderr)
     if arguments.pictures:
-<<<<<<< HEAD
-        picture = changes_picture(found)
-        written = write_pictures([picture] if picture else [], {}, arguments.pictures)
+        written = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
-=======
-        with styled(as_png=True):
-            pictures = result.pictures()
-        tell_pictures(write_pictures(pictures, {}, arguments.pictures), as_json=arguments.json)
->>>>>>> 64feb95b (reports, assay, records: keys of machine forms are written once; a comparison is a result; a signed acceptance folder)
     return ExitStatus.PASS

@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from reports.result import Block, Facts, Figure, Result, Section, Sentence
-from reports.show.canvas import styled
 from reports.show.tables import Table
 from reports.write.html import render_page
 
@@ -23,8 +22,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
 
 def page(result: Result[Any]) -> str:
     """The page. The same result gives the same text."""
-    with styled():
-        sections = [one for one in result.sections_on("page") if [*grouped(one)]]
+    sections = [one for one in result.sections_on("page") if [*grouped(one)]]
     content = {
         "result": result,
         "sections": sections,
