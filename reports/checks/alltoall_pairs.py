@@ -220,14 +220,15 @@ def _groups(one: Seen) -> tuple[list[str], Indices]:
     return [f"{one.names[at]}–{one.names[min(at + size - 1, last)]}" for at in ends], own
 
 
+def _in_files(analysis: Analysis) -> list[tuple[str, Seen]]:
+    """Metric and pairs of the scans whose values are in files."""
+    metrics = ("pair_bandwidth", "pair_latency")
+    return [(name, one) for name in metrics for one in seen(analysis, name) if one.in_file]
+
+
 def scans_table(analysis: Analysis) -> Table | None:
     """What scans in files have measured: how many pairs, their values, what a sample misses."""
-    found = [
-        (metric, one)
-        for metric in ("pair_bandwidth", "pair_latency")
-        for one in seen(analysis, metric)
-        if one.in_file
-    ]
+    found = _in_files(analysis)
 
     def value(row: tuple[str, Seen], of: float) -> str:
         unit = analysis.register.metrics[row[0]].unit
@@ -236,15 +237,8 @@ def scans_table(analysis: Analysis) -> Table | None:
 
     def cells(rows: list[tuple[str, Seen]]) -> list[str]:
         one = rows[0][1]
-        middle = float(np.median(one.values))
-        return [
-            f"{len(one.names)}",
-            f"{len(one.values)}",
-            value(rows[0], float(one.values.min())),
-            value(rows[0], middle),
-            value(rows[0], float(one.values.max())),
-            f"{int(one.bad.sum())}",
-        ]
+        values = (value(rows[0], float(of(one.values))) for of in (np.min, np.median, np.max))
+        return [f"{len(one.names)}", f"{len(one.values)}", *values, f"{int(one.bad.sum())}"]
 
     told = dict.fromkeys(one.sample for _, one in found if one.sample)
     return pivot(
@@ -271,9 +265,7 @@ def slow_pairs_table(analysis: Analysis) -> Table | None:
     """The pairs of scans in files that are outlined, the worst first."""
     found = [
         (metric, one, row)
-        for metric in ("pair_bandwidth", "pair_latency")
-        for one in seen(analysis, metric)
-        if one.in_file
+        for metric, one in _in_files(analysis)
         for row in one.worst_first[:MOST_LISTED].tolist()
     ]
     return pivot(

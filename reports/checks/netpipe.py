@@ -30,13 +30,20 @@ _HEADINGS: list[Heading] = [
 ]
 
 
+_NOTE = (
+    "Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
+    " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
+    " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
+    " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's."
+)
+
+
 def comparison_table(analysis: Analysis) -> Table | None:
     """A line a length, transport and environment: both half round trips and their ratio."""
     pairs = {
-        (name, transport): (
-            echo_times(analysis, name, transport),
-            netpipe_times(analysis, name, transport),
-        )
+        (name, transport): [
+            times(analysis, name, transport) for times in (echo_times, netpipe_times)
+        ]
         for transport in TRANSPORTS
         for name in measured_in(analysis, analysis.rows_of("netpipe"))
     }
@@ -68,10 +75,7 @@ def comparison_table(analysis: Analysis) -> Table | None:
         [(_HEADINGS, cells)],
         anchor="table-netpipe-witness",
         title="Our echo against NetPIPE",
-        note="Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
-        " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
-        " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
-        " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
+        note=_NOTE,
         group=1,
     )
 

@@ -26,6 +26,15 @@ LEAST_N = 3
 _US = ReadableUnit("µs", 1e-6)
 
 
+_ORDER_NOTE = (
+    "Ratio of the launches' median half round trips, paired by block: geometric mean and"
+    " its 95 % interval (Student's, of the logarithms). “as in 1995”: the whole interval is at"
+    " or above 1; “reversed”: below 1; else the order is not resolved at this n. This is the"
+    " order of the study's bandwidths; in latency it found InPlace, two messages on the"
+    " network, dearer than Raw."
+)
+
+
 def order_table(analysis: Analysis) -> Table | None:
     """Does what was dearer in 1995 cost as much or more here? Each pair, route and length."""
     #: By placement, environment and route, then by message length and protocol: s by block.
@@ -61,11 +70,7 @@ def order_table(analysis: Analysis) -> Table | None:
         ],
         anchor="table-pvm-order",
         title="The order of cost: psend ≤ InPlace, Raw ≤ Default",
-        note="Ratio of the launches' median half round trips, paired by block: geometric mean and"
-        " its 95 % interval (Student's, of the logarithms). “as in 1995”: the whole interval is at"
-        " or above 1; “reversed”: below 1; else the order is not resolved at this n. This is the"
-        " order of the study's bandwidths; in latency it found InPlace, two messages on the"
-        " network, dearer than Raw.",
+        note=_ORDER_NOTE,
         group=3,
     )
 
@@ -85,16 +90,26 @@ def _ratio_cell(times: dict[str, dict[int, float]], cheap: str, dear: str) -> Ce
     return Cell(f"{ratio} ({ends}): {word or not_resolved(summary.n)}")
 
 
+_STEPS_NOTE = (
+    "Steps of the asking task, timed in round trips of their own: packing (pvm_initsend"
+    " and pvm_pk…), the send call, waiting for the answer to be in, unpacking; the partner's"
+    " own packing and unpacking lies in the waiting. One copy: memcpy of the message. Mean and"
+    " standard deviation over launches of the launch's median."
+)
+
+
 def steps_table(analysis: Analysis) -> Table | None:
     """Where the time of a round trip goes on the asking task, beside the price of one copy."""
     rows = analysis.rows_of(_CHECK, *STEPS)
-    copy = {
-        (row.series.case, message_bytes(row)): row for row in analysis.rows_of(_CHECK, "copy_time")
+    copies = {
+        (row.series.case, message_bytes(row)): [row]
+        for row in analysis.rows_of(_CHECK, "copy_time")
     }
 
+    labels = analysis.labels[_CHECK]
+
     def message(row: Row) -> str:
-        parts = analysis.labels[_CHECK].parts(analysis.case(row))
-        return joined(*parts, bytes_text(message_bytes(row)))
+        return joined(*labels.parts(analysis.case(row)), bytes_text(message_bytes(row)))
 
     def order(row: Row) -> tuple[int, int, int]:
         protocol = PROTOCOLS.index(str(row.series.at_value("construct")))
@@ -107,8 +122,7 @@ def steps_table(analysis: Analysis) -> Table | None:
         return f"{name.removesuffix('_time')}, µs", cell
 
     def of_copy(rows: list[Row]) -> Cell:
-        found = copy.get((rows[0].series.case, message_bytes(rows[0])))
-        return value_cell([found] if found else [], _US)
+        return value_cell(copies.get((rows[0].series.case, message_bytes(rows[0])), []), _US)
 
     return pivot(
         sorted(rows, key=order),
@@ -124,10 +138,7 @@ def steps_table(analysis: Analysis) -> Table | None:
         ],
         anchor="table-pvm-steps",
         title="Where the time of a PVM round trip goes",
-        note="Steps of the asking task, timed in round trips of their own: packing (pvm_initsend"
-        " and pvm_pk…), the send call, waiting for the answer to be in, unpacking; the partner's"
-        " own packing and unpacking lies in the waiting. One copy: memcpy of the message. Mean and"
-        " standard deviation over launches of the launch's median.",
+        note=_STEPS_NOTE,
         group=2,
     )
 

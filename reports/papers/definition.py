@@ -240,7 +240,7 @@ class Shown(Section):
     title: str
     after: str
     check: str
-    shows: Literal["section", "mpi_profile", "protocol_switches", "hops"]
+    shows: Literal["section", "mpi_profile"]
     only: list[str] = []
     note: str
 

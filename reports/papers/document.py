@@ -11,8 +11,6 @@ from pathlib import Path
 import yaml
 
 from reports.analysis import Analysis, analyse
-from reports.checks.common.fits import fits_picture, switches_table
-from reports.checks.common.hops import hops_picture, hops_table
 from reports.checks.sections import own_section
 from reports.load.loading import load_run
 from reports.notation.units import count_text, fixed
@@ -101,7 +99,6 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
     lacking += study.missing
     claims = judge_claims(study, analysis)
     machines = study.folder / study.machines if study.machines else None
-    headings: list[Heading] = [Column(title) for title in ("of the paper", "shows", "reason")]
     return StudyOutcome(
         study,
         analysis,
@@ -111,12 +108,7 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         claims_table(claims),
         parts,
         lacking,
-        pivot(
-            lacking,
-            [(headings, lambda one: [one.number, one.title, one.why])],
-            anchor="missing",
-            title="What nothing stands beside",
-        ),
+        lacking_table(lacking),
         machine_tables(yaml.safe_load(machines.read_text())) if machines else [],
         [(one.title, one.note, (study.folder / one.file).read_text()) for one in study.inputs],
     )
@@ -146,6 +138,17 @@ def claims_table(claims: Sequence[JudgedClaim]) -> Table:
             rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
     columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
     return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))
+
+
+def lacking_table(lacking: Sequence[Uncounted]) -> Table | None:
+    """A line a table, column or figure without a counterpart."""
+    headings: list[Heading] = [Column(title) for title in ("of the paper", "shows", "reason")]
+    return pivot(
+        lacking,
+        [(headings, lambda one: [one.number, one.title, one.why])],
+        anchor="missing",
+        title="What nothing stands beside",
+    )
 
 
 def _answer(claims: Sequence[JudgedClaim], measured: int, printed: int) -> str:
@@ -218,15 +221,12 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
 def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
     """What a run shows with a figure or a statement that the paper prints without numbers."""
     check = shown.check
-    section = (analysis.rows_of(check) and own_section(check)) or Section()
-    if shown.shows == "hops":
-        section = Section([hops_picture(check)], [hops_table(check)])
-    elif shown.shows == "protocol_switches":
-        section = Section([fits_picture(check)], [switches_table(check)])
-    pictures = [picture for make in section.pictures if (picture := make(analysis))]
-    tables = [table for make in section.tables if (table := make(analysis))]
     if shown.shows == "mpi_profile":
         pictures, tables = profile_pictures(analysis, check), profile_tables(analysis, check)
+    else:
+        section = (analysis.rows_of(check) and own_section(check)) or Section()
+        pictures = [picture for make in section.pictures if (picture := make(analysis))]
+        tables = [table for make in section.tables if (table := make(analysis))]
     if shown.only:
         pictures = [one for one in pictures if one.anchor in shown.only]
         tables = [one for one in tables if one.anchor in shown.only]

@@ -81,6 +81,19 @@ _CHOICE: list[Heading] = [
 ]
 
 
+_CHOICES_NOTE = (
+    "Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, f"
+    " of p·log₂p and g of (p − 1)/p as well; all pairs fitted by relative least squares to the"
+    " medians over launches. BIC takes p as a random effect: all lengths of one p share its"
+    " luck. A simpler law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 3"
+    " better than √p (in D than p·log₂p too), no other law predicts left-out process counts"
+    " better by more than a tenth, and it misses them by at most 50 %. Where even the best pair"
+    " is off by more than 25 % rms, or every pair misses left-out counts by more than 50 %,"
+    " there is no law: ranks share cores, at some counts or at all, or the library"
+    " changes its algorithm with the length."
+)
+
+
 def choices(analysis: Analysis) -> Table | None:
     """How each law was chosen: the runner-up, ΔBIC, errors of left-out process counts, rms."""
     lines: list[tuple[Measured, str, list[str]]] = []
@@ -113,15 +126,7 @@ def choices(analysis: Analysis) -> Table | None:
         [(_CHOICE, lambda line: line[0][2])],
         anchor="table-collective-choices",
         title="How the laws were chosen",
-        note="Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, f"
-        " of p·log₂p and g of (p − 1)/p as well; all pairs fitted by relative least squares to the"
-        " medians over launches. BIC takes p as a random effect: all lengths of one p share its"
-        " luck. A simpler law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 3"
-        " better than √p (in D than p·log₂p too), no other law predicts left-out process counts"
-        " better by more than a tenth, and it misses them by at most 50 %. Where even the best pair"
-        " is off by more than 25 % rms, or every pair misses left-out counts by more than 50 %,"
-        " there is no law: ranks share cores, at some counts or at all, or the library"
-        " changes its algorithm with the length.",
+        note=_CHOICES_NOTE,
         group=1,
     )
 

@@ -9,9 +9,22 @@ from reports.checks.su3_rmd.cases import CHECK, LAYOUT
 from reports.notation.labels import lattice_text
 from reports.notation.units import count_text
 from reports.original_digits import NUMBERS, Printed, beside_originals, differences
-from reports.show.tables import Cell, Column, Heading, Lead, Table, pivot, slug
+from reports.show.tables import Cell, Column, Heading, Table, pivot, slug
 
 AGREE = "agree in every printed digit"
+_NO_SETTING = (*LAYOUT, "implementation")
+_COLUMNS: list[Heading] = [
+    Column("numbers", numeric=True),
+    Column("launches, ours and the original's", numeric=True),
+    Column("digits of ours and of the original"),
+]
+
+
+_NOTE = (
+    "Polyakov loop and plaquettes of every measurement, as both programs print them, with"
+    " seven digits; all good launches of both. In double precision every digit must agree, in"
+    " single precision those of about the first ten trajectories."
+)
 
 
 def digits_table(analysis: Analysis) -> Table | None:
@@ -27,38 +40,27 @@ def digits_table(analysis: Analysis) -> Table | None:
             _judged(ours, original),
         ]
 
-    by: list[Lead[tuple[Printed, Printed | None]]] = [
-        (
-            "lattice",
-            lambda item: Cell(
-                lattice_text(item[0].case.params), href=f"#case-{slug(item[0].case.id)}"
-            ),
-        ),
-        (
-            "settings",
-            lambda item: (
-                ", ".join(analysis.labels[CHECK].parts(item[0].case, (*LAYOUT, "implementation")))
-                or "–"
-            ),
-        ),
-        (Column("ranks", numeric=True), lambda item: str(item[0].case.ranks)),
-        ("environment", lambda item: name_cell(item[0].case.environment)),
-    ]
-    columns: list[Heading] = [
-        Column("numbers", numeric=True),
-        Column("launches, ours and the original's", numeric=True),
-        Column("digits of ours and of the original"),
-    ]
+    def settings(item: tuple[Printed, Printed | None]) -> str:
+        return ", ".join(analysis.labels[CHECK].parts(item[0].case, _NO_SETTING)) or "–"
+
     return pivot(
         beside_originals(analysis),
-        by,
-        [(columns, compared)],
+        [
+            ("lattice", _lattice),
+            ("settings", settings),
+            (Column("ranks", numeric=True), lambda item: str(item[0].case.ranks)),
+            ("environment", lambda item: name_cell(item[0].case.environment)),
+        ],
+        [(_COLUMNS, compared)],
         anchor="su3-digits",
         title="Digits beside the original",
-        note="Polyakov loop and plaquettes of every measurement, as both programs print them, with"
-        " seven digits; all good launches of both. In double precision every digit must agree, in"
-        " single precision those of about the first ten trajectories.",
+        note=_NOTE,
     )
+
+
+def _lattice(item: tuple[Printed, Printed | None]) -> Cell:
+    case = item[0].case
+    return Cell(lattice_text(case.params), href=f"#case-{slug(case.id)}")
 
 
 def _judged(ours: Printed, original: Printed) -> Cell:
