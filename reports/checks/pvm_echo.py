@@ -106,10 +106,9 @@ def steps_table(analysis: Analysis) -> Table | None:
         for row in analysis.rows_of(_CHECK, "copy_time")
     }
 
-    labels = analysis.labels[_CHECK]
-
     def message(row: Row) -> str:
-        return joined(*labels.parts(analysis.case(row)), bytes_text(message_bytes(row)))
+        parts = analysis.labels[_CHECK].parts(analysis.case(row))
+        return joined(*parts, bytes_text(message_bytes(row)))
 
     def order(row: Row) -> tuple[int, int, int]:
         protocol = PROTOCOLS.index(str(row.series.at_value("construct")))
