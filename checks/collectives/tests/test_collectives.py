@@ -15,27 +15,10 @@ from checks.common.registry import CHECKS
 SITE = SiteFacts("small", 4, 1, 10**9, {})
 
 
-def skipped(check, params):
-    definition = CHECKS[check]
-    return definition.infeasible(params, definition.layout(params, 1), SITE)
-
-
 def test_the_barrier_has_one_point_and_every_other_operation_one_a_size():
     params = CollectivesParameters(ranks=3, sizes=[8, 4])
     assert params.measured[:3] == [("barrier", 0), ("broadcast", 4), ("broadcast", 8)]
     assert len(params.measured) == 1 + 2 * (len(OPERATIONS) - 1)
-
-
-def test_blocks_for_every_rank_must_fit_into_memory():
-    fits = CollectivesParameters(ranks=4, ranks_per_node=1, sizes=[2**20])
-    assert skipped("collectives", fits) is None
-    reason = skipped("collectives", fits.model_copy(update={"sizes": [2**28]}))
-    assert reason.startswith("1 ranks a node with two buffers of 4 blocks of 268435456 bytes")
-
-
-def test_more_ranks_than_nodes_are_skipped_with_the_reason():
-    params = CollectivesParameters(ranks=6, ranks_per_node=1)
-    assert skipped("collectives", params) == "6 ranks at 1 a node need 6 nodes; site small has 4"
 
 
 def test_estimates_grow_with_repetitions_and_ranks():
