@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the virtual cluster and the tests need and is missing: Debian packages and HPL's source,
 # by `make packages`. Needs Debian and, when a package is missing, root. A site needs none of it.
-# Arguments: files with a package a line, and the programs that `assay doctor` looks for in it.
+# Arguments: files with a package a line and the programs that `assay doctor` looks for in it (packages.txt).
 set -euo pipefail
 cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- setup/packages.txt
 
 dpkg-query --version >/dev/null 2>&1 || {
     echo "setup: the virtual cluster and the tests need packages of Debian 12, and this machine has no" \
