@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shlex import quote
 
-from reports.load.run import Run
+from reports.load.loading import Run
 
 
 def run_again(run: Run, *, blocks: int | None = None) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
@@ -145,22 +145,22 @@ class _Pair:
     failures: Failures
     ranked: Ranked
     declared: frozenset[str]
+    #: Failures of both environments in the cases with these parameters.
+    rates: dict[frozenset[int], tuple[FailureRate, FailureRate]] = field(default_factory=dict)
 
     @cached_property
     def curves(self) -> dict[tuple[str, str, str], list[PointKey]]:
         """The points of each curve, by scope, name of the curve and what it is at a point."""
         found: dict[tuple[str, str, str], list[PointKey]] = {}
         for key in self.pairs:
-            name = self.planned.names(key, self.environment)
-            found.setdefault(name, []).append(key)
+            found.setdefault(self.planned.names(key, self.environment), []).append(key)
         return found
 
     def overall(self) -> list[Cell]:
         """One cell for each scope, over all its points."""
         scopes: dict[str, list[PointKey]] = {}
-        for key in self.pairs:
-            scope, *_ = self.planned.names(key, self.environment)
-            scopes.setdefault(scope, []).append(key)
+        for (scope, *_), keys in self.curves.items():
+            scopes.setdefault(scope, []).extend(keys)
         return [self._cell("checks", scope, "all points", keys) for scope, keys in scopes.items()]
 
     def groups(self) -> list[Cell]:
@@ -183,51 +183,40 @@ class _Pair:
         self, level: str, scope: str, label: str, keys: Sequence[PointKey], curve: str = ""
     ) -> Cell:
         (blocks, values), used = combine([self.pairs[key] for key in keys])
-        environment, reference = (self.planned.case(keys[0][0], name).id for name in self._names)
+        environment, reference, case = self.environment, self.reference, self.planned.case
+        first, params = keys[0], frozenset([key[0] for key in keys])
+        if params not in self.rates:
+            self.rates[params] = (
+                self.failures.of(self.planned.places(params, environment)),
+                self.failures.of(self.planned.places(params, reference)),
+            )
         comparison = Comparison(
             check=self.check,
             scope=scope,
             label=label,
             metric=self.metric,
-            environment=self.environment,
-            reference=self.reference,
+            environment=environment,
+            reference=reference,
             n=len(blocks),
             points=used,
             points_planned=len(keys),
-            case_ids=(environment, reference),
+            case_ids=(case(first[0], environment).id, case(first[0], reference).id),
             curve=curve or label,
-            at=keys[0][1] if len(keys) == 1 else (),
-            failures=self._failures_in(frozenset(key[0] for key in keys)),
+            at=first[1] if len(keys) == 1 else (),
+            failures=self.rates[params],
         )
         cell = level, self.check, self.metric, scope, label
-        question = Question(blocks, values, self._kept(keys), level in self.declared, cell)
-        return Cell(comparison, question)
-
-    def _failures_in(self, params: frozenset[int]) -> tuple[FailureRate, FailureRate]:
-        """The failures of both environments in the cases with these parameters."""
-        found = self._rates.get(params)
-        if found is None:
-            mine, theirs = (
-                self.failures.of(self.planned.places(params, name)) for name in self._names
-            )
-            found = self._rates[params] = mine, theirs
-        return found
-
-    @cached_property
-    def _rates(self) -> dict[frozenset[int], tuple[FailureRate, FailureRate]]:
-        return {}
+        kept = self._kept(keys) if self.ranked else 1.0
+        return Cell(comparison, Question(blocks, values, kept, level in self.declared, cell))
 
     def _kept(self, keys: Sequence[PointKey]) -> float:
         """The mean share of blocks that no failed launch and none in its place took."""
-        if not self.ranked:
-            return 1.0
         shares = [
-            max(self.ranked.get((self.metric, name, key), 0) for name in self._names)
+            max(
+                self.ranked.get((self.metric, name, key), 0)
+                for name in (self.environment, self.reference)
+            )
             / len(self.pairs[key][0])
             for key in keys
         ]
         return max(0.1, 1 - 2 * float(np.mean(shares)))
-
-    @property
-    def _names(self) -> tuple[str, str]:
-        return self.environment, self.reference

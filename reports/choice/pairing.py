@@ -140,19 +140,22 @@ class Planned:
 
         Placements are never mixed: between nodes and within a node are two scopes.
         """
+        found = self._names.get(point)
+        if found is not None:
+            return found
         params, at = point
         curve = params, beside_curve(at)
         found = self._names.get(curve)
         if found is None:
             case = self.case(params, environment)
-            check = case.check
             placement = str(case.params.get("placement") or "").replace("-", " ")
-            scope = ", ".join(filter(None, [self._register.check_title(check), placement]))
-            labels, without = self._labels[check], ("placement",)
-            beside = [str(value) for _, value in beside_curve(at)]
+            scope = ", ".join(filter(None, [self._register.check_title(case.check), placement]))
+            labels, without = self._labels[case.check], ("placement",)
+            beside = [str(value) for _, value in curve[1]]
             curve_name, short = (
                 ", ".join([*beside, *parts]) or labels.name(case, without)
                 for parts in (labels.told(case, without), labels.parts(case, without))
             )
             found = self._names[curve] = scope, curve_name, short
+        self._names[point] = found
         return found

@@ -17,8 +17,8 @@ from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import Difference, belongs_to_builds, build_differences
 from reports.comparison.days import Cell as SeriesCell
 from reports.comparison.days import DaySpread, cell_of, read_days, two_days_interval
+from reports.load.launches import AtKey
 from reports.load.loading import load_run
-from reports.load.run import AtKey
 from reports.show.listings import provenance_rows
 from reports.show.rows import in_reading_order, row_label
 from reports.statistics.descriptive import Interval, log_ratio_interval

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launches of a run as columns; one of them is an object only while somebody looks at it."""
+"""The launches of a run as columns, one of them an object only while it is looked at; and their
+values as series over blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from records.record import Status
 
+AtKey = tuple[tuple[str, Any], ...]
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 #: Status and flags of a launch.
@@ -21,8 +24,8 @@ NOT_DRAWN, BESIDE, ALONE = range(3)
 _DRAWN_ALONE = {NOT_DRAWN: None, BESIDE: False, ALONE: True}
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
-    """What only pages tell of a launch."""
+class Details(msgspec.Struct, frozen=True, gc=False):
+    """What only pages say of a launch."""
 
     reason: str | None = None
     job_id: str | None = None
@@ -34,7 +37,8 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
     """One launch as recorded; `counted` is false when a later attempt replaced it.
 
     `beside`: others ran meanwhile; `drawn_alone`: whether the seed drew that none should, None
-    where it was not drawn. What `Told` has is there of bad launches and of those that a page lists.
+    where it was not drawn. The members of `Details` are there of bad launches and of those that a
+    page lists.
     """
 
     case: int
@@ -55,7 +59,7 @@ class Launch(msgspec.Struct, frozen=True, gc=False):
 class Launches:
     """All launches in recorded order, an entry of each column a launch.
 
-    `kind` is a place in `kinds`; `told` goes by the launch's place. The other columns are the
+    `kind` is a place in `kinds`; `details` goes by the launch's place. The other columns are the
     members of `Launch`.
     """
 
@@ -67,37 +71,24 @@ class Launches:
     counted: Mask
     beside: Mask
     drawn: NDArray[np.uint8]
-    told: Mapping[int, Told] = field(default_factory=dict)
+    details: Mapping[int, Details] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.case)
 
     def where(self, mask: Mask) -> Iterator[Launch]:
         """The launches that `mask` marks."""
-        nothing = Told()
+        nothing = Details()
         columns = (self.case, self.block, self.attempt, self.kind)
         marks = (self.counted, self.beside, self.drawn)
-        for place, case, block, attempt, kind, counted, beside, drawn in zip(
-            np.flatnonzero(mask).tolist(),
-            *(column[mask].tolist() for column in (*columns, *marks)),
-            strict=True,
+        rows = zip(*(column[mask].tolist() for column in (*columns, *marks)), strict=True)
+        places = np.flatnonzero(mask).tolist()
+        for place, (case, block, attempt, kind, counted, beside, drawn) in zip(
+            places, rows, strict=True
         ):
-            told = self.told.get(place, nothing)
-            status, flags = self.kinds[kind]
-            yield Launch(
-                case,
-                block,
-                attempt,
-                status,
-                flags,
-                counted,
-                beside,
-                _DRAWN_ALONE[drawn],
-                told.reason,
-                told.job_id,
-                told.started_at,
-                told.artifacts,
-            )
+            details = msgspec.structs.astuple(self.details.get(place, nothing))
+            whole = (*self.kinds[kind], counted, beside, _DRAWN_ALONE[drawn], *details)
+            yield Launch(case, block, attempt, *whole)
 
     def of_status(self, *statuses: Status) -> Mask:
         """Marks those of one of these statuses."""
@@ -120,5 +111,31 @@ class Launches:
         return Launches(
             *(self.case[mask], self.block[mask], self.attempt[mask], self.kind[mask], self.kinds),
             *(self.counted[mask], self.beside[mask], self.drawn[mask]),
-            {new: self.told[old] for new, old in kept if old in self.told},
+            {new: self.details[old] for new, old in kept if old in self.details},
         )
+
+
+class Series(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """The values of one metric at one point of one case, by ascending block; SI base units."""
+
+    case: int
+    metric: str
+    at: AtKey
+    blocks: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def at_value(self, key: str) -> Any:
+        """The coordinate `key` of the point, or None."""
+        for name, value in self.at:
+            if name == key:
+                return value
+        return None
+
+    def by_block(self) -> dict[int, float]:
+        """Each block's value."""
+        return dict(zip(self.blocks.tolist(), self.values.tolist(), strict=True))
+
+
+def stacked(series: Sequence[Series]) -> NDArray[np.float64]:
+    """The values of series of the same n as the rows of a matrix; at least one."""
+    return np.concatenate([item.values for item in series]).reshape(len(series), -1)

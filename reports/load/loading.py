@@ -1,29 +1,136 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a run directory: plan.json, records.jsonl, provenance.json -> one typed `Run`."""
+"""A run in memory, read from its directory: plan.json, records.jsonl, provenance.json."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+
+import msgspec
+import numpy as np
 
 from records.belonging import Belonging
 from records.chain import Chain
 from records.errors import AssayError
 from records.input_files import kind_at
-from records.interims import INTERIMS, read_interims
+from records.interims import INTERIMS, Interim, asked_blocks, read_interims
 from records.node_facts import differences
-from records.plan import read_plan
-from records.provenance import read_provenance
-from records.record import has_torn_tail
-from reports.load.launches import Launch, Launches
+from records.plan import Plan, PlannedCase, read_plan
+from records.provenance import Provenance, read_provenance
+from records.record import Status, has_torn_tail
+from reports.load.launches import AtKey, Launch, Launches, Series, stacked
 from reports.load.raw_state import raw_warnings
 from reports.load.reader import Reader
-from reports.load.run import AtKey, Run, Series, stacked
-from reports.load.scans import scans_of
+from reports.load.scans import Scan, scans_of
 
 #: Facts of nodes that are not alike, in a warning.
 MOST_UNLIKE = 5
 
 __all__ = ["AtKey", "Launch", "Launches", "Run", "Series", "load_run", "stacked"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory in memory. `series` holds counted ok launches, `invalid` the values of
+    launches that were wrong on purpose; `profiled`: some record holds an MPI profile; `chain`:
+    that of all records; `interims`: what a sequential design decided so far; `scans`: values of
+    pairs that lie in files beside the records, of which `series` has a summary."""
+
+    directory: Path
+    plan: Plan
+    provenance: Provenance
+    run_id: str
+    launches: Launches
+    series: list[Series]
+    invalid: list[Series]
+    nodes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    profiled: bool
+    chain: Chain
+    interims: tuple[Interim, ...] = ()
+    scans: tuple[Scan, ...] = ()
+
+    def until(self, block: int) -> Run:
+        """The run as it stood after a block."""
+        series = [
+            Series(item.case, item.metric, item.at, item.blocks[:end], item.values[:end])
+            for item in self.series
+            if (end := int(np.searchsorted(item.blocks, block, side="right")))
+        ]
+        launches = self.launches.part(self.launches.block <= block)
+        scans = tuple(scan for one in self.scans if (scan := one.until(block)).files)
+        return replace(self, series=series, launches=launches, scans=scans)
+
+    @cached_property
+    def asked(self) -> dict[tuple[str, str], int]:
+        """For each environment and check the block up to which its launches were asked for."""
+        return asked_blocks(self.plan, self.interims)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks were asked for, of what went on to the end."""
+        return max(self.asked.values(), default=self.plan.blocks)
+
+    @cached_property
+    def judged_after(self) -> list[int]:
+        """The blocks after which a sequential design was judged; where that is not recorded, those
+        whose launches are all there."""
+        if self.interims or self.plan.sequential is None:
+            return [interim.block for interim in self.interims]
+        done = self.launches.places()
+        feasible = [place for place, case in enumerate(self.plan.cases) if case.skipped is None]
+        present: dict[int, set[str]] = {}
+        for place, block in done:
+            present.setdefault(block, set()).add(self.plan.cases[place].environment)
+        return [
+            block
+            for block in self.plan.sequential.interims
+            if block in present
+            and all(
+                (place, block) in done
+                for place in feasible
+                if self.plan.cases[place].environment in present[block]
+            )
+        ]
+
+    def case(self, launch: Launch) -> PlannedCase:
+        """The planned case of a launch."""
+        return self.plan.cases[launch.case]
+
+    def counted(self) -> Iterator[Launch]:
+        """The latest attempt of each case and block."""
+        return self.launches.where(self.launches.counted)
+
+    @cached_property
+    def first_alike(self) -> list[int]:
+        """For each case the first one of its check and parameters: those of environments that are
+        paired, and named alike."""
+        encode = msgspec.json.Encoder(order="deterministic").encode
+        known: dict[tuple[str, bytes], int] = {}
+        return [
+            known.setdefault((case.check, encode(case.params)), place)
+            for place, case in enumerate(self.plan.cases)
+        ]
+
+    @property
+    def done(self) -> int:
+        """How many launches of blocks have a record, the latest attempt alone."""
+        return int((self.launches.counted & (self.launches.block > 0)).sum())
+
+    @cached_property
+    def tally(self) -> Counter[tuple[int, Status, tuple[str, ...]]]:
+        """How many counted launches there are of each (position of the case, status, flags)."""
+        launches = self.launches
+        of_each = max(1, len(launches.kinds))
+        keys, counts = np.unique_counts((launches.case * of_each + launches.kind)[launches.counted])
+        tally: Counter[tuple[int, Status, tuple[str, ...]]] = Counter()
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            case, kind = divmod(key, of_each)
+            tally[case, *launches.kinds[kind]] = count
+        return tally
 
 
 def load_run(directory: Path) -> Run:

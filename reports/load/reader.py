@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, repeat
 from operator import attrgetter, is_not, itemgetter
 from pathlib import Path
@@ -25,12 +24,20 @@ from records.flags import INVALID_ON_PURPOSE
 from records.input_files import decoded
 from records.metric import point_fault
 from records.pair_scans import ARTIFACT
-from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Batch, Line, Value, batches
 from records.withheld import masked
-from reports.load.launches import ALONE, BESIDE, NOT_DRAWN, Kind, Launches, Mask, Told
-from reports.load.run import AtKey, Series
+from reports.load.launches import (
+    ALONE,
+    BESIDE,
+    NOT_DRAWN,
+    AtKey,
+    Details,
+    Kind,
+    Launches,
+    Mask,
+    Series,
+)
 
 KEEP_ARTIFACTS_OF_CASES = 1000
 KEEP_ARTIFACTS_OF_BAD = 5000
@@ -55,7 +62,6 @@ class _Again(NamedTuple):
     place: int
 
 
-@dataclass
 class Reader:
     """Gathers launches and columns while records stream by.
 
@@ -65,34 +71,23 @@ class Reader:
     its checksum.
     """
 
-    belonging: Belonging
-    profiled: bool = False
-    nodes: set[str] = field(default_factory=set)
-    _case: array[int] = field(default_factory=lambda: array("q"))
-    _block: array[int] = field(default_factory=lambda: array("q"))
-    _attempt: array[int] = field(default_factory=lambda: array("q"))
-    _kind: array[int] = field(default_factory=lambda: array("q"))
-    _beside: bytearray = field(default_factory=bytearray)
-    _drawn: bytearray = field(default_factory=bytearray)
-    _told: dict[int, Told] = field(default_factory=dict)
-    _kinds: dict[Kind, int] = field(default_factory=dict)
-    _valid: list[int] = field(default_factory=list)
-    _counted: Mask = field(default_factory=lambda: np.array([], dtype=np.bool_))
-    _ends: array[int] = field(default_factory=lambda: array("q", [0]))
-    _places: array[int] = field(default_factory=lambda: array("i"))
-    _values: array[float] = field(default_factory=lambda: array("d"))
-    _keys: list[_Key] = field(default_factory=list)
-    _scanned: dict[int, tuple[str, str]] = field(default_factory=dict)
-    _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
-    _shared: dict[Any, Any] = field(default_factory=dict)
-    _bad: int = 0
-    _path: str = ""
-    _line: int = 0
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of the run."""
-        return self.belonging.plan
+    def __init__(self, belonging: Belonging) -> None:
+        self.belonging, self.plan = belonging, belonging.plan
+        self.profiled = False
+        self.nodes: set[str] = set()
+        self._case, self._block, self._attempt, self._kind = (array("q") for _ in range(4))
+        self._beside, self._drawn = bytearray(), bytearray()
+        self._details: dict[int, Details] = {}
+        self._kinds: dict[Kind, int] = {}
+        self._valid: list[int] = []
+        self._counted: Mask = np.array([], dtype=np.bool_)
+        self._ends, self._places, self._values = array("q", [0]), array("i"), array("d")
+        self._keys: list[_Key] = []
+        self._scanned: dict[int, tuple[str, str]] = {}
+        self._known: dict[tuple[str, str, bytes], int] = {}
+        self._shared: dict[Any, Any] = {}
+        self._bad = 0
+        self._path, self._line = "", 0
 
     def read(self, path: Path, chain: Chain) -> None:
         """Take in each record of the file, along the chain."""
@@ -101,9 +96,9 @@ class Reader:
         try:
             for batch in batches(path, self.belonging, chain):
                 self._take(batch)
-                texts = [*map(bytes, map(_NODES, batch.lines))]
-                for text in {*texts} - lists.keys():
-                    lists[text] = batch.first + texts.index(text)
+                if new := {*map(bytes, map(_NODES, batch.lines))} - lists.keys():
+                    texts = [*map(bytes, map(_NODES, batch.lines))]
+                    lists |= {text: batch.first + texts.index(text) for text in new}
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
         self._refuse_impossible()
@@ -134,16 +129,15 @@ class Reader:
         self._take_values(
             [line.metrics if kind else [] for line, kind in zip(lines, valid, strict=True)], batch
         )
-        self._take_told(batch, valid)
+        self._take_details(batch, valid)
 
-    def _take_told(self, batch: Batch, valid: list[int]) -> None:
+    def _take_details(self, batch: Batch, valid: list[int]) -> None:
         """Keep what pages tell of launches of a batch, and the files of their scans."""
-        for number, (line, case, kind) in enumerate(
-            zip(batch.lines, batch.cases, valid, strict=True), batch.first
-        ):
-            if kind != 1 or case < KEEP_ARTIFACTS_OF_CASES:
-                self._line = number
-                self._tell(line)
+        if min(batch.cases) < KEEP_ARTIFACTS_OF_CASES or valid.count(1) < len(valid):
+            for place, (case, kind) in enumerate(zip(batch.cases, valid, strict=True)):
+                if kind != 1 or case < KEEP_ARTIFACTS_OF_CASES:
+                    self._line = batch.first + place
+                    self._take_detail(batch.lines[place])
         if _SCANNED not in batch.text:
             return
         for number, (line, kind) in enumerate(zip(batch.lines, valid, strict=True), batch.first):
@@ -154,13 +148,14 @@ class Reader:
                     checksum = checksum_of(artifacts, ARTIFACT)
                     self._scanned[number - 1] = artifacts[ARTIFACT], checksum
 
-    def _tell(self, line: Line) -> None:
+    def _take_detail(self, line: Line) -> None:
         """Keep what pages tell of a launch."""
         ok = line.status == "ok"
         self._bad += not ok
         artifacts = self._artifacts(line) if ok or self._bad <= KEEP_ARTIFACTS_OF_BAD else None
-        told = Told(line.reason and masked(line.reason), line.job_id, line.started_at, artifacts)
-        self._told[self._line - 1] = told
+        reason = line.reason and masked(line.reason)
+        details = Details(reason, line.job_id, line.started_at, artifacts)
+        self._details[self._line - 1] = details
 
     def _take_values(self, metrics: list[list[Value]], batch: Batch) -> None:
         """Take in the values of each line of a batch."""
@@ -185,10 +180,6 @@ class Reader:
         if fault := artifacts_fault(artifacts):
             raise self._error(fault)
         return artifacts
-
-    def _share(self, value: _T) -> _T:
-        shared: _T = self._shared.setdefault(value, value)
-        return shared
 
     def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
         def decode(text: bytes) -> _T:
@@ -224,7 +215,8 @@ class Reader:
             at = self._decoded(metric.at, dict[str, Any], "at")
             if fault := point_fault(metric.name, at):
                 raise self._error(fault)
-            found = self._shared[text] = self._share(tuple(sorted(at.items())))
+            found = tuple(sorted(at.items()))
+            found = self._shared[text] = self._shared.setdefault(found, found)
         point: AtKey = found
         return point
 
@@ -275,7 +267,7 @@ class Reader:
             counted=self._counted,
             beside=np.frombuffer(self._beside, dtype=np.bool_),
             drawn=np.frombuffer(self._drawn, dtype=np.uint8),
-            told=self._told,
+            details=self._details,
         )
 
     def scans(self) -> dict[int, dict[int, tuple[str, str]]]:

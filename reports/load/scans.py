@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from records.errors import AssayError
 from records.input_files import opened_below
 from records.pair_places import Indices
 from records.pair_scans import NODE, PEER
+from reports.load.launches import Series
 from reports.notation.natural import natural_order
 
 Floats = NDArray[np.float32]
@@ -40,20 +40,6 @@ class PairColumns:
     high: Indices
     blocks: tuple[int, ...]
     values: Floats
-
-
-class PairSeries(Protocol):
-    """A series of one pair; see run.py."""
-
-    @property
-    def blocks(self) -> NDArray[np.int64]:
-        """The blocks."""
-
-    def at_value(self, key: str) -> Any:
-        """A coordinate of its point."""
-
-    def by_block(self) -> dict[int, float]:
-        """Each block's value."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +133,7 @@ def pair_columns(
     )
 
 
-def columns_of(found: Sequence[PairSeries]) -> PairColumns:
+def columns_of(found: Sequence[Series]) -> PairColumns:
     """The values of pairs that lie in records, as columns."""
     names = sorted({str(one.at_value(end)) for one in found for end in (NODE, PEER)})
     place = {name: number for number, name in enumerate(names)}

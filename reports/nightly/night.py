@@ -12,8 +12,7 @@ from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
 from records.node_facts import kinds_of
 from records.plain_text import one_line
-from reports.load.loading import load_run
-from reports.load.run import Run
+from reports.load.loading import Run, load_run
 
 MOST_FAILURES = 50
 
@@ -80,7 +79,7 @@ def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
 
 def _begun(run: Run) -> str:
     """When the run began, or else its first launch, or else as its id says."""
-    starts = (told.started_at for told in run.launches.told.values() if told.started_at)
+    starts = (one.started_at for one in run.launches.details.values() if one.started_at)
     begun = run.provenance.started_at or min(starts, default=run.run_id.partition("-")[0])
     try:
         moment = datetime.fromisoformat(begun)

@@ -14,7 +14,7 @@ import numpy as np
 
 from reports.analysis import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
-from reports.load.run import Series
+from reports.load.launches import Series
 from reports.notation.units import ReadableUnit, readable_unit
 from reports.notation.values import not_resolved
 from reports.papers.definition import Column, Key, PrintedTable, Quantity, Study

@@ -18,7 +18,7 @@ from records.node_facts import facts_by_value, value_text
 from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.launches import Launch, Mask
-from reports.load.run import Run
+from reports.load.loading import Run
 from reports.notation.labels import shortened
 from reports.notation.units import fixed, moment_text
 from reports.show.raw_links import RawLinks

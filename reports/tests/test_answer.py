@@ -21,8 +21,7 @@ from reports.answer.phrases import listed
 from reports.answer.run import answer_of
 from reports.answers import MOST_WORDS, Answer, State, fitting
 from reports.choice.sensitivity import turns
-from reports.load.loading import Series, load_run
-from reports.load.run import Run
+from reports.load.loading import Run, Series, load_run
 from reports.tests.synthetic import case, quick_cases, write_run
 
 pytestmark = pytest.mark.numerical

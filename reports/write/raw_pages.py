@@ -23,7 +23,7 @@ from records.plain_text import plain
 from records.run_directory import refuse_other
 from records.withheld import masked, masked_script, secrets_of
 from reports.load.launches import Launch, Mask
-from reports.load.run import Run
+from reports.load.loading import Run
 from reports.show.raw_links import PAGES, page_of
 from reports.write.page import fill_in
 
