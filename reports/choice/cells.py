@@ -18,7 +18,7 @@ from reports.choice.failures import FailureRate
 from reports.load.loading import AtKey
 from reports.notation.units import advantage_text, percent
 from reports.notation.values import between, not_resolved
-from reports.statistics.max_t import LEAST_BLOCKS, Answer, detectable_at_least_blocks
+from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, detectable_at_least_blocks
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import LEAST_N, PairedEffect
 
@@ -56,7 +56,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     detectable: float
 
     @classmethod
-    def of(cls, answer: Answer) -> Judgement:
+    def of(cls, answer: JointBounds) -> Judgement:
         """The judgement from bounds of ln of the ratio."""
         most = _MOST_OPEN**2 if answer.low <= 0 <= answer.high else _MOST_APART
         bounded = answer.high - answer.low <= log(most) and abs(answer.low) < _MOST_LOG

@@ -14,10 +14,10 @@ from reports.choice.family import Cell, Family, QuestionKey, gather
 from reports.choice.score import OverallScore
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels
-from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question, answers
+from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers
 from reports.statistics.serial import Dependence, lag_1, serial_dependence
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
-from reports.statistics.spending import Judged, answers_after
+from reports.statistics.spending import InterimJudgement, answers_after
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class Judgements:
 
     def __init__(self, labels: Mapping[str, CheckLabels]) -> None:
         self._labels = labels
-        self._known: dict[QuestionKey, Answer] = {}
-        self._judged: list[Judged] = []
+        self._known: dict[QuestionKey, JointBounds] = {}
+        self._judged: list[InterimJudgement] = []
         self._family: Family
         self._serial: Dependence | None = None
 
@@ -106,7 +106,7 @@ class Judgements:
 
 def _told(
     family: Family,
-    answered: Sequence[Answer | None],
+    answered: Sequence[JointBounds | None],
     serial: Dependence | None,
     judged: tuple[int, ...] = (),
 ) -> Comparisons:
@@ -142,7 +142,7 @@ def _wider(serial: Dependence | None) -> float:
 
 
 def _judged(
-    cells: Sequence[Cell], answered: Sequence[Answer | None], family: int
+    cells: Sequence[Cell], answered: Sequence[JointBounds | None], family: int
 ) -> list[Comparison]:
     """Add effects, computed together for each n, and what the family says of them."""
     by_n: dict[int, list[int]] = {}

@@ -109,7 +109,7 @@ def _of_cells(
 
 
 @dataclass(frozen=True)
-class Outcome:
+class OpenQuestions:
     """What a judgement comes to: open questions in words, and by environment the checks whose
     launches bear on them."""
 
@@ -120,7 +120,7 @@ class Outcome:
 NOTHING_IN_COMMON = "no two environments have valid launches in common"
 
 
-def outcome(run: Run, found: Comparisons) -> Outcome:
+def outcome(run: Run, found: Comparisons) -> OpenQuestions:
     """What is open in a sequential design, and what has to go on for it.
 
     A launch is made only while a question that it bears on is open: its check's, or that of the
@@ -152,14 +152,14 @@ def outcome(run: Run, found: Comparisons) -> Outcome:
         stays = (name, check) in wanted or name in absent
         if text and stays and before[name, check] == last:
             going.setdefault(name, []).append(check)
-    return Outcome(text, going)
+    return OpenQuestions(text, going)
 
 
 def _with_values(run: Run) -> set[str]:
     return {run.plan.cases[series.case].environment for series in run.series}
 
 
-def judge_after(run: Run, block: int) -> Outcome:
+def judge_after(run: Run, block: int) -> OpenQuestions:
     """The judgement of a sequential design after a block, from its launches up to it."""
     before = [interim.block for interim in run.interims]
     found = compare_after(run, check_labels(run.plan.cases), [*before, block])

@@ -27,7 +27,7 @@ from reports.choice.ranking import Pair, Standing, standings
 from reports.choice.sensitivity import Turn, turns
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
-from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question
+from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question
 from reports.statistics.serial import lag_1
 from reports.statistics.signed_rank import LEAST_N, Friedman, friedman, paired_effects
 
@@ -161,7 +161,7 @@ class Costs:
         above = [(check, share) for check, share in found.items() if round(share, 2) > 0.5]
         return tuple(sorted(above, key=lambda item: -item[1]))
 
-    def judged(self, answered: Sequence[Answer | None]) -> OverallScore | None:
+    def judged(self, answered: Sequence[JointBounds | None]) -> OverallScore | None:
         """The score with places; `answered` begins with the answers to `questions`."""
         questions = self.questions()
         if any(len(item.blocks) < LEAST_N for item in questions):

@@ -10,7 +10,7 @@ over all sizes gives neither latency nor rate. Lengths in bytes, times in s.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
@@ -242,7 +242,8 @@ def _significant(
         fewer, chosen = candidates[parts - 2 : parts]
         on_fewer = _drawn(t, _on_lines(m, t, fewer), 2 * parts - 2, generator, draws)
         share = (chosen.rms / fewer.rms) ** 2
-        if not _exceeds(most, (_left(m, times, parts) <= share for times in on_fewer)):
+        shrinks = (_left(m, times, parts) <= share for times in on_fewer)
+        if all(count <= most for count in accumulate(shrinks)):
             break
     else:
         return candidates[0]
@@ -257,11 +258,6 @@ def _significant(
         for one in chosen.breaks
     )
     return replace(chosen, breaks=tuple(breaks))
-
-
-def _exceeds(most: float, hits: Iterable[bool]) -> bool:
-    """Whether more than `most` are true; no more are looked at than it takes."""
-    return next((True for count in accumulate(hits) if count > most), False)
 
 
 def _left(m: Vector, t: Vector, parts: int) -> float:

@@ -59,7 +59,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class ScalingLaw:
     """ln γ, a, ln κ, b in each resample, and their covariance beside that of the resamples.
 
     `scales` are the errors of a node count by what they are of: "time", or "compute" and
@@ -100,7 +100,7 @@ class Law:
         return compute * own["compute"], messages * own["messages"]
 
 
-def fit_law(counts: Counts) -> Law:
+def fit_law(counts: Counts) -> ScalingLaw:
     """The law of at least two node counts; see the module's docstring."""
     kinds = ("time",) if counts.communication_s is None else ("compute", "messages")
     scales = {name: PRIOR_SCALE[name] for name in kinds}
@@ -108,7 +108,7 @@ def fit_law(counts: Counts) -> Law:
     for _ in range(_ROUNDS):
         scales = _left_out_scales(whole, scales)
     values, covariance = _fit(counts, scales)
-    return Law(values, covariance, scales, len(counts.nodes))
+    return ScalingLaw(values, covariance, scales, len(counts.nodes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,9 @@ class Serial:
     share: float
     shift: Vector
 
-    def factor(self, law: Law, nodes: float, ranks: int, work: float, messages_s: Vector) -> float:
+    def factor(
+        self, law: ScalingLaw, nodes: float, ranks: int, work: float, messages_s: Vector
+    ) -> float:
         """How many times as long as by the law a run would take."""
         other = replace(law, values=law.values[:1] + self.shift)
         compute, messages = law.parts_s(nodes, work, messages_s)
@@ -131,7 +133,7 @@ class Serial:
         return float((alone * with_it[0] + its[0]) / (compute[0] + messages[0]))
 
 
-def unseen_serial(counts: Counts, ranks: Vector, law: Law) -> Serial:
+def unseen_serial(counts: Counts, ranks: Vector, law: ScalingLaw) -> Serial:
     """What the counts leave open of a fifth value, the serial share s: T has γ·W·k^a·s·(ranks − 1)
     more [Amdahl 1967]. One Gauss–Newton step at s = 0, where the score of the others is 0."""
     whole = counts.only(np.ones(len(counts.nodes), dtype=np.bool_), row=True)

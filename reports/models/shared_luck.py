@@ -38,11 +38,8 @@ class Grouped:
         return cls(time_s, group, sizes)
 
     def _means(self, values: Vector) -> Vector:
-        return np.asarray(
-            np.stack(
-                [np.bincount(self.group, one, len(self.sizes)) / self.sizes for one in values.T]
-            ).T
-        )
+        sums = [np.bincount(self.group, one, len(self.sizes)) for one in values.T]
+        return np.asarray((np.stack(sums) / self.sizes).T)
 
     def _profile(self, residuals: Vector, least: float) -> tuple[float, float]:
         """−2·ln L but for a constant at its best ratio of variances, and that ratio."""

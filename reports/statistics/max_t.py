@@ -51,7 +51,7 @@ class Question(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JointBounds:
     """Bounds of the mean of d that hold at 95 % together with those of all other questions.
 
     `p` is adjusted over the family: p <= 0.05 where 0 lies outside. `detectable` is the least mean
@@ -64,7 +64,7 @@ class Answer:
     detectable: float
 
 
-def answers(questions: Sequence[Question], wider: float = 1.0) -> list[Answer | None]:
+def answers(questions: Sequence[Question], wider: float = 1.0) -> list[JointBounds | None]:
     """Bounds of all questions, mean ± c·s/√n; None for those below six blocks. Standard errors are
     multiplied by `wider`, where blocks are found to depend on each other.
 
@@ -75,7 +75,7 @@ def answers(questions: Sequence[Question], wider: float = 1.0) -> list[Answer | 
     Yuen, Biometrika 61 (1974) 165. Assumes independent blocks; keeps the family's error under any
     dependence between rows.
     """
-    result: list[Answer | None] = [None] * len(questions)
+    result: list[JointBounds | None] = [None] * len(questions)
     groups = by_blocks(questions)
     if not groups:
         return result
@@ -88,7 +88,7 @@ def answers(questions: Sequence[Question], wider: float = 1.0) -> list[Answer | 
         below = (np.searchsorted(least, own, side="left") + 1) / len(least)
         p = np.clip(below * (1 - LEVEL) / QUANTILE, np.minimum(own, 1.0), 1.0)
         for place, (low, high, shift), adjusted in zip(group.places, found, p, strict=True):
-            result[place] = Answer(low, high, float(adjusted), shift)
+            result[place] = JointBounds(low, high, float(adjusted), shift)
     return result
 
 

@@ -21,8 +21,8 @@ from reports.statistics.descriptive import LEVEL
 from reports.statistics.max_t import (
     LEAST_BLOCKS,
     QUANTILE,
-    Answer,
     Group,
+    JointBounds,
     Question,
     bounds,
     by_blocks,
@@ -36,7 +36,7 @@ DECLARED_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class InterimJudgement:
     """A judgement that was made: after which block, and at which critical p."""
 
     block: int
@@ -51,10 +51,10 @@ def spent(block: int, greatest: int) -> float:
 def answers_after(
     questions: Sequence[Question],
     block: int,
-    before: Sequence[Judged],
+    before: Sequence[InterimJudgement],
     greatest: int,
     wider: float = 1.0,
-) -> tuple[list[Answer | None], Judged]:
+) -> tuple[list[JointBounds | None], InterimJudgement]:
     """Bounds after a block, with values up to it; None for questions that have no value since the
     last judgement (their bounds stay as they are), or below six blocks.
 
@@ -63,14 +63,14 @@ def answers_after(
     It is at least what Bonferroni's inequality allows by itself, the error that is spent now over
     the number of rows: the flips of few blocks are too few for a small error.
     """
-    result: list[Answer | None] = [None] * len(questions)
+    result: list[JointBounds | None] = [None] * len(questions)
     groups = _weighted(questions)
     last = before[-1].block if before else 0
     now = spent(block, greatest)
     critical = (now - spent(last, greatest)) / max(1, sum(len(group.places) for group in groups))
     active = _tested(groups, last, block)
     if not active:
-        return result, Judged(block, critical)
+        return result, InterimJudgement(block, critical)
     every = np.unique(np.concatenate([group.blocks for group in groups]))
     signs = sign_flips(len(every))
     crossed, after = np.zeros(len(signs), dtype=bool), 0
@@ -84,8 +84,8 @@ def answers_after(
         found, own = bounds(group, critical, wider)
         p = np.clip((1 - LEVEL) * own / (critical * group.weights), np.minimum(own, 1.0), 1.0)
         for place, (low, high, shift), adjusted in zip(group.places, found, p, strict=True):
-            result[place] = Answer(low, high, float(adjusted), shift)
-    return result, Judged(block, float(critical))
+            result[place] = JointBounds(low, high, float(adjusted), shift)
+    return result, InterimJudgement(block, float(critical))
 
 
 def _weighted(questions: Sequence[Question]) -> list[Group]:

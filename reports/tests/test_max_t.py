@@ -12,14 +12,14 @@ from reports.statistics.descriptive import (
     fisher_greater,
     log_ratio_interval,
 )
-from reports.statistics.max_t import Answer, Question, answers, detectable_at_least_blocks
+from reports.statistics.max_t import JointBounds, Question, answers, detectable_at_least_blocks
 from reports.statistics.serial import lag_1, lag_1_limit, serial_dependence
 from reports.statistics.signed_rank import paired_effects
 
 pytestmark = pytest.mark.numerical
 
 
-def judged(rows: Matrix) -> list[Answer]:
+def judged(rows: Matrix) -> list[JointBounds]:
     blocks = np.arange(1, rows.shape[1] + 1)
     found = answers([Question(blocks, row) for row in rows])
     assert all(found)
@@ -104,7 +104,7 @@ def test_no_factor_is_told_that_six_coarse_values_cannot_show() -> None:
         for one in map(Judgement.of, judged(np.log(times[0] / times[1]))):
             assert not one.bounded or one.high / one.low <= 100
             assert one.detectable <= 10.3 or one.detectable == np.inf
-    apart = Judgement.of(Answer(np.log(1.5), np.log(300), 0.01, 1.0))
+    apart = Judgement.of(JointBounds(np.log(1.5), np.log(300), 0.01, 1.0))
     assert (apart.word, apart.bounded) == ("faster", True)
 
 

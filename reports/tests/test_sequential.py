@@ -20,7 +20,7 @@ from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import Question, answers
-from reports.statistics.spending import Judged, answers_after, spent
+from reports.statistics.spending import InterimJudgement, answers_after, spent
 
 pytestmark = pytest.mark.numerical
 DESIGN = Sequential(interims=[6, 8, 10, 12], until=["score", "checks"])
@@ -34,7 +34,7 @@ def questions(rows: Matrix, blocks: int, declared: int = 0) -> list[Question]:
 def in_turn(
     rows: Matrix, looks: Sequence[int], declared: int = 0
 ) -> list[list[tuple[float, float]]]:
-    judged: list[Judged] = []
+    judged: list[InterimJudgement] = []
     told = []
     for block in looks:
         found, made = answers_after(questions(rows, block, declared), block, judged, looks[-1])
@@ -58,7 +58,7 @@ def test_bounds_hold_where_pairs_share_scatter(scatter: tuple[int, ...]) -> None
     places = [*combinations(range(4), 2)]
     for _ in range(campaigns):
         times = rng.normal(0, 1, (4, 4, 10)) * np.array(scatter)[:, None]
-        judged: list[Judged] = []
+        judged: list[InterimJudgement] = []
         missing = False
         for block in (6, 8, 10):
             asked = [
@@ -87,7 +87,7 @@ def test_shared_scatter_narrows_bounds() -> None:
 
 def test_the_error_is_spent_once() -> None:
     rows = np.random.default_rng(2).normal(0, 1, (5, 12))
-    judged: list[Judged] = []
+    judged: list[InterimJudgement] = []
     for block in (6, 8, 10, 12):
         _, made = answers_after(questions(rows, block), block, judged, 12)
         judged.append(made)
@@ -111,13 +111,13 @@ def test_declared_questions_have_the_narrower_bounds() -> None:
 def test_a_question_without_new_values_is_not_judged_again() -> None:
     rows = np.random.default_rng(4).normal(0, 1, (3, 8))
     both = [*questions(rows[:2], 8), *questions(rows[2:], 6)]
-    found, _ = answers_after(both, 8, [Judged(6, 1e-4)], 12)
+    found, _ = answers_after(both, 8, [InterimJudgement(6, 1e-4)], 12)
     assert [item is None for item in found] == [False, False, True]
 
 
 def test_p_says_the_same_as_bounds() -> None:
     rows = np.random.default_rng(6).normal(0.8, 1, (40, 10))
-    found, _ = answers_after(questions(rows, 10, 10), 10, [Judged(6, 1e-4)], 12)
+    found, _ = answers_after(questions(rows, 10, 10), 10, [InterimJudgement(6, 1e-4)], 12)
     both = [(item.p <= 0.05, not item.low <= 0 <= item.high) for item in found if item]
     assert {True, False} == {p for p, _ in both}
     assert all(p == outside for p, outside in both)

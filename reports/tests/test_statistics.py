@@ -8,11 +8,14 @@ from scipy import stats  # type: ignore[import-untyped]
 from reports.statistics.descriptive import (
     log_ratio_interval,
     median_ranks,
+    one_sided_bound,
     summarise,
     summarise_rows,
 )
 
 pytestmark = pytest.mark.numerical
+
+SKEWED = np.random.default_rng(5).lognormal(0, 0.6, 25)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 6, 17, 40])
@@ -136,3 +139,12 @@ def test_ratio_needs_two_positive_values_each() -> None:
     found = log_ratio_interval([1.0, 1.0], [2.0, 2.0])
     assert found is not None
     assert (found[0], found[1].low, found[1].high) == pytest.approx((2, 1, 4))
+
+
+def test_one_sided_bound_agrees_with_scipy_and_covers() -> None:
+    oracle = stats.ttest_1samp(SKEWED, 0, alternative="greater").confidence_interval(0.95)
+    assert one_sided_bound(SKEWED.tolist(), "lower") == pytest.approx(oracle.low)
+    rows = np.random.default_rng(3).normal(1, 0.1, (2000, 5))
+    kept = [float(one_sided_bound(row.tolist(), "upper") or 0) >= 1 for row in rows]
+    assert np.mean(kept) == pytest.approx(0.95, abs=0.02)
+    assert one_sided_bound([1.0], "lower") is None
