@@ -28,7 +28,7 @@ _MANY_ROWS = 200_000
 
 
 class Row(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One (case, metric, point) with its statistics in SI unit `unit`; `flags` stand beside it."""
+    """One (case, metric, point) with its statistics in SI unit `unit`; `flags` stay with it."""
 
     series: Series
     unit: str
@@ -201,7 +201,7 @@ def _beyond_limit(run: Run, item: Series, rates: Nominal) -> tuple[str, ...]:
 
 def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
     """Flags of each case over its ok launches, or those wrong on purpose; with counts if not of
-    all. BEYOND_LIMIT stands at the values that it is of."""
+    all. BEYOND_LIMIT is shown with its values."""
     flagged = {case for case, _, flags in run.tally if flags}
     found: dict[int, tuple[Counter[str], int]] = {}
     for (case, status, flags), count in run.tally.items():

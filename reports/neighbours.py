@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether launches that ran side by side in one allocation were slower for it.
 
-The seed draws some launches to run alone that others might have run beside. Each launch counts
+The seed draws some launches to run alone that could share the allocation. Each launch counts
 once: by the mean, over its points, of the logarithm of its check's deciding metric.
 """
 

@@ -236,7 +236,7 @@ def detectable_text(ratio: float) -> str:
 
 
 def dependence_text(lag: float | None) -> str:
-    """The warning beside a verdict whose blocks are not independent of each other."""
+    """The warning added to a verdict whose blocks are not independent of each other."""
     return f"too sure: neighbouring blocks are alike (correlation {lag or 0:.2f})"
 
 

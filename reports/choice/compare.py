@@ -113,14 +113,14 @@ def _told(
     """The cells with what the answers to all questions of the family say of them, if any."""
     answered = answered or [None] * len(family.questions)
     cells = family.cells
-    told = _judged(cells, answered[len(answered) - len(cells) :], len(answered))
+    judged_cells = _judged(cells, answered[len(answered) - len(cells) :], len(answered))
     ends = len(family.overall), len(family.overall) + len(family.groups)
     score = family.costs.judged(answered) if family.costs else None
     return Comparisons(
         reference=family.names[0] if family.names else "",
-        overall=_in_order(told[: ends[0]]),
-        groups=_in_order(told[ends[0] : ends[1]]),
-        points=_in_order(told[ends[1] :]),
+        overall=_in_order(judged_cells[: ends[0]]),
+        groups=_in_order(judged_cells[ends[0] : ends[1]]),
+        points=_in_order(judged_cells[ends[1] :]),
         unranked=family.wrong,
         score=score,
         every_pair=family.every_pair,
@@ -156,10 +156,10 @@ def _judged(
         effects.update(zip(positions, paired_effects(rows), strict=True))
         lags.update(zip(positions, lag_1(rows).tolist(), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
-    told = []
+    judged = []
     for place, (cell, answer) in enumerate(zip(cells, answered, strict=True)):
         effect, judgement = effects.get(place), Judgement.of(answer) if answer else None
-        told.append(
+        judged.append(
             msgspec.structs.replace(
                 cell.comparison,
                 effect=judgement.holding(effect) if judgement and effect else effect,
@@ -169,7 +169,7 @@ def _judged(
                 lag=lags.get(place),
             )
         )
-    return told
+    return judged
 
 
 def _in_order(judged: Sequence[Comparison]) -> list[Comparison]:

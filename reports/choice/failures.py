@@ -146,7 +146,7 @@ def _with_failed(
     series: Series, failed: set[int], others: list[Series], better: Better
 ) -> Series | None:
     """The series with the failed blocks at its worst value, and as many of its best values at the
-    next one. Both are meant beside the block's other environments, whose drift is taken out."""
+    next one. Both are relative to the block's other environments: their drift is taken out."""
     g = len(failed)
     if len(series.blocks) - g < LEAST_N:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leader of each scope, and how it stands to the runner-up."""
+"""The leader of each scope, and its advantage over the runner-up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reports.statistics.signed_rank import PairedEffect
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Best environment of a scope and how it stands to the runner-up."""
+    """Best environment of a scope and its advantage over the runner-up."""
 
     scope: str
     metric: str

@@ -4,7 +4,7 @@
 A race is the overall score, a check, a curve or a point, as the campaign asks. It is for the best
 place: who is slower than another in it has lost it, and how much slower is no question any more. A
 pair of those still in it is known when it is faster or equivalent, or when its bounds are no wider
-than the zone of equivalence: then only the side of the 3 % on which it lies is open, and no
+than the zone of equivalence: then only the side of the 3 % is open, and no
 reasonable number of blocks would tell. That holds for "not slower" and "not faster", too: while
 bounds are wider, such a word may still become "faster" or "equivalent".
 """

@@ -37,7 +37,7 @@ class Run:
     """A run directory in memory. `series` holds counted ok launches, `invalid` the values of
     launches that were wrong on purpose; `profiled`: some record holds an MPI profile; `chain`:
     that of all records; `interims`: what a sequential design decided so far; `scans`: values of
-    pairs that lie in files beside the records, of which `series` has a summary."""
+    pairs in files of their own, of which `series` has a summary."""
 
     directory: Path
     plan: Plan

@@ -41,16 +41,18 @@ def raw_fault(files: RawFiles, artifacts: Mapping[str, str]) -> str | None:
 
 def raw_warnings(directory: Path, plan: Plan, launches: Launches) -> list[str]:
     """That raw output of launches is missing or was changed, with the first of them."""
-    told = [one for one in launches.where(np.ones(len(launches), dtype=bool)) if one.artifacts]
-    if 3 * len(told) > MOST_COMPARED:
-        paths = {path for one in told for path in raw_paths(one.artifacts or {}).values()}
+    mask = np.zeros(len(launches), dtype=bool)
+    mask[[place for place, one in launches.details.items() if one.artifacts]] = True
+    kept = [*launches.where(mask)]
+    if 3 * len(kept) > MOST_COMPARED:
+        paths = {path for one in kept for path in raw_paths(one.artifacts or {}).values()}
         archives = {path.rpartition("/")[0] for path in paths}
         gone = sorted(name for name in archives if kind_at(directory / name) is None)
         return [f"Raw output is missing: {', '.join(gone[:_NAMED])}."] if gone else []
     with RawFiles(directory) as files:
         found = [
             f"{plan.cases[one.case].id}, block {one.block}, attempt {one.attempt}: {fault}"
-            for one in sorted(told, key=attrgetter("block"))
+            for one in sorted(kept, key=attrgetter("block"))
             if (fault := raw_fault(files, one.artifacts or {}))
         ]
     if not found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scans of pairs whose values lie in column files beside the records; read when asked for.
+"""Scans of pairs whose values are in column files of their own; read when asked for.
 
 A file is opened with no link followed, its checksum compared with the record's, its columns with
 what a scan has. Of 10,000 nodes one column of all pairs takes 200 MB.
@@ -53,7 +53,7 @@ class ScanFile:
 
 @dataclass(frozen=True)
 class Scan:
-    """The counted launches of one case whose values lie in files; `metrics` are their columns."""
+    """The counted launches of one case whose values are in files; `metrics` are their columns."""
 
     directory: Path
     case: int
@@ -112,7 +112,7 @@ def pair_columns(
     where: str = "",
 ) -> PairColumns:
     """The values of one block in the order of pairs; `ends` are numbers of `names`. Raises
-    AssayError for a pair that stands twice, or of a node with itself."""
+    AssayError for a pair that occurs twice, or of a node with itself."""
     ordered = natural_order(names)
     place = {name: number for number, name in enumerate(ordered)}
     number = np.array([place[name] for name in names], dtype=np.int64)
@@ -134,7 +134,7 @@ def pair_columns(
 
 
 def columns_of(found: Sequence[Series]) -> PairColumns:
-    """The values of pairs that lie in records, as columns."""
+    """The values of pairs in records, as columns."""
     names = sorted({str(one.at_value(end)) for one in found for end in (NODE, PEER)})
     place = {name: number for number, name in enumerate(names)}
     blocks = sorted({int(block) for one in found for block in one.blocks})

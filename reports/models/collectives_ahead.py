@@ -2,9 +2,9 @@
 """Collective operations at process counts that were not measured, with what is not known of them.
 
 The laws are of the kinds that models.collectives fits; those that are only watched there, √p and
-p·log₂p, are drawn beside them. Each possible one counts as its BIC says, exp(−BIC/2) (J. A. Hoeting
-et al., Statistical Science 14, 1999); so laws that the measured counts do not tell apart stand in
-the interval together. Errors are relative and of a process count, which all its lengths share, or
+p·log₂p, are drawn as well. Each possible one counts as its BIC says, exp(−BIC/2) (J. A. Hoeting
+et al., Statistical Science 14, 1999); so laws that the measured counts do not tell apart are all in
+the interval. Errors are relative and of a process count, which all its lengths share, or
 of one time; the former as if `PRIOR_COUNTS` further counts of the scale `PRIOR_SCALE` had been
 seen, so Student's t decides.
 """

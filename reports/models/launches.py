@@ -69,7 +69,7 @@ def fewest_launches(launches: Matrix) -> int:
 
 
 def lack_of_fit(line: Line, sizes: Vector, launches: Matrix) -> float | None:
-    """The p of the test that the launches' times lie on the line; None below three launches.
+    """The p of the test that the launches' times follow the line; None below three launches.
 
     Residuals ln(t/f) of the complete launches, projected to where no change of α and β leads, have
     mean 0 if the line holds; a launch that is slower as a whole drops out. F = n·Σ w̄²/Σ s², with

@@ -60,7 +60,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class ScalingLaw:
-    """ln γ, a, ln κ, b in each resample, and their covariance beside that of the resamples.
+    """ln γ, a, ln κ, b in each resample, and their covariance without that of the resamples.
 
     `scales` are the errors of a node count by what they are of: "time", or "compute" and
     "messages".
@@ -207,8 +207,8 @@ def _residuals(values: Matrix, counts: Counts) -> dict[str, tuple[Matrix, NDArra
             share = np.exp(compute - law)[..., np.newaxis]
             slopes = share * of_compute + (1 - share) * of_messages
             return {"time": (np.log(counts.time_s) - law, slopes)}
-        told = np.log(counts.communication_s)
-        own = np.where(np.isfinite(messages), told - messages, np.nan)
+        own = np.log(counts.communication_s) - messages
+        own = np.where(np.isfinite(messages), own, np.nan)
         rest = np.log(counts.time_s - counts.communication_s) - compute
     return {"compute": (rest, of_compute), "messages": (own, of_messages)}
 

@@ -13,7 +13,7 @@ from statistics import median
 from reports.notation.units import ReadableUnit, decimals, fixed, level_text, si_text
 from reports.statistics.descriptive import Interval, Summary
 
-#: Values without a unit, or already in the one that stands in a column's heading.
+#: Values without a unit, or already in the one of a column's heading.
 PLAIN = ReadableUnit("", 1.0)
 
 

@@ -159,7 +159,7 @@ class Outcome:
 
     @property
     def inside(self) -> int:
-        """How many of these lie in their intervals."""
+        """How many of these are within their intervals."""
         return sum(estimate.holds(seen.value) for estimate, seen in self.held_out)
 
 

@@ -172,7 +172,7 @@ def outlier_positions(matrix: Matrix) -> list[tuple[int, ...]]:
     uncertain that a fifth of good cases would be marked; a sixth still are at n = 7).
 
     z = 0.6745·(x − median)/MAD; where MAD = 0 (more than half the values equal) the mean
-    absolute deviation stands in: z = (x − median)/(1.253314·meanAD); where that is 0 too
+    absolute deviation is used: z = (x − median)/(1.253314·meanAD); where that is 0 too
     all values are equal and none is flagged [Iglewicz & Hoaglin 1993].
     """
     flagged: list[tuple[int, ...]] = [()] * len(matrix)
@@ -250,7 +250,7 @@ def fisher_greater(count: int, n: int, other: int, m: int) -> float:
     return ways / comb(n + m, events)
 
 
-#: Values closer than this beside their size are one value; the rest is rounding.
+#: Values closer than this, relative to their size, are one value; the rest is rounding.
 _ALIKE = 1e-12
 
 

@@ -2,11 +2,11 @@
 """Bounds of a sequential design: 5 % error over all questions and all judgements together.
 
 A group sequential design [Lan & DeMets, Biometrika 70 (1983) 659]: after n of at most N blocks
-α·ln(1 + (e − 1)·n/N) of the error is spent (their function near Pocock's bounds), whatever is
-decided with it: what is much slower is known early, and then no launch is spent on it. Bounds made
+α·ln(1 + (e − 1)·n/N) of the error is spent (their function near Pocock's bounds), whether or not
+the design stops there: what is much slower is known early and costs no further launch. Bounds made
 this way are repeated confidence intervals [Jennison & Turnbull, J. R. Statist. Soc. B 51 (1989)
-305]: they hold together at 95 % over all judgements, so whoever stops whenever they please is
-covered.
+305]: they hold together at 95 % over all judgements, also under optional
+stopping.
 """
 
 from __future__ import annotations

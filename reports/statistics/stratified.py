@@ -43,7 +43,7 @@ def stratified_shift(
     common is taken off: the rank-sum test with strata [van Elteren, Bull. Inst. Int. Statist. 37
     (1960) 351], each case weighing 1/(N + 1). Estimate and interval are the shifts at which its
     statistic is 0 and ±1.96 [Hodges and Lehmann, Ann. Math. Statist. 34 (1963) 598]. Where marks
-    were drawn independently of everything else the test is right whatever the values are like.
+    were drawn independently of everything else the test holds for any distribution of values.
     """
     both = comparable(cases, marked)
     strata = np.unique_inverse(cases[both])[1]
@@ -106,7 +106,7 @@ def _statistic(
 
     counts = np.bincount(cases)
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    # Cases lie apart, so that one ranking of all gives the ranks within each.
+    # Cases are shifted apart, so that one ranking of all gives the ranks within each.
     reach = float(np.ptp(values)) + 1.0
     ranks = stats.rankdata(values + cases * 2 * reach) - first[cases]
     n = np.bincount(cases, weights=marked)
