@@ -18,8 +18,7 @@ from reports.acceptance.forms import AcceptanceForm, CriteriaPart, chain_part, j
 from reports.acceptance.judge import judge
 from reports.acceptance.model import Judgement
 from reports.acceptance.values import Evidence, gather
-from reports.load.loading import load_run
-from reports.load.run import Run
+from reports.load.loading import Run, load_run
 
 FOLDER = "acceptance"
 

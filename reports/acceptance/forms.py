@@ -16,7 +16,7 @@ from reports.acceptance.bounds import Bounds, Verdict
 from reports.acceptance.model import Finding, JudgedCriterion, Judgement
 from reports.acceptance.values import Evidence
 from reports.answers import AnswerPart
-from reports.load.run import Run
+from reports.load.loading import Run
 
 
 class ChainPart(Part):
