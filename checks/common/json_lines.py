@@ -300,7 +300,14 @@ def _metric(
     definition = metrics.get(name) if isinstance(name, str) else None
     if definition is None or entry.get("unit") != definition.unit:
         raise OutputError(f"this check reports no metric {name!r:.80} in {entry.get('unit')!r:.80}")
-    if at is not None and not (isinstance(at, dict) and all(map(_is_position, at.values()))):
+    # A point of a sweep is at a word, or at a number from 0 on.
+    if at is not None and not (
+        isinstance(at, dict)
+        and all(
+            isinstance(one, str) or (type(one) in (int, float) and 0 <= one < math.inf)
+            for one in at.values()
+        )
+    ):
         raise OutputError(f"metric {name}: {at!r:.80} is not a point")
     strange = entry.keys() - {"assay", "secret", "name", "unit", "value", "at", "samples"}
     if strange:
@@ -313,11 +320,6 @@ def _metric(
     if not (samples is None or isinstance(samples, list)):
         raise OutputError(f"metric {name}: its samples are {samples!r:.80}")
     return measured(definition, entry.get("value"), at, samples)
-
-
-def _is_position(value: Any) -> bool:
-    """Whether a point of a sweep can be at `value`: a word, or a number from 0 on."""
-    return isinstance(value, str) or (type(value) in (int, float) and 0 <= value < math.inf)
 
 
 def check_number(value: Any, unit: str, where: str) -> float:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from pydantic import model_validator
-
 from checks.common.answer import Asked, length_over
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
@@ -64,8 +62,8 @@ class EchoParameters(TwoRankParameters):
     warmup: Repeats = quantity("Round trips before them that are left out.", "round trips", 10)
     seed: Seed = quantity("Seed of the order of sizes.", "none", 1)
 
-    @model_validator(mode="after")
-    def _distance_needs_nodes(self) -> EchoParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse a distance without nodes, and what the transport does not have."""
         if self.distance > 1 and self.placement != "between-nodes":
             raise ValueError(
                 f"distance = {self.distance} needs placement = between-nodes, found"
@@ -73,19 +71,17 @@ class EchoParameters(TwoRankParameters):
             )
         if self.distance > 1 and self.hops:
             raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
-        return self
-
-    @model_validator(mode="after")
-    def _sockets_join_two_hosts(self) -> EchoParameters:
-        if self.transport == "library" and self.placement == LOGIN_NODE:
-            raise ValueError(
-                f"placement = {LOGIN_NODE} does not go with transport = library; allowed are tcp,"
-                " udp"
-            )
-        fitting = {"placement": ("within-node", "between-nodes", LOGIN_NODE), "distance": (1,)}
-        for name, allowed in (fitting | {"mpi_profile": (False,)}).items():
-            found = getattr(self, name)
-            if self.transport != "library" and found not in allowed:
+        if self.transport == "library":
+            if self.placement == LOGIN_NODE:
+                raise ValueError(
+                    f"placement = {LOGIN_NODE} does not go with transport = library; allowed are"
+                    " tcp, udp"
+                )
+            return
+        ends = ("within-node", "between-nodes", LOGIN_NODE)
+        fitting = {"placement": ends, "distance": (1,), "mpi_profile": (False,)}
+        for name, allowed in fitting.items():
+            if (found := getattr(self, name)) not in allowed:
                 raise ValueError(
                     f"transport = {self.transport} does not go with {name} = {found}; allowed are"
                     f" {', '.join(str(value) for value in allowed)}"
@@ -96,7 +92,6 @@ class EchoParameters(TwoRankParameters):
                 f"transport = udp does not go with {greatest} bytes; allowed are at most"
                 f" {DATAGRAM_MOST_BYTES}, which one datagram holds"
             )
-        return self
 
 
 class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoParameters]):

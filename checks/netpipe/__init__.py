@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-from pydantic import model_validator
+from typing import Any
 
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
@@ -42,10 +41,9 @@ class NetpipeParameters(Parameters):
     )
     repeats: Repeats = quantity("Round trips of each of NetPIPE's trials.", "round trips", 50)
 
-    @model_validator(mode="after")
-    def _least_first(self) -> NetpipeParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse a range without a size."""
         refuse_least_above_greatest(self.least_bytes, self.greatest_bytes)
-        return self
 
 
 class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):

@@ -7,8 +7,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import model_validator
-
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.durations import FAST_CORE_FLOP_PER_S
@@ -122,14 +120,13 @@ class NodeParameters(Parameters):
     )
     seed: Seed = quantity("Seed of the random matrices.", "none", 1)
 
-    @model_validator(mode="after")
-    def _memory_is_some_or_all(self) -> NodeParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse a bound that is too small to allocate."""
         if 0 < self.memory_bytes < 2**20:
             raise ValueError(
                 f"memory_bytes = {self.memory_bytes}; allowed are 0, for all that a node gives, and"
                 f" {2**20} and more"
             )
-        return self
 
 
 class NodeDefinition(ManyRanksDefinition[NodeParameters]):

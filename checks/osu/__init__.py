@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, get_args
-
-from pydantic import model_validator
+from typing import Any, Literal, get_args
 
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
@@ -80,14 +78,13 @@ class OsuParameters(Parameters):
     validate_data: bool = quantity("Received data checked (-c).", "none", False)
     tails: bool = quantity("Tail percentiles too (-z).", "none", False)
 
-    @model_validator(mode="after")
-    def _fits_the_test(self) -> OsuParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse what the test does not have."""
         if self.test in PAIR_TESTS and self.ranks != 2:
             raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
         if self.full and self.test not in COLLECTIVE_TESTS:
             raise ValueError(f"full is for collective operations; {self.test} has no option -f")
         refuse_least_above_greatest(self.least_bytes, self.greatest_bytes)
-        return self
 
 
 class OsuDefinition(ManyRanksDefinition[OsuParameters]):

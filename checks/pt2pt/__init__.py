@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import model_validator
-
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
@@ -59,10 +57,9 @@ class Pt2ptParameters(TwoRankParameters):
     )
     seed: Seed = quantity("Seed of the order of sizes inside a launch.", "none", 1)
 
-    @model_validator(mode="after")
-    def _few_enough_samples(self) -> Pt2ptParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse more samples than a launch may keep."""
         refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
-        return self
 
 
 class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2ptParameters]):

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import model_validator
-
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.json_lines import Output
@@ -78,10 +76,9 @@ class PvmEchoParameters(Parameters):
     warmup: Repeats = quantity("Round trips before them that are left out.", "round trips", 10)
     seed: Seed = quantity("Seed of the order of constructs and sizes inside a launch.", "none", 1)
 
-    @model_validator(mode="after")
-    def _few_enough_samples(self) -> PvmEchoParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse more samples than a launch may keep."""
         refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
-        return self
 
 
 class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[PvmEchoParameters]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from checks.common.answer import Asked
 from checks.common.definition import FastMachine, Layout, SiteCapacity
@@ -42,14 +42,13 @@ class StreamsParameters(TwoRankParameters):
     warmup: Repeats = quantity("Windows before them that are left out.", "windows", 2)
     seed: Seed = quantity("Seed of the order of points.", "none", 1)
 
-    @model_validator(mode="after")
-    def _tcp_goes_one_way(self) -> StreamsParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse what TCP does not have."""
         if self.transport == "tcp" and (self.directions != ["one-way"] or self.mpi_profile):
             raise ValueError(
                 "transport = tcp needs directions = [one-way] and no mpi_profile, found"
                 f" {', '.join(self.directions)}, {self.mpi_profile}"
             )
-        return self
 
 
 class StreamsDefinition(

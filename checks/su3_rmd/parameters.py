@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import model_validator
-
 from checks.common.parameters import (
     ProfiledParameters,
     Ranks,
@@ -106,8 +104,8 @@ class Su3RmdParameters(ProfiledParameters):
         measurements = self.measurements * FLOP_PER_SITE_MEASUREMENT
         return self.site_steps * FLOP_PER_SITE_STEP + self.sites * (trajectories + measurements)
 
-    @model_validator(mode="after")
-    def _measures(self) -> Su3RmdParameters:
+    def model_post_init(self, context: Any) -> None:
+        """Refuse a run without an answer, too many numbers, and what the original does not have."""
         if self.measurements == 0:
             raise ValueError(
                 f"trajectories_between_measurements = {self.trajectories_between_measurements}"
@@ -119,16 +117,11 @@ class Su3RmdParameters(ProfiledParameters):
                 f"keep_measurements with {self.measurements} measurements; allowed are at most"
                 f" {MOST_KEPT}: give fewer trajectories, or more between measurements"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _only_what_the_original_has(self) -> Su3RmdParameters:
-        own = {"communication": self.communication, "overlap": self.overlap, "kernel": self.kernel}
         fields = type(self).model_fields
-        set_here = [name for name, value in own.items() if value != fields[name].default]
+        own = ("communication", "overlap", "kernel")
+        set_here = [name for name in own if getattr(self, name) != fields[name].default]
         if self.implementation == "milc" and set_here:
             raise ValueError(
                 f"implementation = milc has no {', '.join(set_here)}: leave out what only our own"
                 " program can choose"
             )
-        return self
