@@ -15,13 +15,13 @@ from pydantic import AfterValidator
 
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     FastMachine,
     Layout,
     SiteCapacity,
     gigabytes,
 )
 from checks.common.durations import LEAST_ONCE_S
+from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
     ProfiledParameters,
@@ -100,7 +100,7 @@ class HplParameters(ProfiledParameters):
     ranks_per_node: RanksPerNode = ranks_per_node_field()
 
 
-class HplDefinition(CheckDefinition[HplParameters]):
+class HplDefinition(ManyRanksDefinition[HplParameters]):
     """Layout and cost of HPL."""
 
     name = "hpl"
@@ -122,10 +122,6 @@ class HplDefinition(CheckDefinition[HplParameters]):
     def ranks(self, params: HplParameters) -> int:
         """P × Q."""
         return params.p * params.q
-
-    def ranks_asked_per_node(self, params: HplParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def ranks_given(self, given: Mapping[str, Any]) -> int:
         """P × Q."""
