@@ -11,7 +11,7 @@ from typing import Any
 #: Command → the module whose `add_arguments` declares its arguments and sets `run`, and its help.
 #: `run` is a function, or its name "module:function" where that module is slow to load.
 COMMANDS = {
-    "doctor": ("assay.cli.doctor", "what is missing, and the command that mends it"),
+    "doctor": ("assay.cli.doctor", "missing requirements, and the command that fixes each"),
     "cluster": ("virtual_cluster.command", "a virtual Slurm cluster on this machine"),
     "plan": ("assay.cli.plan", "what would run on a site, and what it costs"),
     "checks": ("assay.cli.checks", "what can be measured; with a name, what it can be asked"),
