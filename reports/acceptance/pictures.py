@@ -72,7 +72,7 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
             grid=False,
         ),
         Axis(
-            title="bar: the median; line: to the bound that decides; outlined: accused",
+            "bar: the median; line: to the bound that decides; outlined: accused",
             low=down,
             high=-0.12,
             ticks={},
@@ -248,6 +248,6 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         f"Nodes against the good ones, {title}: {count_text(len(items), 'node')}, the lowest is"
         f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {limit:g} %.",
         Axis(low=-0.6, high=len(items) - 0.4, ticks=ticks, grid=False),
-        Axis(title="% of the good nodes' median", low=low - room, high=high + room),
+        Axis("% of the good nodes' median", low=low - room, high=high + room),
         footer,
     )

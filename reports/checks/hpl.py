@@ -19,7 +19,7 @@ def rate_against_n(analysis: Analysis) -> Picture | None:
         analysis,
         grouped(analysis, rows, without=("n",)),
         lambda row: float(analysis.case(row).params.get("n", 0)),
-        Axis(title="matrix order N", counts=True),
+        Axis("matrix order N", counts=True),
         anchor="picture-hpl-n",
         title="HPL rate against N",
         caption="One panel for each process grid.",
@@ -39,7 +39,7 @@ def rate_against_grid(analysis: Analysis) -> Picture | None:
         grouped(analysis, rows, without=("p", "q")),
         lambda row: place[grid_of(analysis.case(row).params)],
         Axis(
-            title="process grid P × Q",
+            "process grid P × Q",
             ticks={place[p, q]: f"{p} × {q}" for p, q in order},
         ),
         anchor="picture-hpl-grid",

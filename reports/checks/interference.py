@@ -131,9 +131,9 @@ def _panel(analysis: Analysis, title: str, metric: str, share: bool, rows: list[
         title,
         [*lines, Rule(1 / unit.factor, "y")],
         f"{title}: {ranges_text(lines, unit.label)}",
-        Axis(title=MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
+        Axis(MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
         Axis(
-            title=f"{metric}, %" if share else "slow-down, ratio of times",
+            f"{metric}, %" if share else "slow-down, ratio of times",
             low=0,
             high=105 if share else 1.15 * max(1.0, greatest),
         ),

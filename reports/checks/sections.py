@@ -14,6 +14,7 @@ from records.axes import axis_of
 from reports.analysis import Analysis
 from reports.notation.labels import value_text
 from reports.show.boxes import launches_picture
+from reports.show.draw import svg_of
 from reports.show.generic import generic_section
 from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
@@ -128,6 +129,8 @@ def _demand_sound(part: CheckPart) -> None:
     for picture in part.pictures:
         if not isinstance(picture, Picture):
             raise TypeError(f"a picture is a {type(picture).__name__}, not a Picture")
+        for panel in picture.panels:
+            svg_of(panel)  # a mark that cannot be drawn fails here, not in the page
     for table in part.tables:
         if not isinstance(table, Table):
             raise TypeError(f"a table is a {type(table).__name__}, not a Table")

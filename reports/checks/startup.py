@@ -30,7 +30,7 @@ def against_ranks(analysis: Analysis) -> Picture | None:
         analysis,
         curves,
         lambda row: float(analysis.case(row).params.get("ranks", 0)),
-        Axis(title="ranks", counts=True),
+        Axis("ranks", counts=True),
         anchor="picture-startup",
         title="Start-up against ranks",
         caption="Times from the start of the launcher (MPI_Init: its own time); daemon boot and"

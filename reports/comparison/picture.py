@@ -76,7 +76,7 @@ def _panel(changes: Sequence[Change], before: int, footer: str) -> Panel:
         title,
         [*marks, *rows_above(["\n".join(lines) for lines in names])],
         f"B over A, {title.lower()}. {told}",
-        Axis(title="B against A", scale="log" if wide else "linear", text=_change),
+        Axis("B against A", scale="log" if wide else "linear", text=_change),
         above_axis(len(changes)),
         footer,
         0.95 + row_in * len(changes),

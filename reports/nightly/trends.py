@@ -35,40 +35,27 @@ def trend(
     first = max(0, len(history.nights) - MOST_NIGHTS)
     values = history.values[series, first:]
     unit = readable_unit(key.unit, values[np.isfinite(values)].tolist())
-    places = np.arange(first, len(history.nights))
-    again = history.reruns[series, first:] / unit.factor
-    starts = context_starts(history.nights, key.environment)[first:]
+    again = (history.reruns[series, first:] / unit.factor).tolist()
+    places = list(range(first, len(history.nights)))
+    values_drawn = [*_value_marks(history, series, unit)]
+    values_drawn.append(Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
+    drawn = [y for mark in values_drawn for y in mark.y if np.isfinite(y)]
     shown = reference and (reference[0] / unit.factor, reference[1])
-    marks = [*_value_marks(history, series, unit)]
-    marks.append(Series(places.tolist(), again.tolist(), Look(INK, "x", ()), width=0, size=5.5))
-    drawn = [y for mark in marks for y in mark.y if np.isfinite(y)]
-    changes = [item for item in history.changes if item.series == series]
-    changes = [item for item in reversed(changes) if history.position(item.since) >= first]
     low, high, middle = span(drawn, values / unit.factor, shown, floor)
-    reference_marks: list[Mark] = []
+    marks: list[Mark] = []
     if shown is not None:
-        allowed = middle * (1 - shown[1]), middle * (1 + shown[1])
-        reference_marks = [Rule(allowed[0], "y", to=allowed[1]), Rule(middle, "y", width=0.9)]
-    return Panel(
-        "",
-        [
-            *reference_marks,
-            *(
-                Rule(place - 0.5, "x", width=0.9, dashes=(4, 3))
-                for place in np.unique(starts[starts > first]).tolist()
-            ),
-            *marks,
-            *(
-                mark
-                for row, item in enumerate(changes)
-                for mark in _change_marks(history, item, unit.factor, row)
-            ),
-        ],
-        _alt(history, series, key),
-        Axis(ticks=_days(history, first), margin=0.03),
-        Axis(title=unit.label, low=low, high=high),
-        height_in=_HEIGHT_IN,
-    )
+        marks.append(Rule(middle * (1 - shown[1]), "y", to=middle * (1 + shown[1])))
+        marks.append(Rule(middle, "y", width=0.9))
+    starts = context_starts(history.nights, key.environment)[first:]
+    for place in np.unique(starts[starts > first]).tolist():
+        marks.append(Rule(place - 0.5, "x", width=0.9, dashes=(4, 3)))
+    marks += values_drawn
+    changes = [item for item in history.changes[::-1] if item.series == series]
+    changes = [item for item in changes if history.position(item.since) >= first]
+    for row, item in enumerate(changes):
+        marks += _change_marks(history, item, unit.factor, row)
+    x, y = Axis(ticks=_days(history, first), margin=0.03), Axis(unit.label, low=low, high=high)
+    return Panel("", marks, _alt(history, series, key), x, y, height_in=_HEIGHT_IN)
 
 
 def _value_marks(history: History, series: int, unit: ReadableUnit) -> Iterator[Series]:

@@ -90,7 +90,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         f"{title}: {ranges_text(lines, unit.label)}",
         _across(one, [place for line in lines for place in line.x], x),
         Axis(
-            title=f"{one.column.title}, {unit.label}" if unit.label else one.column.title,
+            f"{one.column.title}, {unit.label}" if unit.label else one.column.title,
             scale="log" if is_wide else "linear",
             low=None if is_wide else min(0.0, *values),
         ),
@@ -105,12 +105,12 @@ def _across(one: Beside, places: Sequence[float], x: int) -> Axis:
     """The x axis: lengths and wide ranges are logarithmic."""
     item, least, most = one.keys[x], min(places), max(places)
     if item.column.endswith("bytes"):
-        return Axis(title=MESSAGE_LENGTH, scale="bytes")
+        return Axis(MESSAGE_LENGTH, scale="bytes")
     # Numbers of processes were doubled, then as now.
     if item.ours in ("ranks", "nodes") or most >= 16 * least > 0:
         powers = [2.0**k for k in range(20) if least <= 2**k <= most]
-        return Axis(title=item.title, scale="log2", ticks={p: f"{p:g}" for p in powers})
-    return Axis(title=item.title)
+        return Axis(item.title, scale="log2", ticks={p: f"{p:g}" for p in powers})
+    return Axis(item.title)
 
 
 def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Series]:
@@ -185,8 +185,8 @@ def _plane_panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row
         "machines then and now",
         marks,
         f"{x.column.title} and {y.column.title}: {told}",
-        Axis(title=f"{x.column.title}, {x.unit.label}", scale="log", margin=0.12),
-        Axis(title=f"{y.column.title}, {y.unit.label}", scale="log", margin=0.12),
+        Axis(f"{x.column.title}, {x.unit.label}", scale="log", margin=0.12),
+        Axis(f"{y.column.title}, {y.unit.label}", scale="log", margin=0.12),
         footer,
         1.8 * HEIGHT_IN,
         wide=True,

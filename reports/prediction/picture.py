@@ -47,8 +47,8 @@ def _panel(analysis: Analysis, group: _Panel) -> Panel:
         name,
         [mark for marks in lines for mark in marks],
         f"{name}: {'; '.join(told)}",
-        Axis(title="nodes", scale="log2", ticks={tick: fixed(tick, 0) for tick in shown}),
-        Axis(title=f"time, {unit.label}", scale="log"),
+        Axis("nodes", scale="log2", ticks={tick: fixed(tick, 0) for tick in shown}),
+        Axis(f"time, {unit.label}", scale="log"),
         f"n = {ends} launches a point; run {analysis.run.run_id}",
     )
 

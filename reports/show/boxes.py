@@ -62,7 +62,7 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
         item.title,
         marks,
         f"{item.title}: {_ranges(by_name, names, unit.factor)} {unit.label}",
-        Axis(title=f"{name}, {unit.label}, {metric.better} is better"),
+        Axis(f"{name}, {unit.label}, {metric.better} is better"),
         rows_axis(names),
         footer(analysis, item.rows),
         0.95 + 0.4 * len(names),

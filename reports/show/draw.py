@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import singledispatch
+from functools import lru_cache, singledispatch
 from html import escape
 from io import StringIO
 from typing import Any
@@ -79,6 +79,7 @@ def styled() -> Iterator[None]:
         yield
 
 
+@lru_cache(maxsize=64)  # a picture that is too long for its page is rendered again, in parts
 def svg_of(panel: Panel) -> str:
     """The panel as SVG to be put into HTML: nothing cut, ids marked, size left to the page."""
     with styled():

@@ -7,7 +7,7 @@ throughout it is an axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -96,34 +96,9 @@ def metric_picture(
     """
     rows = analysis.rows_of(check, metric)
     title = analysis.register.metric_title(metric)
-    title = title[:1].upper() + title[1:]
-    is_time = rows[0].unit == "s"
-    names = measured_in(analysis, rows)
-    without: list[str] = []
-    if axis is None:
-        places = {name: float(place) for place, name in enumerate(names)}
-        fit = sum(map(len, names)) <= MOST_TICK_LETTERS
-        ticks = {place: name if fit else "" for name, place in places.items()}
-        x = Axis(title="environment", ticks=ticks)
-    else:
-        found = varying(analysis, rows)
-        without = [name for name, values in found.items() if _follows(values, found[axis])]
-        values = sorted({float(str(value)) for value in found[axis]})
-        if axis_of(axis).unit == "bytes":
-            without += EFFORT
-            name = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
-            x = Axis(title=name, scale="bytes")
-        else:
-            log = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
-            x = Axis(title=axis_of(axis).title, scale="log" if log else "linear", counts=True)
-        title += f" against {axis_of(axis).title}"
-    size = x.scale == "bytes"
-
-    def place(row: Row) -> float:
-        if axis is None:
-            return places[analysis.case(row).environment]
-        return float(str(_value(analysis, row, axis)))
-
+    title = title[:1].upper() + title[1:] + (f" against {axis_of(axis).title}" if axis else "")
+    x, without, place = _x_axis(analysis, rows, axis)
+    size, is_time = x.scale == "bytes", rows[0].unit == "s"
     log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
     return lines_picture(
         analysis,
@@ -137,6 +112,29 @@ def metric_picture(
         from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
         line_rate=line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
+
+
+def _x_axis(
+    analysis: Analysis, rows: Sequence[Row], axis: str | None
+) -> tuple[Axis, list[str], Callable[[Row], float]]:
+    """The x axis of a picture, what one curve goes over, and where a row is on it."""
+    if axis is None:
+        names = measured_in(analysis, rows)
+        fit = sum(map(len, names)) <= MOST_TICK_LETTERS
+        ticks = {float(place): name if fit else "" for place, name in enumerate(names)}
+        places = {name: float(place) for place, name in enumerate(names)}
+        x = Axis("environment", ticks=ticks)
+        return x, [], lambda row: places[analysis.case(row).environment]
+    found = varying(analysis, rows)
+    without = [name for name, values in found.items() if _follows(values, found[axis])]
+    values = sorted({float(str(value)) for value in found[axis]})
+    title = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
+    wide = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
+    x = Axis(title, scale="log" if wide else "linear", counts=True)
+    if axis_of(axis).unit == "bytes":
+        x = Axis(title, scale="bytes")
+        without += EFFORT
+    return x, without, lambda row: float(str(_value(analysis, row, axis)))
 
 
 def side_by_side_table(

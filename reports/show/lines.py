@@ -92,7 +92,7 @@ def size_picture(
         analysis,
         curves,
         length,
-        Axis(title=MESSAGE_LENGTH, scale="bytes"),
+        Axis(MESSAGE_LENGTH, scale="bytes"),
         anchor=anchor,
         title=f"{title} against message length",
         caption=caption,
@@ -120,34 +120,29 @@ def lines_picture(
     `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates, and the
     caption says what is above it.
     """
-    if not curves:
-        return None
     means: dict[str, list[float]] = {}
     for row in (row for item in curves for row in item.rows):
         means.setdefault(row.unit, []).append(row.summary.mean)
     units = {si: readable_unit(si, found) for si, found in means.items()}
-    metrics = {item.rows[0].series.metric for item in curves}
+    alone = len({item.rows[0].series.metric for item in curves}) == 1
 
     def panel(item: Curves) -> Panel:
         first = item.rows[0]
         unit, name = units[first.unit], analysis.register.metric_title(first.series.metric)
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
-        heading = (
-            joined(name[:1].upper() + name[1:], item.title) if len(metrics) > 1 else item.title
-        )
-        marks: list[Mark] = [*lines]
-        if line_rate and _over_network(analysis, first):
-            marks += _line_rate_marks(lines, line_rate / unit.factor, unit.label)
+        rate = line_rate if _over_network(analysis, first) else None
+        heading = item.title if alone else joined(name[:1].upper() + name[1:], item.title)
+        low = 0.0 if from_zero and not is_log else None
         return Panel(
             heading,
-            marks,
+            [*lines, *_line_rate_marks(lines, rate, unit)],
             f"{title}, {heading}: {ranges_text(lines, unit.label)}",
             axis,
             Axis(
-                title=unit.label if len(metrics) > 1 else f"{name}, {unit.label}",
+                f"{name}, {unit.label}" if alone else unit.label,
                 scale="log" if is_log else "linear",
-                low=0.0 if from_zero and not is_log else None,
+                low=low,
             ),
             footer(analysis, item.rows),
         )
@@ -185,10 +180,15 @@ def _over_network(analysis: Analysis, row: Row) -> bool:
     return row.unit == "bytes/s" and placed != "within-node"
 
 
-def _line_rate_marks(lines: Sequence[Series], rate: float, unit: str) -> Iterator[Mark]:
-    """The line rate across, with its name, and a ring round each mean above it."""
+def _line_rate_marks(
+    lines: Sequence[Series], rate_si: float | None, unit: ReadableUnit
+) -> Iterator[Mark]:
+    """The line rate across, with its name, and a ring round each mean above it; none without."""
+    if not rate_si:
+        return
+    rate = rate_si / unit.factor
     yield Rule(rate, "y", width=1.1, dashes=(4, 3))
-    name = f"line rate {rate:g} {unit}"
+    name = f"line rate {rate:g} {unit.label}"
     yield Text(name, 1, rate, QUIET, 8.5, shares="x", offset=(0, 3), right=True)
     above = [(x, y) for line in lines for x, y in zip(line.x, line.y, strict=True) if y > rate]
     if above:

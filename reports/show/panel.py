@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ Side = Literal["x", "y"]
 Place = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Axis:
     """One axis of a panel.
 
@@ -38,6 +38,7 @@ class Axis:
 
     title: str = ""
     scale: AxisScale = "linear"
+    _: KW_ONLY
     low: float | None = None
     high: float | None = None
     ticks: Sequence[float] | Mapping[float, str] | None = None
@@ -218,7 +219,7 @@ class Panel:
 
 def heat_panel(title: str, footer: str, heat: Heat, alt: str, note: str = "") -> Panel:
     """A heat map above its colour bar, `note` below the title."""
-    return Panel(title, [heat], alt, y=Axis(title=note), footer=footer, height_in=0, frame=False)
+    return Panel(title, [heat], alt, y=Axis(note), footer=footer, height_in=0, frame=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -50,97 +50,68 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     """The picture as SVG and as PNG: head, panels and foot below each other."""
     sizes = [size_in(panel) for panel in picture.panels]
     across = min(_MOST_ACROSS, len(sizes))
-    heights = [
-        max(height for _, height in sizes[first : first + across])
-        for first in range(0, len(sizes), across)
-    ]
+    rows = [sizes[first : first + across] for first in range(0, len(sizes), across)]
+    heights = [max(height for _, height in row) for row in rows]
     width = 2 * _EDGE_IN + across * max(own for own, _ in sizes)
-    head = [
-        *_lines(picture.title, _TITLE_PT, width, color=INK, fontweight="bold"),
-        *_lines(picture.caption, _TEXT_PT, width, color=QUIET),
-    ]
-    foot = _lines("".join(picture.footers[:1]), _FOOT_PT, width, color=QUIET)
-    columns = _legend_columns(picture, width)
-    parts = [
-        _height(head) + _LEGEND_IN * -(-len(picture.environments) // columns) + 1.6 * _EDGE_IN,
-        sum(heights),
-        _height(foot) + _EDGE_IN,
-    ]
-    svg, png = StringIO(), BytesIO()
+    head = _Text(width).add(picture.title, _TITLE_PT, "bold", color=INK)
+    head.add(picture.caption, _TEXT_PT, color=QUIET)
+    foot = _Text(width).add("".join(picture.footers[:1]), _FOOT_PT, color=QUIET)
+    legend = _legend(picture.environments, looks, width)
+    legend_in = _LEGEND_IN * -(-len(picture.environments) // legend["ncols"])
+    parts = [head.height_in + legend_in + 0.6 * _EDGE_IN, sum(heights), foot.height_in]
+    svg, png, edge = StringIO(), BytesIO(), _EDGE_IN / width
     with styled():
         figure = Figure((width, sum(parts)))
         Canvas(figure)
-        rows: Any = figure.subfigures(3, 1, height_ratios=parts)
-        top, middle, bottom = rows
-        _write(top, head, parts[0], width)
-        _write(bottom, foot, parts[2], width)
-        _legend(top, picture, looks, columns, width)
-        edge = _EDGE_IN / width
-        inner = middle.subfigures(1, 3, width_ratios=[edge, 1 - 2 * edge, edge])[1]
-        frames = inner.subfigures(len(heights), across, height_ratios=heights, squeeze=False).flat
-        drawn = [put(frame, panel) for frame, panel in zip(frames, picture.panels, strict=False)]
+        frames: Any = figure.subfigures(3, 1, height_ratios=parts)
+        head.write(frames[0], parts[0])
+        foot.write(frames[2], parts[2])
+        if picture.environments:
+            frames[0].legend(**legend, loc="lower left", bbox_to_anchor=(edge, 0), frameon=False)
+        inner = frames[1].subfigures(1, 3, width_ratios=[edge, 1 - 2 * edge, edge])[1]
+        places = inner.subfigures(len(rows), across, height_ratios=heights, squeeze=False).flat
+        drawn = [put(place, panel) for place, panel in zip(places, picture.panels, strict=False)]
         settle(figure, drawn)
         for axes, panel in zip(drawn, picture.panels, strict=True):
             if panel.label:
                 panel.label(axes)
         metadata = {"Date": None, "Creator": None}
         figure.savefig(svg, format="svg", facecolor=PAPER, metadata=metadata)
-        png_metadata = {"Software": None}
-        figure.savefig(png, format="png", dpi=PNG_DPI, facecolor=PAPER, metadata=png_metadata)
+        figure.savefig(png, dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
     texts = (found for panel in picture.panels for found in texts_of(panel))
     return plain(with_titles(svg.getvalue(), texts)).encode(), png.getvalue()
 
 
-#: A line of text with its size and look.
-_Line = tuple[str, float, dict[str, Any]]
+class _Text:
+    """Paragraphs from the top edge down, wrapped to the width of the picture."""
+
+    def __init__(self, width_in: float) -> None:
+        self._width_in, self._lines = width_in, list[tuple[float, str, float, dict[str, Any]]]()
+        self.height_in = _EDGE_IN
+
+    def add(self, text: str, size_pt: float, weight: str = "normal", **look: str) -> _Text:
+        """One more paragraph."""
+        room = self._width_in - 2 * _EDGE_IN
+        for line in wrapped(text, size_pt, room, weight):
+            self._lines.append((self.height_in, line, size_pt, {"fontweight": weight, **look}))
+            self.height_in += 1.3 * size_pt / 72
+        return self
+
+    def write(self, frame: SubFigure, height_in: float) -> None:
+        """Put the lines into a part of the figure of this height."""
+        for down, line, size_pt, look in self._lines:
+            place = _EDGE_IN / self._width_in, 1 - down / height_in
+            frame.text(*place, line, fontsize=size_pt, va="top", **look)
 
 
-def _lines(text: str, size_pt: float, width_in: float, **look: str) -> list[_Line]:
-    """A paragraph wrapped to the width of the picture."""
-    weight = look.get("fontweight", "normal")
-    found = wrapped(text, size_pt, width_in - 2 * _EDGE_IN, weight) if text else []
-    return [(line, size_pt, look) for line in found]
-
-
-def _height(lines: Iterable[_Line]) -> float:
-    return sum(1.3 * size_pt / 72 for _, size_pt, _ in lines)
-
-
-def _write(frame: SubFigure, lines: Iterable[_Line], height_in: float, width_in: float) -> None:
-    """Lines of text from the top edge down."""
-    down = _EDGE_IN
-    for line, size_pt, look in lines:
-        place = _EDGE_IN / width_in, 1 - down / height_in
-        frame.text(*place, line, fontsize=size_pt, va="top", **look)
-        down += 1.3 * size_pt / 72
-
-
-def _legend_columns(picture: Picture, width_in: float) -> int:
-    """How many names of a legend are side by side; 1 without any."""
-    names = picture.environments
-    widest = max((text_width_in(name, _TEXT_PT) for name in names), default=0.0)
-    room = (width_in - 2 * _EDGE_IN) / (widest + 4.6 * _TEXT_PT / 72)
-    return max(1, min(len(names), int(room)))
-
-
-def _legend(
-    frame: SubFigure, picture: Picture, looks: Mapping[str, Look], columns: int, width_in: float
-) -> None:
+def _legend(names: Sequence[str], looks: Mapping[str, Look], width_in: float) -> dict[str, Any]:
+    """The legend of these environments, as many side by side as the picture is wide for."""
     signs = []
-    for name in picture.environments:
-        look = looks[name]
+    for look in (looks[name] for name in names):
         style: Any = (0, look.dashes) if look.dashes else "-"
         signs.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=style))
-    if signs:
-        frame.legend(
-            signs,
-            picture.environments,
-            loc="lower left",
-            bbox_to_anchor=(_EDGE_IN / width_in, 0),
-            ncols=columns,
-            fontsize=_TEXT_PT,
-            frameon=False,
-            borderpad=0.2,
-            borderaxespad=0,
-            handlelength=2.6,
-        )
+    widest = max((text_width_in(name, _TEXT_PT) for name in names), default=0.0)
+    fit = int((width_in - 2 * _EDGE_IN) / (widest + 4.6 * _TEXT_PT / 72))
+    columns = max(1, min(len(names), fit))
+    sizes = {"fontsize": _TEXT_PT, "borderpad": 0.2, "borderaxespad": 0, "handlelength": 2.6}
+    return {"handles": signs, "labels": list(names), "ncols": columns, **sizes}

@@ -79,8 +79,8 @@ def _length_panel(
         words(operation),
         lines,
         f"{words(operation)} against message length: {ranges_text(lines, unit.label)}",
-        Axis(title=MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
-        Axis(title=f"time, {unit.label}", scale="log"),
+        Axis(MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
+        Axis(f"time, {unit.label}", scale="log"),
         footer(analysis, rows),
     )
 
@@ -104,7 +104,7 @@ def _count_panel(analysis: Analysis, operation: str, families: list[Measured]) -
         words(operation),
         [*laws, *lines],
         f"{words(operation)} against processes: {ranges_text(lines, unit.label)}",
-        Axis(title="processes", counts=True),
-        Axis(title=f"time, {unit.label}", low=0),
+        Axis("processes", counts=True),
+        Axis(f"time, {unit.label}", low=0),
         footer(analysis, rows),
     )

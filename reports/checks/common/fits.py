@@ -351,8 +351,8 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
         name,
         marks,
         f"{name}: {'; '.join(told)}",
-        Axis(title=MESSAGE_LENGTH, scale="bytes"),
-        Axis(title="half round trip, µs", scale="log"),
+        Axis(MESSAGE_LENGTH, scale="bytes"),
+        Axis("half round trip, µs", scale="log"),
         counted_footer(analysis, curve.launches),
     )
 

@@ -148,8 +148,8 @@ def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
             for one in found
         ],
         f"{title}: {'; '.join(told)}",
-        Axis(title="hops between the two nodes", counts=True),
-        Axis(title="half round trip, µs", low=0),
+        Axis("hops between the two nodes", counts=True),
+        Axis("half round trip, µs", low=0),
         counted_footer(analysis, [one.launches for one in found]),
     )
 

@@ -141,8 +141,8 @@ def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
         "Roofline",
         marks,
         f"Roofline: {told}",
-        Axis(title="arithmetic intensity, flop/byte", scale="log", low=least, high=most),
-        Axis(title="rate of a node, Gflop/s", scale="log", low=low, high=2 * peak),
+        Axis("arithmetic intensity, flop/byte", scale="log", low=least, high=most),
+        Axis("rate of a node, Gflop/s", scale="log", low=low, high=2 * peak),
         footer(analysis, [point.row for point in points]),
         3.5,
     )

@@ -31,7 +31,7 @@ def _against_ranks(analysis: Analysis, metric: str, anchor: str, title: str) -> 
         analysis,
         grouped(analysis, [i.rows[metric] for i in series if metric in i.rows], without=LAYOUT[4:]),
         lambda row: float(analysis.case(row).ranks),
-        Axis(title="ranks", scale="log", counts=True),
+        Axis("ranks", scale="log", counts=True),
         anchor=anchor,
         title=f"{title} against ranks",
         caption="One panel for each lattice."
@@ -80,8 +80,8 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, share: bool) 
         joined(what, name),
         lines,
         f"{what}, {name}: {'; '.join(told)}",
-        Axis(title="ranks", counts=True),
-        Axis(title="efficiency / %" if share else over, low=0),
+        Axis("ranks", counts=True),
+        Axis("efficiency / %" if share else over, low=0),
         footer(analysis, rows),
     )
 

@@ -70,7 +70,7 @@ def score_picture(analysis: Analysis) -> Panel | None:
             *(mark for bar in bars for mark in bar.marks()),
         ],
         f"{title}. {'; '.join(told)}",
-        Axis(title=f"smaller is better · grey: ±3 %\n{_legend(bars)}", low=low, high=high),
+        Axis(f"smaller is better · grey: ±3 %\n{_legend(bars)}", low=low, high=high),
         rows_axis([f"{item.environment} ({item.place})" for item in shown]),
         counted_footer(analysis, [score.n]),
         1.25 + 0.38 * len(shown),
@@ -247,7 +247,7 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
         ],
         f"{scope}: advantage over {shown[0].reference}. {alt}",
         Axis(
-            title=f"advantage in {analysis.register.metric_title(shown[0].metric)}, %",
+            f"advantage in {analysis.register.metric_title(shown[0].metric)}, %",
             low=low,
             high=high,
         ),

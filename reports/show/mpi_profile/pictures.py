@@ -81,7 +81,7 @@ def _time_panel(
             for mark in _bar(row, names[row], item, unit, colours)
         ],
         f"{label}: {'; '.join(parts)}",
-        Axis(title=f"time of a rank, {unit.label}", low=0, high=1.24 * longest),
+        Axis(f"time of a rank, {unit.label}", low=0, high=1.24 * longest),
         rows_axis(names),
         counted_footer(analysis, [len(item.elapsed_s) for item in found]),
         1.6 + 0.34 * len(found),
@@ -123,10 +123,10 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
         bars,
         f"{label}: {total} messages a rank in {len(classes)} classes of length",
         Axis(
-            title="message length up to",
+            "message length up to",
             ticks=dict(enumerate(map(bytes_text, classes))),
             grid=False,
         ),
-        Axis(title="messages a rank"),
+        Axis("messages a rank"),
         counted_footer(analysis, [len(item.elapsed_s) for item in found]),
     )
