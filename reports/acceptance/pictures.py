@@ -60,17 +60,13 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
             down += _LINE_IN * len(lines)
         marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[one.verdict])
         down += _BAR_IN
-    told = (f"{one.title}: {_margin_words(item)}" for one, item in shown)
+    told = "; ".join(f"{one.title}: {_margin_words(item)}" for one, item in shown)
+    ticks = {-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"}
     return Panel(
         "Margin to each limit",
         marks,
-        f"Margin to each limit. {'; '.join(told)}",
-        Axis(
-            low=-_MOST_MARGIN,
-            high=_MOST_MARGIN,
-            ticks={-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"},
-            grid=False,
-        ),
+        f"Margin to each limit. {told}",
+        Axis(low=-_MOST_MARGIN, high=_MOST_MARGIN, ticks=ticks, grid=False),
         Axis(
             "bar: the median; line: to the bound that decides; outlined: accused",
             low=down,

@@ -48,20 +48,21 @@ def series_by_nights(
         if change.series in place and first <= since <= tonight and change.kind == "regression":
             culprits.add((place[change.series], since - first))
     names = _names(history, rows)
+    red = [names[place[series]] for series in found if series in place]
     heat = Heat(
         names,
         [night.date[5:10] for night in history.nights[first : tonight + 1]],
         worse,
         _SCALE,
         culprits=culprits,
-        named=[names[place[series]] for series in found if series in place],
+        named=red,
     )
-    told = ", ".join(names[place[series]] for series in found if series in place) or "nothing"
     return heat_panel(
         "Every series, night by night",
         "",
         heat,
-        f"{len(rows)} series over {tonight + 1 - first} nights; found tonight: {told}.",
+        f"{len(rows)} series over {tonight + 1 - first} nights; found tonight:"
+        f" {', '.join(red) or 'nothing'}.",
         f"{count_text(len(rows), 'series', 'series')} of {len(history.series)};"
         " outlined: found tonight, or the first night of a change",
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -27,20 +29,36 @@ from reports.load.loading import load_run
 from reports.nightly.check import check_history
 from reports.nightly.night import read_night
 from reports.nightly.pages import pictures_of as pictures_of_night
-from reports.notation.palette import BAD
+from reports.notation.palette import BAD, GOOD, Look
+from reports.notation.units import ReadableUnit
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
 from reports.show.boxes import LEAST_BOXED, launches_picture
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
-from reports.show.lines import log_band
-from reports.show.panel import Heat, Picture, Scale, heat_panel, multiples, shares
+from reports.show.lines import line_of, log_band
+from reports.show.panel import (
+    Axis,
+    Bars,
+    Box,
+    Heat,
+    Panel,
+    Picture,
+    Rule,
+    Scale,
+    Series,
+    Text,
+    heat_panel,
+    multiples,
+    shares,
+)
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.write.pictures import take_out
 
+LOOK = Look("#0072B2", "o", ())
 #: Per environment of the synthetic roofline: flop/s of HPL on two nodes.
 RATES = {"mpich": 6e9, "lam": 3e9}
 PEAK, MEMORY = 5e9, 10e9
@@ -234,3 +252,51 @@ def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
     assert s > mean
     low, high = log_band(values, mean)
     assert 0.99 * min(values) <= low < mean <= high <= 1.01 * max(values)
+    row: Any = SimpleNamespace(
+        series=SimpleNamespace(values=np.array(values)),
+        summary=SimpleNamespace(mean=mean, stddev=s),
+    )
+    ends = {}
+    for log in (True, False):
+        line = line_of(LOOK, "a", [(8, row)], ReadableUnit("µs", 1e-6), log=log, points=log)
+        ends[log] = [*line.low, *line.high]
+        assert len(line.points) == log * len(values)
+    assert ends[True] == pytest.approx([1e6 * low, 1e6 * high])
+    assert ends[False] == pytest.approx([1e6 * (mean - s), 1e6 * (mean + s)])
+
+
+def test_each_mark_is_drawn_and_twice_the_same() -> None:
+    marks = [
+        Series([1, 2], [3.5, 2], LOOK, "a", [3, 1.5], [4, 2.5], [(1, 3.6)]),
+        Rule(2.5, "y", dashes=(4, 3)),
+        Rule(1, "x", BAD, to=1.5),
+        Text("note", 1, 1),
+        Bars([1], [2], 0.5, BAD, edge=GOOD),
+        Box([1, 2, 3], 1, GOOD),
+    ]
+    x, y = Axis("across", counts=True), Axis("up", low=0)
+    panel = Panel("title", marks, "alt", x, y, key={"call": BAD})
+    svg = svg_of(panel)
+    texts = re.findall(r">\s*([^<>]+?)\s*</", svg)
+    assert {"title", "up", "across", "note", "call", "a: 3.5 at 1 (up)", "1", "2"} <= set(texts)
+    assert svg.count("FillBetween") == 1
+    assert "stroke-dasharray: 4" in svg
+    assert all(colour in svg for colour in (BAD, GOOD))
+    assert svg_of(replace(panel)) == svg
+    assert panel.names == {"a", ""}
+
+
+@pytest.mark.parametrize(
+    ("axis", "ticks"),
+    [
+        (Axis("n", "bytes"), ["1 KiB", "4 KiB", "16 KiB"]),
+        (Axis("n", "log"), ["1 000", "2 000", "5 000", "10 000"]),
+        (Axis("n", ticks={1024: "few", 16384: "many"}), ["few", "many"]),
+        (Axis("n", counts=True), ["1 024", "16 384"]),
+    ],
+)
+def test_ticks_are_what_the_axis_says(axis: Axis, ticks: list[str]) -> None:
+    svg = svg_of(Panel("", [Series([1024, 16384], [1, 2], LOOK, "a")], "", axis))
+    below = re.findall(r">\s*([^<>]+?)\s*</text>", svg[svg.index("matplotlib.axis_1") :])
+    shown = [text.replace("\u202f", " ") for text in below[: below.index("n")]]
+    assert [text for text in shown if text in ticks] == ticks
