@@ -77,7 +77,7 @@ def heading(text: str, size_pt: float, width_in: float, weight: str = "normal") 
 
 def settle(figure: Figure, parts: Sequence[Axes]) -> None:
     """Give all axes of a figure their final place; `parts` are the main axes of its panels."""
-    figure.set_layout_engine("constrained", w_pad=EDGE, h_pad=EDGE, hspace=0.03, wspace=0.03)
+    figure.set_layout_engine("constrained", w_pad=EDGE, h_pad=EDGE, hspace=0.03, wspace=0.0)
     engine: Any = figure.get_layout_engine()
     engine.execute(figure)
     turned = [axes for axes in parts if _thin_ticks(axes)]
