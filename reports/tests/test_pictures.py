@@ -42,6 +42,7 @@ from reports.show.panel import (
     Bars,
     Box,
     Heat,
+    Mark,
     Panel,
     Picture,
     Rule,
@@ -266,7 +267,7 @@ def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
 
 
 def test_each_mark_is_drawn_and_twice_the_same() -> None:
-    marks = [
+    marks: list[Mark] = [
         Series([1, 2], [3.5, 2], LOOK, "a", [3, 1.5], [4, 2.5], [(1, 3.6)]),
         Rule(2.5, "y", dashes=(4, 3)),
         Rule(1, "x", BAD, to=1.5),
