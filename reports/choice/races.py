@@ -143,7 +143,9 @@ def outcome(run: Run, found: Comparisons) -> OpenQuestions:
     racing = {name for race in every for pair in race.pairs for name in pair}
     if not racing and len(run.plan.environments) > 1:
         failed = {cases[case].environment for case, status, _ in run.tally if status != "lost"}
-        absent |= {name for name, _ in pairs} - (failed - _with_values(run))
+        absent |= {name for name, _ in pairs} - (
+            failed - {cases[series.case].environment for series in run.series}
+        )
         text = [NOTHING_IN_COMMON]
     before = asked_blocks(run.plan, run.interims)
     last = max(before.values(), default=0)
@@ -153,10 +155,6 @@ def outcome(run: Run, found: Comparisons) -> OpenQuestions:
         if text and stays and before[name, check] == last:
             going.setdefault(name, []).append(check)
     return OpenQuestions(text, going)
-
-
-def _with_values(run: Run) -> set[str]:
-    return {run.plan.cases[series.case].environment for series in run.series}
 
 
 def judge_after(run: Run, block: int) -> OpenQuestions:

@@ -43,7 +43,8 @@ def read_table(path: Path, metric: str) -> ScanTable:
         switches = msgspec.json.decode(meta.get(SWITCHES_META, "[]"), type=list[str])
         if len(switches or names) != len(names) or odd_word(names):
             raise ValueError("it names other nodes, or switches of others, than can be")
-        if _rows(path) > len(names) * (len(names) - 1) // 2:
+        rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        if rows > len(names) * (len(names) - 1) // 2:
             raise ValueError("it has more rows than there are pairs of its nodes")
         frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
         if any(frame.null_count().row(0)):
@@ -61,11 +62,6 @@ def _table(path: Path, metric: str) -> Iterator[None]:
         yield
     except (*faults, OSError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise AssayError(f"{path}: is no table of pairs with {metric}: {error}") from error
-
-
-def _rows(path: Path) -> int:
-    """How many rows it says that it has."""
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def _numbers(column: pl.Series, names: Sequence[str]) -> Indices:
