@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the jobs' user: what they print, within a time, while whoever waits is heard."""
+"""Commands of the jobs' user: what they print, within a time limit, with pauses meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from records.errors import InfrastructureError
 COMMAND_LIMIT_S = 60.0
 #: Characters that are kept of what a command prints.
 KEPT_CHARACTERS = 1 << 24
-#: Seconds after which one pauses beside a command that runs, and for how long.
+#: Seconds after which pauses are made while a command runs, and their length.
 _PAUSED_AFTER_S, _PAUSE_S = 0.5, 0.1
 
 Pause = Callable[[float], None]

@@ -29,7 +29,7 @@ _BITS = {"Gb/sec": 1e9, "Mb/sec": 1e6}
 _STATE_WORD = re.compile(r"[A-Za-z_]+")
 #: Drivers whose `speed` says nothing of a wire; virtual adapters have none that is told.
 _NO_WIRE = {"", "veth", "bridge", "tun", "dummy", "ifb"}
-#: Adapters of containers and virtual machines that a node hosts, and of nobody.
+#: Adapters of containers and virtual machines that a node hosts, and unused ones.
 _HOSTED = re.compile(r"(docker|br-|virbr|veth|vnet|cali|cni|flannel|ifb|dummy|tun|tap|kube|lxc)")
 
 

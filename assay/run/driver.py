@@ -105,7 +105,7 @@ class Driver:
         """Run every launch without a final record; lost ones once more as limits.retries allows.
 
         Gives a sentence for each environment whose launches were not run, for a build failed.
-        Raises InfrastructureError when something that the run stands on does not serve.
+        Raises InfrastructureError when Slurm, the work folder or the nodes fail.
         """
         # A job of an earlier driver writes into the folder that is put away.
         self._end_other_jobs()
@@ -164,7 +164,7 @@ class Driver:
             if error.status is not ExitStatus.BAD_INPUT:
                 raise
             raise AssayError(
-                f"{error}. Nothing was run. Mend it, then go on with: assay run --resume"
+                f"{error}. Nothing was run. Fix it, then continue with: assay run --resume"
                 f" {self.run_directory.path}"
             ) from error
         self.waiting.over()
@@ -303,7 +303,7 @@ class Driver:
             raise _AllocationOverError(last.reason)
         if last.fault == "refused":
             raise AssayError(
-                f"{last.reason}. Nothing is recorded of it. Mend it, then go on with:"
+                f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
                 f" assay run --resume {self.run_directory.path}"
             )
         same = [one for one in faults[-FAULTS_IN_A_ROW:] if one.fault == last.fault]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks whether what a run stands on serves: Slurm, the work folder, the nodes.
+"""Asks whether Slurm, the work folder and the nodes work; ends the jobs of a run.
 
 Each question has a time limit, for what is asked may hang.
 """

@@ -84,7 +84,7 @@ def launches_to_come(
     """The launches still to be run, in the order of the seed; lost ones get a further attempt.
 
     In a sequential design they reach up to the next judgement, without what does not go on. Where
-    several run `at_once`, some of those that others may run beside are drawn to run alone.
+    several run `at_once`, some of those that may run side by side are drawn to run alone.
     """
     cases = {case.id: case for case in plan.cases if case.skipped is None}
     done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
@@ -166,7 +166,7 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
     `entries` are those of all its records.
 
     None for a fixed design, and when the last judgement has ended the run. The same records give
-    the same judgement, whoever was killed meanwhile.
+    the same judgement, also after a driver was killed.
     """
     plan, interims = run.plan(), run.interims()
     if plan.sequential is None or (interims and interims[-1].ended):

@@ -39,7 +39,7 @@ TRUSTED = 3
 class TimeLeft:
     """What is left of launches of cases with these estimates.
 
-    A launch took the time since the one before, whatever it waited for; the first one is left out,
+    A launch took the time since the one before, waits included; the first one is left out,
     for programs are built before it.
     """
 
@@ -235,7 +235,7 @@ class Waiting:
         )
 
     def over(self) -> None:
-        """The job has ended, or nobody asks for it any more."""
+        """The job has ended, or is followed no more."""
         self._end_wait()
         self._progress.doing(None)
         self._said = ""

@@ -45,7 +45,7 @@ _SLURM_SETTINGS = (
 )
 
 
-#: Stands for the value of a variable that is not listed.
+#: In place of the value of a variable that is not listed.
 NOT_KEPT = "(set; value not kept)"
 #: Such variables are named even where they are not listed.
 _OF_A_LIBRARY = re.compile(

@@ -2,7 +2,7 @@
 """Records, made of what a session says of a launch, and held against what the driver knows of it.
 
 The session runs as the jobs' user: what it says is a statement, not a fact. A record is made of it
-only if whoever reads the run can read it, and if it agrees with the launch that was asked for, its
+only if readers of the run can read it, and if it agrees with the launch that was asked for, its
 job in Slurm, and the time that has passed.
 """
 
@@ -214,7 +214,7 @@ class Hearing:
             yield f"`profile`: {fault}"
 
     def _points_faults(self, launch: Launch, record: Record) -> Iterator[str]:
-        """The file of a scan is there if the launch has one, and whoever reads it can."""
+        """The file of a scan is there if the launch has one, and can be read."""
         check, path = CHECKS[launch.check], record.artifacts.get(ARTIFACT)
         params = check.parameters.model_validate(launch.params)
         if check.in_file(params) != (path is not None):
@@ -232,7 +232,7 @@ class Hearing:
                 yield f"`points`: {error}"
 
     def _times(self, record: Record) -> Iterator[str]:
-        """An ok launch lies within this run, give or take what clocks of hosts may differ.
+        """The times of an ok launch are within this run, up to what clocks of hosts may differ.
 
         Others may have been lost for a clock that is further off.
         """
@@ -255,7 +255,7 @@ class Hearing:
         allocation: Allocation | None,
         session: Collection[int],
     ) -> Iterator[str]:
-        """Job and nodes are those of the launch, and of what is said to have run beside it."""
+        """Job and nodes are those of the launch, and of those said to have run at the same time."""
         nodes, job, folder = {*record.nodes}, record.job_id, _folder(launch)
         if not all(folder in path for path in outcome.files.values()):
             yield "`files` lie in the folder of another launch"
@@ -277,7 +277,7 @@ class Hearing:
             if not nodes | beside <= there:
                 yield told
             if nodes & beside:
-                yield "`nodes` hold some of a launch that ran beside it"
+                yield "`nodes` hold some of a launch that ran at the same time"
         elif job is not None:
             yield from self._own_job(launch, job, nodes, told)
         elif nodes:

@@ -57,7 +57,7 @@ class Shape:
     case: str
 
     def options(self) -> list[str]:
-        """The options of sbatch, beside those of the site."""
+        """The options of sbatch, without those of the site."""
         minutes, seconds = divmod(self.limit_s, 60)
         return [
             f"--ntasks={self.ranks}",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work folder of a run: what the harness writes for jobs lies apart from what jobs write.
+"""The work folder of a run: what the harness writes for jobs is apart from what jobs write.
 
-    W/           of whoever runs the harness
-      control/   of whoever runs the harness; a session reads it
+    W/           of the harness's user
+      control/   of the harness's user; a session reads it
         programs/  what launches run, copied from what sessions have built
       session/   of the jobs' user: ReFrame's folders, stages, output of launches
 
@@ -93,7 +93,7 @@ class WorkFolder:
         self._programs = self._hold(self._made(self._control, "programs", read))
 
     def write_control(self, name: str, content: str) -> Path:
-        """Write a file that sessions read and nobody else changes; gives its path."""
+        """Write a file that sessions read and no other user changes; gives its path."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             with os.fdopen(os.open(name, flags, 0o644, dir_fd=self._control), "w") as file:
@@ -154,7 +154,7 @@ class WorkFolder:
         """
         inside = PurePosixPath(path)
         if not inside.is_relative_to(self.session):
-            raise RefusedFileError("lies outside of the session's folder")
+            raise RefusedFileError("is outside of the session's folder")
         name = str(inside.relative_to(self.session))
         return open_regular(self._session, name, os.fstat(self._session).st_uid)
 
@@ -192,7 +192,7 @@ class WorkFolder:
         subprocess.run(command, pass_fds=(above,), capture_output=True, check=False)
 
     def _made(self, above: int, name: str, mode: int) -> int:
-        """Descriptor of a new folder; nobody else has entered it."""
+        """Descriptor of a new folder that no other user has entered."""
         os.mkdir(name, 0o700, dir_fd=above)
         made = os.open(name, FOLDER, dir_fd=above)
         found = os.fstat(made)

@@ -296,7 +296,7 @@ def test_raw_files_are_private_whatever_the_job_made_of_them(tmp_path, shared):
     assert stat.S_IMODE((run.raw / "b3.zip").stat().st_mode) == 0o600
     assert artifacts["stdout"] == "raw/b3.zip/case.out"
     assert outcome.status == "wrong"
-    assert outcome.reason == "raw output refused: stderr lies outside of the session's folder"
+    assert outcome.reason == "raw output refused: stderr is outside of the session's folder"
 
 
 def test_a_session_keeps_the_folder_of_the_job_that_holds_nodes_and_nothing_else(shared):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An allocation that Slurm has granted once for many launches: its nodes, its end, its steps.
 
-Each launch runs in a step of its own on some of the nodes. The step's first process stands on the
+Each launch runs in a step of its own on some of the nodes. The step's first process runs on the
 first of them, as the script of a job of sbatch would, and may use all its cores.
 """
 
@@ -53,7 +53,7 @@ class Allocation(BaseModel):
         ranks_per_node: int,
         files: tuple[str, str] = ("-", "-"),
     ) -> list[str]:
-        """What stands before a command to run it in a step; `script` is launch/allocated.sh.
+        """What precedes a command to run it in a step; `script` is launch/allocated.sh.
 
         `files` get the command's stdout and stderr; without them they are the step's own.
         """

@@ -107,9 +107,9 @@ class AllocationScheduler(SqueueJobScheduler):
     """Runs jobs as steps of the allocation in the file that the variable ALLOCATION names.
 
     Adds to a job: `slurm` and `loss`, as assay-slurm does, and `neighbours`: the nodes of each
-    launch that ran beside it, by its index. A check may set `launch_index`, `drawn_by`, which names
-    the launch when its nodes are drawn, `asked_nodes`, `switches`, `undisturbed` and `needs_s`, the
-    longest time that it may take.
+    launch that ran at the same time, by its index. A check may set `launch_index`, `drawn_by`,
+    which names the launch when its nodes are drawn, `asked_nodes`, `switches`, `undisturbed` and
+    `needs_s`, the longest time that it may take.
     """
 
     def __init__(self) -> None:

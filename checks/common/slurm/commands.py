@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's commands: run by whoever launches are submitted as, each within a time limit."""
+"""Slurm's commands, run as the user who submits launches, each within a time limit."""
 
 from __future__ import annotations
 

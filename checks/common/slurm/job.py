@@ -222,7 +222,7 @@ class Alone:
         self._since: float | None = None
 
     def long_enough(self, verdict: Pending) -> bool:
-        """Asked again and again: whether a job pending with this verdict waits for nobody."""
+        """Asked again and again: whether a job pending with this verdict waits for no other job."""
         if verdict not in ("mine", "shared") or not self._nothing_runs(mine=verdict == "mine"):
             self._since = None
             return False

@@ -22,7 +22,7 @@ Refusal = Literal["waits", "never", "unreached", "unclear", "nodes"]
 
 #: The order matters: what an earlier line matches is no business of a later one.
 _PENDING: tuple[tuple[Pending, str], ...] = (
-    # The job alone is above a limit, whatever else runs; or what it names is not there.
+    # The job alone is above a limit; or what it names is not there.
     ("never", r"Partition(Node|Time)Limit|PartitionConfig|MaxMemPerLimit|(Bad)?Constraints$"),
     ("never", r"Invalid(Account|QOS)|(QOS|Account)NotAllowed|Reservation(Deleted|Invalid)"),
     ("never", r"DependencyNeverSatisfied|DeadLine|(Association|QOS)TimeLimit"),

@@ -50,7 +50,7 @@ HEARTBEAT_S = 60.0
 #: Seconds that Slurm may not answer before the launch of a pending job is not run now; the job
 #: stays where it is.
 PENDING_PATIENCE_S = 600.0
-#: Seconds that a job may wait for nodes that nobody brings back, before it is given up.
+#: Seconds that a job may wait for nodes that do not come back, before it is given up.
 DOWN_NODES_PATIENCE_S = 5.0
 
 _FINAL = {

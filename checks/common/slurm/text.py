@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 
-#: Seconds of a job beside its launch: nodes made ready, daemons booted and halted.
+#: Seconds of a job in addition to its launch: nodes made ready, daemons booted and halted.
 MARGIN_S = 120
 #: Seconds of a job that stay for halting daemons, where the partition leaves no margin.
 HALTING_S = 15
