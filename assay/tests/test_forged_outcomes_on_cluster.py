@@ -45,12 +45,12 @@ from checks.common.base import OwnProgram
 FORGERIES = json.loads("""%s""")
 
 
-SEND, JOBS, OUTPUTS = outcomes._send, ["1"], ["/"]
+SEND, JOBS, OUTPUTS = outcomes.send, ["1"], ["/"]
 
 
 class Run(OwnProgram):
     def judge(self, printed):
-        outcomes._send = self.forge
+        outcomes.send = self.forge
         return super().judge(printed)
 
     def forge(self, outcome):
