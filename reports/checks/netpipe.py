@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.checks.common.cells import name_cell, ratio_interval_cell
+from reports.checks.common.cells import compared_cells, name_cell
 from reports.checks.common.echo_times import ByBlock, echo_times, together
 from reports.checks.common.fits import (
     fits_picture,
@@ -52,11 +52,8 @@ def comparison_table(analysis: Analysis) -> Table | None:
         size, name, transport = line[0]
         echo, netpipe = (times.get(size, {}) for times in pairs[name, transport])
         alone = pairs[name, "tcp"][0].get(size, {}) if transport == "library" else {}
-        both = together(echo, netpipe)
         return [
-            *(range_cell(times.values(), ReadableUnit("µs", 1e-6)) for times in (echo, netpipe)),
-            range_cell(ours / theirs for ours, theirs in both),
-            ratio_interval_cell(both),
+            *compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
             range_cell(whole / part for whole, part in together(echo, alone)),
         ]
 

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 from reports.analysis import Analysis, Row
 from reports.checks.common.cells import name_cell
-from reports.checks.common.echo_times import ByBlock, echo_times, together
+from reports.checks.common.echo_times import ByBlock, echo_times, median_by_block, together
 from reports.notation.units import ReadableUnit
 from reports.show.rows import measured_in, range_cell
 from reports.show.section import Section
@@ -30,22 +28,12 @@ _SPREAD = "Median of the launches, in brackets their least and greatest."
 
 def over_nodes(analysis: Analysis, environment: str, metric: str, **at: str) -> ByBlock:
     """The median over nodes of a node metric, by block, at the point `at`."""
-    rows = [
+    return median_by_block(
         row
         for row in analysis.rows_of(_CHECK, metric)
         if analysis.case(row).environment == environment
         and all(row.series.at_value(name) == value for name, value in at.items())
-    ]
-    return median_of(rows)
-
-
-def median_of(rows: list[Row]) -> ByBlock:
-    """The median of several rows, by block."""
-    found: dict[int, list[float]] = {}
-    for row in rows:
-        for block, value in row.series.by_block().items():
-            found.setdefault(block, []).append(value)
-    return {block: median(found[block]) for block in sorted(found)}
+    )
 
 
 def rates_table(analysis: Analysis) -> Table | None:

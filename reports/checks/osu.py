@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from reports.analysis import Analysis
-from reports.checks.common.cells import name_cell, ratio_interval_cell
-from reports.checks.common.echo_times import ByBlock, together
+from reports.checks.common.cells import compared_cells, name_cell
+from reports.checks.common.echo_times import ByBlock
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.generic import side_by_side_table
-from reports.show.rows import message_bytes, range_cell
+from reports.show.rows import message_bytes
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Table, numeric, pivot
 
@@ -84,12 +84,7 @@ def comparison_table(analysis: Analysis) -> Table | None:
 
     def cells(line: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]]) -> list[Cell]:
         _, unit, _, ours, osu = line[0]
-        pairs = together(ours, osu)
-        return [
-            *(range_cell(values.values(), unit) for values in (ours, osu)),
-            range_cell(one / other for one, other in pairs),
-            ratio_interval_cell(pairs),
-        ]
+        return compared_cells(ours, osu, unit)
 
     return pivot(
         lines,

@@ -92,9 +92,9 @@ class Field:
         axes = self.axes if axes is None else tuple(axes)
         return Field(tuple(axes), values, self.made_by | {"calculated", *kinds})
 
-    def each(self, formula: Callable[..., float]) -> Field:
+    def each(self, formula: Callable[[float], float]) -> Field:
         """The formula of each value."""
-        return self.made((p, name, computed(formula, one)) for p, name, one in self.items())
+        return self.at_points(lambda _, value: formula(value))
 
     def at_points(self, formula: Callable[[dict[str, str], float], float]) -> Field:
         """The formula of each value and its coordinates by axis."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from records.plan import PlannedCase
 from reports.analysis import Analysis, Row, flags_of
+from reports.checks.common.echo_times import median_by_block
 from reports.papers.fields import Field, Point, Values, plain_value
 from reports.show.lines import line_rate
 
@@ -142,13 +142,8 @@ def found_at(analysis: Analysis, row: Row, place: str) -> Any:
 
 def _together(rows: Sequence[Row]) -> Values:
     """The median over rows of a case, block by block."""
-    blocks: dict[int, list[float]] = {}
-    for row in rows:
-        for block, value in row.series.by_block().items():
-            blocks.setdefault(block, []).append(value)
     flags = rows[0].flags if len(rows) == 1 else flags_of(rows)
-    medians = {block: median(found) for block, found in blocks.items()}
-    return Values(medians, flags, rows[0].series.case)
+    return Values(median_by_block(rows), flags, rows[0].series.case)
 
 
 def _texts(value: Any) -> set[str]:

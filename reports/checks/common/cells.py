@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reports.checks.common.echo_times import ByBlock, together
+from reports.notation.units import ReadableUnit
 from reports.notation.values import between
+from reports.show.rows import range_cell
 from reports.show.tables import Cell
 from reports.statistics.signed_rank import LEAST_N, paired_effect
 
@@ -22,3 +25,10 @@ def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:
     effect = paired_effect(*zip(*pairs, strict=True))
     title = f"{effect.interval.level:.1%} interval of n = {effect.n}: about {effect.ratio:.3f}"
     return Cell(between(effect.interval.low, effect.interval.high, 3), title=title)
+
+
+def compared_cells(ours: ByBlock, theirs: ByBlock, unit: ReadableUnit) -> list[Cell]:
+    """Both, their ratio of each block, and its interval."""
+    pairs = together(ours, theirs)
+    values = (range_cell(found.values(), unit) for found in (ours, theirs))
+    return [*values, range_cell(a / b for a, b in pairs), ratio_interval_cell(pairs)]

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from reports.analysis import Analysis
+from collections.abc import Iterable
+from statistics import median
+
+from reports.analysis import Analysis, Row
 from reports.show.rows import message_bytes
 
 ByBlock = dict[int, float]
@@ -45,6 +48,15 @@ def echo_times(
         if times:
             return times
     return {}
+
+
+def median_by_block(rows: Iterable[Row]) -> ByBlock:
+    """The median of several rows in each block."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        for block, value in row.series.by_block().items():
+            found.setdefault(block, []).append(value)
+    return {block: median(found[block]) for block in sorted(found)}
 
 
 def together(one: ByBlock, other: ByBlock) -> list[tuple[float, float]]:

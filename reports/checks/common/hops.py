@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean, median
-from typing import TypeVar
 
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.cells import name_cell
@@ -28,8 +27,6 @@ from reports.statistics.descriptive import Summary, summarise
 TIMES = {"alltoall_pairs": "pair_latency", "echo": "half_round_trip", "pt2pt": "half_round_trip"}
 #: Parameters in which cases of different hop counts may differ.
 _FREE = (*EFFORT, "hops", "distance")
-
-T = TypeVar("T")
 
 #: Fewer blocks give no time per hop: of two, one outlier decides.
 LEAST_BLOCKS = 3
@@ -175,7 +172,7 @@ def hops_table(check: str) -> Callable[[Analysis], Table | None]:
                 (Column("message", numeric=True), lambda one: bytes_text(one.message_bytes)),
             ],
             [
-                _times([one.times for one in found], lambda one: one.times, 2),
+                _times(found),
                 (["time per hop, µs", "its interval, µs", "blocks"], _per_hop_cells),
             ],
             anchor=f"table-{check}-hops",
@@ -187,18 +184,14 @@ def hops_table(check: str) -> Callable[[Analysis], Table | None]:
     return table
 
 
-def _times(
-    every: list[dict[int, float]], times_of: Callable[[T], Mapping[int, float]], places: int
-) -> Value[T]:
+def _times(found: tuple[HopSeries, ...]) -> Value[HopSeries]:
     """A column for each hop count."""
-    counts = sorted({hops for times in every for hops in times})
+    counts = sorted({hops for one in found for hops in one.times})
 
-    def cells(line: list[T]) -> list[Cell]:
-        times = times_of(line[0])
+    def cells(line: list[HopSeries]) -> list[Cell]:
+        times = line[0].times
         return [
-            Cell(fixed(times[h] * 1e6, places), title=f"{times[h]:.9g} s")
-            if h in times
-            else Cell("–")
+            Cell(fixed(times[h] * 1e6, 2), title=f"{times[h]:.9g} s") if h in times else Cell("–")
             for h in counts
         ]
 
