@@ -250,10 +250,7 @@ NAMED: dict[str, tuple[Machine, Noise]] = {
     ),
     "a trunk at half, an interface at 30 %, a link at 20 %, a node −20 %": (
         Machine(
-            slow_nodes={0: 0.8},
-            interfaces={12: 0.3},
-            pairs={(1, 3): 0.2},
-            groups=[(range(8), 0.5)],
+            slow_nodes={0: 0.8}, interfaces={12: 0.3}, pairs={(1, 3): 0.2}, groups=[(range(8), 0.5)]
         ),
         Noise(0.01),
     ),

@@ -26,14 +26,7 @@ from bench.claims.choice import (
 )
 from bench.judging import Comparisons, Judgements, outcome
 from bench.rows import Row, efforts, mean, share
-from bench.simulated.campaigns import (
-    CASE_OF_POINT,
-    CASES,
-    MESSAGES,
-    NAMES,
-    judged,
-    simulated_run,
-)
+from bench.simulated.campaigns import CASE_OF_POINT, CASES, MESSAGES, NAMES, judged, simulated_run
 from records.interims import Ended as WhyEnded
 from records.interims import Interim
 from records.plan import Sequential

@@ -123,11 +123,7 @@ CASES: dict[str, tuple[Callable[[Speeds, Any], Launch], dict[str, Any], dict[str
             "bandwidth_iterations": (1, 500),
         },
     ),
-    "bisection": (
-        _bisection,
-        {"ranks": 4},
-        {"message_bytes": (8, 2**18), "iterations": (1, 50)},
-    ),
+    "bisection": (_bisection, {"ranks": 4}, {"message_bytes": (8, 2**18), "iterations": (1, 50)}),
     "ring": (_ring, {"ranks": 4}, {"sizes": [(8, 2**20)], "turns": (1, 20000)}),
     "streams": (_streams, {}, {"sizes": [(8, 2**18)], "iterations": (1, 100)}),
     "osu": (_osu, {}, {"greatest_bytes": (8, 2**20), "iterations": (10, 100_000)}),
