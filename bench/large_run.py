@@ -31,7 +31,7 @@ BLOCKS = 10
 PRINTED, TOGETHER = 2000, 500
 
 
-class _Made:
+class _RecordMaker:
     """Makes records of `write_run` into those of today: chained, raw output in archives."""
 
     def __init__(self, directory: Path) -> None:
@@ -91,9 +91,9 @@ def make_run(directory: Path, launches: int) -> Path:
     ]
     (directory / "raw").mkdir(parents=True, mode=0o700)
     (directory / "campaign.yaml").write_text("schema: 1\n")
-    made = _Made(directory)
-    write_run(directory, cases, blocks=BLOCKS, edit=made.edit)
-    made.seal()
+    maker = _RecordMaker(directory)
+    write_run(directory, cases, blocks=BLOCKS, edit=maker.edit)
+    maker.seal()
     return directory
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from bench.rows import Row, printed
 from bench.simulated.machines import LEAF
 from bench.simulated.ranks import LINK
-from bench.simulated.site import START_S, SimulatedSite, Used, note_memory
+from bench.simulated.site import START_S, SimulatedSite, Usage, note_memory
 from bench.simulated.slurm import CORES, OneKernelSlurm, enter_namespaces
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
@@ -259,7 +259,7 @@ def _lines(run: RunDirectory) -> int:
         return 0
 
 
-def _told(used: Used) -> str:
+def _told(used: Usage) -> str:
     told = f"{used.wall_s:.0f} s, processor {used.processor_s:.1f} s, {_bytes(used.memory)}"
     return told if used.status in (0, 1, 3) else f"{told}: {used.said[-500:]}"
 

@@ -30,7 +30,7 @@ COUNTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TrueLaw:
     """offset + slope·f(p), by the name that the code under test has for it."""
 
     form: str
@@ -50,24 +50,24 @@ def steps(p: int) -> int:
 
 #: Near the SP2's broadcast and total exchange of 1996, in s and s a byte.
 STARTUPS = (
-    Truth("constant", 50e-6, 0, float),
-    Truth("log2_p", 30e-6, 55e-6, math.log2),
-    Truth("ceil_log2_p", 30e-6, 55e-6, steps),
-    Truth("p", 90e-6, 24e-6, float),
-    Truth("p_log2_p", 20e-6, 8e-6, lambda p: p * math.log2(p)),
+    TrueLaw("constant", 50e-6, 0, float),
+    TrueLaw("log2_p", 30e-6, 55e-6, math.log2),
+    TrueLaw("ceil_log2_p", 30e-6, 55e-6, steps),
+    TrueLaw("p", 90e-6, 24e-6, float),
+    TrueLaw("p_log2_p", 20e-6, 8e-6, lambda p: p * math.log2(p)),
 )
 DELAYS = (
-    Truth("constant", 5e-8, 0, float),
-    Truth("log2_p", 5.3e-8, 1.4e-8, math.log2),
-    Truth("ceil_log2_p", 3e-8, 2e-8, steps),
-    Truth("p", 1e-8, 8.2e-8, float),
-    Truth("(p-1)/p", 1e-8, 1e-7, lambda p: (p - 1) / p),
+    TrueLaw("constant", 5e-8, 0, float),
+    TrueLaw("log2_p", 5.3e-8, 1.4e-8, math.log2),
+    TrueLaw("ceil_log2_p", 3e-8, 2e-8, steps),
+    TrueLaw("p", 1e-8, 8.2e-8, float),
+    TrueLaw("(p-1)/p", 1e-8, 1e-7, lambda p: (p - 1) / p),
 )
 #: Laws that are none of the candidates: a grid's, and Bruck's exchange.
 FOREIGN = (
-    (Truth("√p", 30e-6, 60e-6, math.sqrt), DELAYS[0]),
-    (Truth("√p", 30e-6, 60e-6, math.sqrt), Truth("√p", 1e-8, 5e-8, math.sqrt)),
-    (STARTUPS[1], Truth("p log₂p", 1e-8, 2e-8, lambda p: p * math.log2(p))),
+    (TrueLaw("√p", 30e-6, 60e-6, math.sqrt), DELAYS[0]),
+    (TrueLaw("√p", 30e-6, 60e-6, math.sqrt), TrueLaw("√p", 1e-8, 5e-8, math.sqrt)),
+    (STARTUPS[1], TrueLaw("p log₂p", 1e-8, 2e-8, lambda p: p * math.log2(p))),
 )
 
 
@@ -86,7 +86,7 @@ LUCKS = (Luck(0.0, 0.05), Luck(0.05, 0.05), Luck(0.05, 0.02), Luck(0.1, 0.03))
 
 
 def verdicts(
-    counts: Sequence[int], startup: Truth, delay: Truth, datasets: int, luck: Luck = LUCKS[0]
+    counts: Sequence[int], startup: TrueLaw, delay: TrueLaw, datasets: int, luck: Luck = LUCKS[0]
 ) -> Counter[str]:
     """Verdicts "T0 right", "D wrong" and so on over so many datasets, seeds 0 and up."""
     found: Counter[str] = Counter()
@@ -113,7 +113,7 @@ def verdicts(
     return found
 
 
-def verdict(choice: Choice, truth: Truth) -> str:
+def verdict(choice: Choice, truth: TrueLaw) -> str:
     """ "undetermined", or whether the law chosen is the true one."""
     if not choice.determined:
         return "undetermined"

@@ -9,10 +9,10 @@ is measured again, and only that, until nothing is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import date
 from itertools import combinations
 
+import msgspec
 import numpy as np
 
 from bench.claims.acceptance import criteria_of, criterion, titles_of
@@ -22,6 +22,7 @@ from bench.simulated.machines import Machine, Noise, measured_pairs
 from records.limits import Nominal
 from records.metric import MetricDefinition, Register
 from records.plan import PlannedCase
+from reports.tests.synthetic import case
 
 TOPIC = "Acceptance: scans of all pairs"
 #: Machines of 100 nodes, and of 1,000.
@@ -47,62 +48,64 @@ REGISTER = Register.of(
 )
 
 
+class Scan:
+    """The scan of a machine's pairs, and what was measured of it again."""
+
+    def __init__(self, machine: Machine, seed: int) -> None:
+        self.machine, self.rng = machine, np.random.default_rng(seed)
+        self.ends = [*combinations(machine.names, 2)]
+        self.numbers = np.triu_indices(machine.nodes, 1)
+        asked = case("alltoall_pairs", "mpich", {"ranks": machine.nodes}, machine.nodes)
+        self.case = msgspec.convert(asked | {"id": CASE, "nodes": machine.nodes}, PlannedCase)
+        self.blocks = np.arange(1, BLOCKS + 1)
+        found = self._measured(np.arange(len(self.ends)), BLOCKS)
+        self.values = [self._values(place, self.blocks, row) for place, row in enumerate(found)]
+
+    def _measured(self, places: np.ndarray, blocks: int) -> np.ndarray:
+        low, high = (numbers[places] for numbers in self.numbers)
+        launches = [
+            measured_pairs(self.machine, low, high, NOISE, self.rng)[0] for _ in range(blocks)
+        ]
+        return np.array(launches).T
+
+    def _values(self, place: int, blocks: np.ndarray, values: np.ndarray) -> Values:
+        at = dict(zip(("node", "peer"), self.ends[place], strict=True))
+        return Values(self.case, "pair_bandwidth", at, blocks, values)
+
+    def measure_again(self, places: np.ndarray) -> None:
+        """Add the blocks of a re-run of these pairs."""
+        more = np.arange(self.blocks[-1] + 1, self.blocks[-1] + AGAIN + 1)
+        self.blocks = np.concatenate([self.blocks, more])
+        for place, row in zip(places.tolist(), self._measured(places, AGAIN), strict=True):
+            before = self.values[place]
+            blocks = np.concatenate([before.blocks, more])
+            self.values[place] = self._values(place, blocks, np.concatenate([before.values, row]))
+
+    def judged(self, reruns: int) -> Judgement:
+        """The judgement after so many re-runs."""
+        launches = {
+            (CASE, block): LaunchRef("simulated", CASE, block, "ok", (), {})
+            for block in range(1, BLOCKS + 1)
+        }
+        nodes = tuple(self.machine.names)
+        more = (launches, [self.case], REGISTER, Nominal(), nodes, BLOCKS + 1)
+        evidence = Evidence([*self.values], *more)
+        return judge_acceptance(CRITERIA, evidence, date(2026, 11, 22), reruns)
+
+
 def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
     """One machine, scanned and judged until nothing is asked for any more: the last judgement, and
     the share of the scan that was measured again."""
-    rng = np.random.default_rng(seed)
-    ends = [*combinations(machine.names, 2)]
-    place_of = {frozenset(pair): place for place, pair in enumerate(ends)}
-    low, high = np.triu_indices(machine.nodes, 1)
-    case = PlannedCase(
-        id=CASE,
-        check="alltoall_pairs",
-        environment="mpich",
-        params={"ranks": machine.nodes},
-        ranks=machine.nodes,
-        ranks_per_node=1,
-        nodes=machine.nodes,
-        memory_bytes_per_node=0,
-        estimate_s=1.0,
-        skipped=None,
-    )
-
-    def measured(places: np.ndarray, first: int, blocks: int) -> list[tuple[int, Values]]:
-        launches = [
-            measured_pairs(machine, low[places], high[places], NOISE, rng)[0] for _ in range(blocks)
-        ]
-        at, values = np.arange(first, first + blocks), np.array(launches).T
-        return [
-            (place, Values(case, "pair_bandwidth", {"node": a, "peer": b}, at, values[row]))
-            for row, place in enumerate(places.tolist())
-            for a, b in (ends[place],)
-        ]
-
-    found = dict(measured(np.arange(len(ends)), 1, BLOCKS))
-    launches = {
-        (CASE, block): LaunchRef("simulated", CASE, block, "ok", (), {})
-        for block in range(1, BLOCKS + 1)
-    }
-    last, tested, names = BLOCKS, 0, tuple(machine.names)
+    scan, tested = Scan(machine, seed), 0
+    place_of = {frozenset(pair): place for place, pair in enumerate(scan.ends)}
     for count in range(ROUNDS + 1):
-        values = [*found.values()]
-        evidence = Evidence(values, launches, [case], REGISTER, Nominal(), names, BLOCKS + 1)
-        judgement = judge_acceptance(CRITERIA, evidence, date(2026, 11, 22), count)
+        judgement = scan.judged(count)
         if not judgement.rerun:
             break
-        pairs = judgement.rerun[CASE]
-        places = np.array([place_of[frozenset(pair.split(":"))] for pair in pairs], dtype=np.int64)
-        places = places if pairs else np.arange(len(ends))
-        tested += len(places)
-        for place, again in measured(places, last + 1, AGAIN):
-            before = found[place]
-            found[place] = replace(
-                before,
-                blocks=np.concatenate([before.blocks, again.blocks]),
-                values=np.concatenate([before.values, again.values]),
-            )
-        last += AGAIN
-    return judgement, tested / len(ends)
+        pairs = [frozenset(pair.split(":")) for pair in judgement.rerun[CASE]] or [*place_of]
+        tested += len(pairs)
+        scan.measure_again(np.array([place_of[pair] for pair in pairs]))
+    return judgement, tested / len(scan.ends)
 
 
 def of_size(nodes: int, n: int) -> Iterator[Row]:

@@ -20,8 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from bench.claims.collectives import COUNTS as LAW_COUNTS
-from bench.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck
-from bench.claims.collectives import Truth as Law
+from bench.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
 from bench.judging import predict
 from bench.rows import Row, efforts, mean, share
 from reports.analysis import analyse
@@ -116,7 +115,7 @@ def serial_share(note: str) -> float:
 
 def operations(campaigns: int) -> Iterator[Row]:
     """The same of collective operations, and how many of them follow no law."""
-    kinds: dict[str, list[tuple[Law, Law]]] = {
+    kinds: dict[str, list[tuple[TrueLaw, TrueLaw]]] = {
         "a candidate law": [*product(STARTUPS, DELAYS)],
         "a foreign law": [*FOREIGN],
     }
@@ -140,7 +139,7 @@ def operations(campaigns: int) -> Iterator[Row]:
 
 
 def _operation(
-    law: tuple[Law, Law], counts: Sequence[int], luck: Luck, seed: int
+    law: tuple[TrueLaw, TrueLaw], counts: Sequence[int], luck: Luck, seed: int
 ) -> Iterator[tuple[bool, float]]:
     """Each prediction of a run: whether it holds what the machine would show, ln of the ratio of
     its ends."""

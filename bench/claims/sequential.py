@@ -27,8 +27,7 @@ from bench.claims.choice import (
 from bench.judging import Comparisons, Judgements, outcome
 from bench.rows import Row, efforts, mean, share
 from bench.simulated.campaigns import CASE_OF_POINT, CASES, MESSAGES, NAMES, judged, simulated_run
-from records.interims import Ended as WhyEnded
-from records.interims import Interim
+from records.interims import Ended, Interim
 from records.plan import Sequential
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
@@ -45,7 +44,7 @@ Maker = Callable[[np.random.Generator], Matrix]
 
 
 @dataclass(frozen=True)
-class Ended:
+class CampaignEnd:
     """A campaign at its end: what its report says, how many launches it took."""
 
     found: Comparisons
@@ -59,7 +58,7 @@ class Ended:
         return self.launches / (len(NAMES) * CASES)
 
 
-def campaign(logs: Matrix, stops: Callable[[Comparisons], bool] | None = None) -> Ended:
+def campaign(logs: Matrix, stops: Callable[[Comparisons], bool] | None = None) -> CampaignEnd:
     """Run a simulated campaign block by block."""
     design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
     return by_turns(design, lambda interims: simulated_run(logs, None, design, interims), stops)
@@ -69,7 +68,7 @@ def by_turns(
     design: Sequential,
     run_of: Callable[[list[Interim]], Run],
     stops: Callable[[Comparisons], bool] | None = None,
-) -> Ended:
+) -> CampaignEnd:
     """Judge by turns what `run_of` has of the launches that the judgements ask for; `stops` ends it
     after a judgement that suits somebody."""
     interims: list[Interim] = []
@@ -79,14 +78,14 @@ def by_turns(
         judgements.add(run, block)
         found = judgements.found()
         made = outcome(run, found)
-        ended: WhyEnded | None = "blocks" if block == design.interims[-1] else None
+        ended: Ended | None = "blocks" if block == design.interims[-1] else None
         ended = ended if made.open else "answered"
         going = {} if ended else made.going
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
         if ended or (stops is not None and stops(found)):
             break
     launches = len(run.launches.places())
-    return Ended(found, block, launches, not made.open)
+    return CampaignEnd(found, block, launches, not made.open)
 
 
 def errors(campaigns: int) -> Iterator[Row]:

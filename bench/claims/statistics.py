@@ -28,7 +28,7 @@ _Draw = Callable[[np.random.Generator, tuple[int, int]], Matrix]
 
 
 @dataclass(frozen=True, slots=True)
-class Launches:
+class Distribution:
     """A distribution of launch times with its true mean and median; `near_normal` tells whether
     the mean's interval is claimed for it."""
 
@@ -45,18 +45,18 @@ def _log_normal(sigma: float) -> _Draw:
 
 #: Times around 1 s: spreads as launches have them, and worse.
 DISTRIBUTIONS = (
-    Launches("normal, CV 3 %", lambda rng, shape: rng.normal(1, 0.03, shape), 1, 1, True),
-    Launches("log-normal, CV 10 %", _log_normal(0.1), float(np.exp(0.1**2 / 2)), 1, True),
-    Launches("log-normal, CV 25 %", _log_normal(0.25), float(np.exp(0.25**2 / 2)), 1, True),
-    Launches("log-normal, CV 75 %", _log_normal(0.67), float(np.exp(0.67**2 / 2)), 1, False),
-    Launches(
+    Distribution("normal, CV 3 %", lambda rng, shape: rng.normal(1, 0.03, shape), 1, 1, True),
+    Distribution("log-normal, CV 10 %", _log_normal(0.1), float(np.exp(0.1**2 / 2)), 1, True),
+    Distribution("log-normal, CV 25 %", _log_normal(0.25), float(np.exp(0.25**2 / 2)), 1, True),
+    Distribution("log-normal, CV 75 %", _log_normal(0.67), float(np.exp(0.67**2 / 2)), 1, False),
+    Distribution(
         "heavy-tailed (t, 3 degrees)",
         lambda rng, shape: 1 + np.clip(0.02 * rng.standard_t(3, shape), -0.9, 0.9),
         1,
         1,
         True,
     ),
-    Launches(
+    Distribution(
         "1 launch in 20 takes half as long again",
         lambda rng, shape: rng.normal(1, 0.02, shape) + 0.5 * (rng.random(shape) < 0.05),
         1.025,
@@ -67,17 +67,17 @@ DISTRIBUTIONS = (
 
 
 def coverages(
-    launches: Launches, n: int, simulations: int
+    distribution: Distribution, n: int, simulations: int
 ) -> Iterator[tuple[str, float, float, bool]]:
     """(interval, level it declares, share that covered, claimed?) of one distribution and n."""
-    rng = np.random.default_rng([n, len(launches.name)])
-    rows = launches.draw(rng, (simulations, n))
+    rng = np.random.default_rng([n, len(distribution.name)])
+    rows = distribution.draw(rng, (simulations, n))
     found = summarise_rows(rows)
     mean = [item.mean_interval for item in found if item.mean_interval]
     middle = [item.median_interval for item in found if item.median_interval]
-    yield "mean ± t·s/√n", 0.95, _share(mean, launches.mean), launches.near_normal
-    yield "median", middle[0].level, _share(middle, launches.median), True
-    other = 1.05 * launches.draw(rng, (simulations, n))
+    yield "mean ± t·s/√n", 0.95, _share(mean, distribution.mean), distribution.near_normal
+    yield "median", middle[0].level, _share(middle, distribution.median), True
+    other = 1.05 * distribution.draw(rng, (simulations, n))
     effects = [item.interval for item in paired_effects(np.log(other) - np.log(rows))]
     yield "paired ratio A/B", effects[0].level, _share(effects, 1.05), True
 
@@ -89,11 +89,11 @@ def _share(intervals: list, truth: float) -> float:  # type: ignore[type-arg]
 
 def rows(simulations: int) -> Iterator[Row]:
     """All rows of so many simulations."""
-    for launches in DISTRIBUTIONS:
+    for distribution in DISTRIBUTIONS:
         for n in BLOCKS:
-            for name, level, found, claimed in coverages(launches, n, simulations):
+            for name, level, found, claimed in coverages(distribution, n, simulations):
                 least, most = (LEAST, MOST) if claimed else (None, None)
-                what = f"{launches.name}, n = {n}: {name} covers"
+                what = f"{distribution.name}, n = {n}: {name} covers"
                 what += f" (level {level:.1%})" if level != 0.95 else ""
                 what += "" if claimed else " (not claimed)"
                 yield share(what, round(found * simulations), simulations, least=least, most=most)

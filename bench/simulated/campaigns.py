@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import msgspec.structs
 import numpy as np
 
@@ -19,6 +20,7 @@ from records.record import Status
 from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
+from reports.tests.synthetic import case
 
 NAMES = ("a", "b", "c", "d")
 SIZES = tuple(8 * 2**step for step in range(13))
@@ -40,21 +42,10 @@ Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
     """The plan of the campaign, case by case within each environment."""
     cases = [
-        PlannedCase(
-            id=f"{check}-{name}-{place}",
-            check=check,
-            environment=name,
-            params=params,
-            ranks=2,
-            ranks_per_node=1,
-            nodes=2,
-            memory_bytes_per_node=0,
-            estimate_s=1.0,
-            skipped=None,
-        )
+        msgspec.convert(item | {"id": f"{check}-{name}-{place}"}, PlannedCase)
         for name in names
         for check, _, every, _ in CHECKS
-        for place, params in enumerate(every)
+        for place, item in enumerate(case(check, name, params) for params in every)
     ]
     totals = Totals(
         cases=len(cases), skipped=0, launches=blocks * len(cases), node_hours=0.0, wall_s=0.0
@@ -96,9 +87,9 @@ def simulated_run(
     bad = outcomes or {}
     series: list[Series] = []
     launches: list[tuple[int, int, int]] = []
-    for place, case in enumerate(campaign.cases):
+    for place, planned in enumerate(campaign.cases):
         environment, inside = divmod(place, CASES)
-        here = range(asked[case.environment, case.check])
+        here = range(asked[planned.environment, planned.check])
         good = np.array([b for b in here if (place, b) not in bad], dtype=np.int64)
         for block in here:
             status = bad.get((place, block), "ok")

@@ -103,7 +103,7 @@ def simulate(
     values, reruns = (
         _medians(rng, night * slower, noise, spread, event) for slower in (bad, again)
     )
-    return _history(values, reruns, event.context_at, sets)
+    return history_of(values, reruns, event.context_at, sets)
 
 
 def _node_sets(
@@ -128,9 +128,10 @@ def _medians(
     return medians
 
 
-def _history(
+def history_of(
     values: Matrix, reruns: Matrix, context_at: int | None, sets: list[tuple[str, ...]]
 ) -> History:
+    """The history of values of series by night."""
     contexts = ({"host.kernel": "6.1"}, {"host.kernel": "6.2"})
     nights = [
         Night(
@@ -153,50 +154,6 @@ def _history(
     counts = np.full(values.shape, LAUNCHES)
     ids = list(range(1, len(values) + 1))
     return History(nights, keys, ids, values, counts, reruns, counts.copy())
-
-
-def simulate_nodes(
-    shape: tuple[int, int],
-    seed: int,
-    *,
-    spread: float = 0.03,
-    noise: Noise = normal,
-    slow: Matrix | None = None,
-    again: Matrix | None = None,
-) -> History:
-    """A history of shape (nodes, nights) of two rates of each node, one of every other in LAUNCHES.
-
-    Launches vary by `spread`, all nodes together in each block by half of that, nodes for ever by
-    1 %. `slow` has by how much each node is slower on each night (a factor; None: none is), `again`
-    the same of its re-run.
-    """
-    rng = np.random.default_rng(seed)
-    nodes, nights = shape
-    slow = np.ones(shape) if slow is None else slow
-    series = (2, *shape, LAUNCHES)
-    rates = np.array([2e10, 4e10])[:, None, None, None] * (
-        1 + 0.01 * rng.standard_normal((2, nodes, 1, 1))
-    )
-
-    def launches(slower: Matrix) -> tuple[Launches, Matrix]:
-        block = 1 + spread / 2 * noise(rng, (2, 1, nights, LAUNCHES))
-        values = (
-            rates * block * np.maximum(1 + spread * noise(rng, series), 0.2) / slower[..., None]
-        )
-        rows = values.reshape(2 * nodes, nights, LAUNCHES)
-        found = {(row, at): tuple(rows[row, at].tolist()) for row, at in np.ndindex(rows.shape[:2])}
-        return found, np.median(rows, axis=-1)
-
-    first, values = launches(slow)
-    second, reruns = launches(slow if again is None else again)
-    sets = [tuple(f"n{node + 1}" for node in range(nodes))] * nights
-    keys = [
-        SeriesKey("node-case", "node", "mpich", {}, metric, unit, "higher", at, metric, "Nodes")
-        for metric, unit in (("stream_triad", "bytes/s"), ("dgemm_rate", "flop/s"))
-        for at in ({"node": node} for node in sets[0])
-    ]
-    made = _history(values, reruns, None, sets)
-    return replace(made, series=keys, launches=first, relaunches=second)
 
 
 @dataclass(frozen=True)

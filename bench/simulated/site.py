@@ -40,7 +40,7 @@ _LOOK_S = 0.5
 
 
 @dataclass
-class Used:
+class Usage:
     """What one command took: `memory` is the greatest of each of its processes, in bytes."""
 
     wall_s: float = 0.0
@@ -109,9 +109,9 @@ class SimulatedSite:
                 start_new_session=True,
             )
 
-    def assay(self, *words: str) -> Used:
+    def assay(self, *words: str) -> Usage:
         """Run a command to its end."""
-        process, used, begun = self.begin(*words), Used(), time.monotonic()
+        process, used, begun = self.begin(*words), Usage(), time.monotonic()
         before_s = _processor_s()
         while process.poll() is None:
             note_memory(process.pid, used.memory)

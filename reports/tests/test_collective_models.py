@@ -14,7 +14,7 @@ from bench.claims.collectives import (
     SIZES,
     STARTUPS,
     Luck,
-    Truth,
+    TrueLaw,
     verdicts,
 )
 from reports.checks.collectives.expressions import alternatives, expression_text, startup_text
@@ -35,7 +35,7 @@ NARROW, WIDE, MIDDLE = COUNTS.values()
 
 
 #: A delay that there is none of.
-ZERO = Truth("constant", 0.0, 0.0, float)
+ZERO = TrueLaw("constant", 0.0, 0.0, float)
 
 
 def law_id(law):
@@ -102,7 +102,7 @@ def test_a_startup_of_p_log_p_is_not_determined_as_p(luck):
 
 
 def test_a_startup_of_p_squared_is_not_determined_as_p_log_p():
-    squared = Truth("p_squared", 20e-6, 4e-6, lambda p: p * p)
+    squared = TrueLaw("p_squared", 20e-6, 4e-6, lambda p: p * p)
     found = barriers(squared, 50, Luck(0.0, 0.02))
     assert sum(one.determined for one in found) <= 2
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from assay.cli import main
-from bench.simulated.nights import NOISES, judge_all, simulate_nodes
-from records.history.model import Acceptance, Change, History, Night, NightValues
+from bench.simulated.nights import LAUNCHES, NOISES, history_of, judge_all, normal
+from records.history.model import Acceptance, Change, History, Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
@@ -33,6 +33,42 @@ pytestmark = pytest.mark.numerical
 STORED = Path(__file__).parents[2] / "assay" / "tests" / "stored_runs"
 SLOWER = 1.42
 BAD = "n3"
+
+
+def simulate_nodes(shape, seed, *, spread=0.03, noise=normal, slow=None, again=None):
+    """A history of shape (nodes, nights) of two rates of each node, one of every other in LAUNCHES.
+
+    Launches vary by `spread`, all nodes together in each block by half of that, nodes for ever by
+    1 %. `slow` has by how much each node is slower on each night (a factor; None: none is), `again`
+    the same of its re-run.
+    """
+    rng = np.random.default_rng(seed)
+    nodes, nights = shape
+    slow = np.ones(shape) if slow is None else slow
+    series = (2, *shape, LAUNCHES)
+    rates = np.array([2e10, 4e10])[:, None, None, None] * (
+        1 + 0.01 * rng.standard_normal((2, nodes, 1, 1))
+    )
+
+    def launches(slower):
+        block = 1 + spread / 2 * noise(rng, (2, 1, nights, LAUNCHES))
+        values = (
+            rates * block * np.maximum(1 + spread * noise(rng, series), 0.2) / slower[..., None]
+        )
+        rows = values.reshape(2 * nodes, nights, LAUNCHES)
+        found = {(row, at): tuple(rows[row, at].tolist()) for row, at in np.ndindex(rows.shape[:2])}
+        return found, np.median(rows, axis=-1)
+
+    first, values = launches(slow)
+    second, reruns = launches(slow if again is None else again)
+    sets = [tuple(f"n{node + 1}" for node in range(nodes))] * nights
+    keys = [
+        SeriesKey("node-case", "node", "mpich", {}, metric, unit, "higher", at, metric, "Nodes")
+        for metric, unit in (("stream_triad", "bytes/s"), ("dgemm_rate", "flop/s"))
+        for at in ({"node": node} for node in sets[0])
+    ]
+    made = history_of(values, reruns, None, sets)
+    return replace(made, series=keys, launches=first, relaunches=second)
 
 
 def slow_nodes(nodes: int, nights: int, since: int = 0) -> np.ndarray:
