@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benches, or the one named with its arguments: python -m bench [NAME [ARGUMENT …]].
 
-Exits 1 when one missed its goal. Without `main` a bench has `rows` (bench/rows.py), whose numbers
-are the arguments.
+python -m bench --against TREE [NAME [ARGUMENT …]] runs each in another tree first, by its own
+.venv, to compare before and after. Exits 1 when one missed its goal. Without `main` a bench has
+`rows` (bench/rows.py), whose numbers are the arguments.
 """
 
 from __future__ import annotations
@@ -12,12 +13,22 @@ import subprocess
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 
 from bench.rows import printed
 
 #: In the order they run. What one measures, and its goal, is the first line of its docstring.
 BENCHES = (
-    *("plan", "overhead", "su3_rmd", "statistics", "choice", "collectives", "point_to_point"),
+    *(
+        "start",
+        "plan",
+        "overhead",
+        "su3_rmd",
+        "statistics",
+        "choice",
+        "collectives",
+        "point_to_point",
+    ),
     *("prediction", "report", "nightly", "small_sites"),
 )
 #: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
@@ -26,16 +37,18 @@ ON_REQUEST = (
     *("short_launches", "resampling", "large_run", "planted", "choice_designs"),
     *("one_job", "site_at_size", "site_cost", "prediction_witness"),
 )
+_ROOT = Path(__file__).resolve().parents[1]
 _NEED_ROOT = ("overhead", "planted", "one_job", "site_at_size")
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; without a name each bench runs in a process of its own."""
+    if arguments[:1] == ["--against"] and len(arguments) > 1:
+        return _against(Path(arguments[1]).resolve(), arguments[2:])
     if not arguments:
         words = [sys.executable, "-m", "bench"]
-        missed = [
-            name for name in BENCHES if subprocess.run([*words, name], check=False).returncode
-        ]
+        status = {name: subprocess.run([*words, name], check=False).returncode for name in BENCHES}
+        missed = [name for name in BENCHES if status[name]]
         if missed:
             print(f"missed its goal or failed: {', '.join(missed)}", file=sys.stderr)
         return bool(missed)
@@ -55,6 +68,20 @@ def main(arguments: list[str]) -> int:
     return printed(
         module.rows(*(map(int, arguments[1:]) if arguments[1:] else module.RUNS["usual"]))
     )
+
+
+def _against(tree: Path, arguments: list[str]) -> int:
+    """Run benches in another tree, then here; the exit status is that of here."""
+    status = 0
+    for words in [arguments] if arguments else [[name] for name in BENCHES]:
+        for title, root in (("before", tree), ("after", _ROOT)):
+            print(f"-- {title}: {root}", flush=True)
+            own = words[0] == "start"  # which an older tree may not have
+            where, given = (_ROOT, [*words[:1], str(root)]) if own else (root, words)
+            python = [str(where / ".venv/bin/python"), "-m", "bench", *given]
+            last = subprocess.run(python, cwd=where, check=False).returncode
+        status |= bool(last)
+    return status
 
 
 if __name__ == "__main__":
