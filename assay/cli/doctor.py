@@ -10,7 +10,6 @@ from assay.cli.options import add_json
 from assay.requirements import Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
-from records.forms import as_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +37,7 @@ def tell(requirements: Iterable[Requirement], *, as_json: bool = False) -> int:
     found = list(requirements)
     if as_json:
         from assay.forms import DoctorForm, RequirementPart  # slow: the analysis of runs
+        from records.forms import as_text  # slow: msgspec
 
         parts = [RequirementPart.filled(finding) for finding in found]
         print(as_text(DoctorForm(findings=parts)), end="")
