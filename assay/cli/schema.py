@@ -9,7 +9,6 @@ from typing import Any
 
 from assay.cli.options import add_checks
 from assay.criteria.loading import criteria_schema
-from assay.json_schemas import FORMS, form_schema
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
@@ -20,9 +19,8 @@ _WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": si
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    known = [*_WRITTEN, "forms", *FORMS]
-    text = f"default: campaign; {', '.join(known)}"
-    parser.add_argument("of", metavar="OF", nargs="?", choices=known, default="campaign", help=text)
+    text = f"{', '.join(_WRITTEN)} (default: campaign), or a form; `forms` lists those"
+    parser.add_argument("of", metavar="OF", nargs="?", default="campaign", help=text)
     text = "the keys of a site.yaml, or of a form, as tables in place of the schema"
     parser.add_argument("--markdown", action="store_true", help=text)
     add_checks(parser)
@@ -30,7 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _schema(arguments: argparse.Namespace) -> int:
+    from assay.json_schemas import FORMS, form_schema  # slow: the analysis of runs
+
     of = arguments.of
+    known = [*_WRITTEN, "forms", *FORMS]
+    if of not in known:
+        raise AssayError(f"OF: found {of!r}; allowed are {', '.join(known)}")
     if arguments.markdown:
         if of != "site" and of not in FORMS:
             forms = ", ".join(FORMS)
