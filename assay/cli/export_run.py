@@ -17,12 +17,14 @@ from records.history.reading import read_history
 from records.history.store import Store
 from records.run_directory import open_run
 from reports.analysis import analyse
-from reports.export.families import Families
-from reports.export.of_history import add_counts, add_night, missed_points, night_points
-from reports.export.of_run import run_families, run_points
+from reports.export.of_history import count_samples, missed_points, night_points
+from reports.export.of_run import run_points, run_samples
 from reports.export.points import Point, line_protocol
 from reports.load.loading import load_run
 from reports.nightly.check import newest_night
+from reports.nightly.result import night_result
+from reports.render.metrics import openmetrics
+from reports.result import Sample
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def _run(arguments: argparse.Namespace) -> str:
     analysis = analyse(load_run(open_run(arguments.source).path))
     if arguments.format == "influx":
         return line_protocol(run_points(analysis, every=arguments.every))
-    return run_families(analysis, every=arguments.every).text()
+    return openmetrics(run_samples(analysis, every=arguments.every))
 
 
 def _history(arguments: argparse.Namespace, source: Path) -> str:
@@ -71,13 +73,14 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
     if arguments.format == "influx":
         points = chain.from_iterable(map(_points, groups))
         return line_protocol(points)
-    families = Families()
-    for group in groups:
-        nights = len(group.history.nights) if group.history else 0
-        add_counts(families, group.site, group.campaign, nights, len(group.missed))
-        if group.history:
-            add_night(families, newest_night(group.history, str(source)))
-    return families.text()
+    return openmetrics(chain.from_iterable(_samples(group, str(source)) for group in groups))
+
+
+def _samples(group: _Group, source: str) -> Iterator[Sample]:
+    nights = len(group.history.nights) if group.history else 0
+    yield from count_samples(group.site, group.campaign, nights, len(group.missed))
+    if group.history:
+        yield from night_result(newest_night(group.history, source)).samples()
 
 
 def _points(group: _Group) -> Iterator[Point]:

@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 
 from assay.cli.pictures import tell_pictures
-from assay.nightly.judging import judge_nights, tell_night
+from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import Heard, duration, heard, silence_notices
 from assay.terminal import say
@@ -17,10 +17,9 @@ from records.forms import as_text
 from records.history import MOST_FINDS
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.nightly.exports import history_form
 from reports.nightly.forms import CampaignPart, SilentForm
-from reports.nightly.listing import changes_text, missed_text, nights_text
-from reports.nightly.pages import pictures_of
+from reports.nightly.listing import changes_text, history_form, missed_text, nights_text
+from reports.nightly.result import night_result
 from reports.show.slides import write_pictures
 
 
@@ -65,9 +64,9 @@ def judge(
     if notifier is not None:
         notifier.send(notices_of(checked, failure))
     status = checked.status if failure is None else failure.status
-    tell_night(checked, arguments.out, status, json=arguments.json)
+    show_night(checked, arguments.out, status, json=arguments.json)
     if arguments.pictures is not None:
-        written = write_pictures(pictures_of(checked), {}, arguments.pictures)
+        written = write_pictures(night_result(checked).pictures(), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
     return status
 

@@ -12,14 +12,17 @@ from assay.run.start import start_run
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
+from records.forms import as_text
 from records.history.store import Store
 from records.rerun import rerun_campaign
 from records.run_directory import open_run
 from reports.nightly.check import Checked, check_history
-from reports.nightly.exports import as_json
 from reports.nightly.night import read_night
-from reports.nightly.pages import write_pages
-from reports.nightly.text import short_text
+from reports.nightly.result import night_result
+from reports.render import html
+from reports.render.files import write_folder
+from reports.render.junit import junit
+from reports.render.terminal import show, text
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5
@@ -65,18 +68,27 @@ def judge_nights(
     return checked, None
 
 
-def tell_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: bool) -> None:
+def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: bool) -> None:
     """Write the pages and print what was found, as the machine form if `json`.
 
-    `out`: folder of the pages; None: beside the history. `status`: what the command ends with.
+    `out`: folder of the pages; None: next to the history. `status`: what the command ends with.
     """
-    night = checked.night
-    beside = Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
-    page = write_pages(checked, out or beside)
+    night, result = checked.night, night_result(checked, status)
+    folder = Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
+    name = f"{night.campaign} on {night.site}, {night.date}"
+    files = {
+        "index.html": html.page(result),
+        "night.txt": text(result),
+        "night.json": as_text(result.data),
+        "junit.xml": "".join(junit(result, name)),
+    }
+    write_folder(out or folder, files)
     if json:
-        print(as_json(checked, status))
+        print(files["night.json"], end="")
     else:
-        say(short_text(checked, f"Trends: {page}"))
+        from assay.screens.screen import Screen  # slow: rich
+
+        show(result, Screen(), [f"Trends: {(out or folder) / 'index.html'}"])
 
 
 def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str | None:

@@ -14,7 +14,7 @@ from records.history.model import Missed
 from records.history.store import Store
 from records.plain_text import one_line
 from records.withheld import masked
-from reports.export.points import time_of
+from reports.notation.units import time_of
 
 _DURATION = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}

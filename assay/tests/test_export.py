@@ -21,8 +21,9 @@ from assay.cli import main
 from records.history.model import Change, Missed
 from records.history.store import Store
 from records.units import UNITS
-from reports.export.families import Families
 from reports.export.points import Point, line_protocol
+from reports.render.metrics import openmetrics as metrics_text
+from reports.result import Sample
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_nightly_history import write_night
 
@@ -101,11 +102,10 @@ def test_values_of_a_night_and_of_a_run(folder: Path, capsys: pytest.CaptureFixt
 
 
 def test_hostile_labels_come_back_as_they_were() -> None:
-    families = Families()
     odd = 'a "quoted\\" one\nwith = , {lines}'
-    families.of("odd", 'Help with \\ and\nlines and "quotes".').add(math.inf, text=odd, none="")
-    families.of("nothing", "No sample, no family.")
-    (family,) = openmetrics(families.text())
+    text = 'Help with \\ and\nlines and "quotes".'
+    samples = [Sample("odd", text, math.inf, {"text": odd, "none": ""})]
+    (family,) = openmetrics(metrics_text(samples))
     (sample,) = family.samples
     assert (sample.labels, sample.value) == ({"text": odd}, math.inf)
     assert all(re.fullmatch("[a-z_]+", unit.spelled) for unit in UNITS.values())

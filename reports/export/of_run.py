@@ -7,43 +7,34 @@ from collections.abc import Iterator
 
 from records.errors import AssayError
 from reports.analysis import STATUSES, Analysis, Row
-from reports.export.families import Families
-from reports.export.points import Point, time_of
+from reports.export.points import Point
 from reports.notation.labels import pairs_text
+from reports.notation.units import time_of
+from reports.result import Sample
 
 
-def run_families(analysis: Analysis, *, every: bool = False) -> Families:
+def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
     """Gauges of a run; `every`: all metrics, not the deciding one of each check alone."""
-    families, run = Families(), analysis.run
+    run = analysis.run
     whose = {"site": run.plan.site, "campaign": run.plan.campaign}
-    families.of("run_info", "The run that the other run gauges are of.").add(
-        1, **whose, run=run.run_id
-    )
-    begun = run.provenance.started_at
-    if begun:
-        families.of("run_started_timestamp", "When the run began.", "seconds").add(
-            time_of(begun).timestamp(), **whose
-        )
-    families.of("run_complete", "1 where every planned launch has its record.").add(
-        float(analysis.complete), **whose
-    )
-    launches = families.of("run_launches", "Launches by how they ended.")
+    text = "The run that the other run gauges are of."
+    yield Sample("run_info", text, 1, {**whose, "run": run.run_id})
+    if begun := run.provenance.started_at:
+        began = time_of(begun).timestamp()
+        yield Sample("run_started_timestamp", "When the run began.", began, whose, "s")
+    text = "1 where every planned launch has its record."
+    yield Sample("run_complete", text, float(analysis.complete), whose)
     for status in STATUSES:
-        launches.add(analysis.counts[status], **whose, status=status)
+        labels = {**whose, "status": status}
+        yield Sample("run_launches", "Launches by how they ended.", analysis.counts[status], labels)
     for row in rows_told(analysis, every=every):
-        labels = {**whose, **_labels(analysis, row)}
-        summary = row.summary
-        families.valued("run_median", "Median over launches.", row.unit).add(
-            summary.median, **labels
-        )
-        families.of("run_values", "Launches behind a median.").add(summary.n, **labels)
+        labels, summary, unit = {**whose, **_labels(analysis, row)}, row.summary, row.unit or "?"
+        yield Sample("run_median", "Median over launches.", summary.median, labels, unit)
+        yield Sample("run_values", "Launches behind a median.", summary.n, labels)
         if interval := summary.median_interval:
             text = "end of the 95 % interval of the median."
-            families.valued("run_median_low", f"Lower {text}", row.unit).add(interval.low, **labels)
-            families.valued("run_median_high", f"Upper {text}", row.unit).add(
-                interval.high, **labels
-            )
-    return families
+            yield Sample("run_median_low", f"Lower {text}", interval.low, labels, unit)
+            yield Sample("run_median_high", f"Upper {text}", interval.high, labels, unit)
 
 
 def run_points(analysis: Analysis, *, every: bool = False) -> Iterator[Point]:

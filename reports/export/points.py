@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from records.errors import AssayError
 from records.plain_text import one_line
 
 _TAG = str.maketrans({",": r"\,", "=": r"\=", " ": r"\ "})
@@ -32,17 +31,6 @@ class Point:
 def line_protocol(points: Iterable[Point]) -> str:
     """A line for each point."""
     return "".join(f"{_line(point)}\n" for point in points)
-
-
-def time_of(text: str) -> datetime:
-    """A record's time, "2026-11-20T23:50:11Z". Raises AssayError for what is none."""
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise AssayError(
-            f"found {text!r:.100} as the time of a run or night, allowed is a time such as"
-            " 2026-11-20T23:50:11Z; put back what `assay` wrote"
-        ) from error
 
 
 def _line(point: Point) -> str:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a history holds, as plain lines."""
+"""What a history holds: its keys for `--json`, its lines for a terminal."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from records.history.model import Change, History, Missed
 from records.plain_text import one_line
 from records.withheld import masked
-from reports.nightly.wording import amount, case_names, causes_of, point_name, since_text
+from reports.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
+from reports.nightly.wording import amount, case_names, causes_of, point_name, since_text, state_of
 
 _MOST_NIGHTS = 30
 
@@ -49,10 +51,33 @@ def changes_text(history: History) -> str:
     return "\n".join(lines) or "  no change"
 
 
-def state_of(history: History, change: Change) -> str:
-    """Open, gone back, accepted by whom and why, or a lasting improvement."""
-    if change.accepted:
-        return f"accepted by {change.accepted.author}: {change.accepted.reason}"
-    if change.closed is not None:
-        return f"went back on {history.nights[history.position(change.closed)].date}"
-    return "open" if change.open else "new reference"
+def history_form(
+    groups: Sequence[tuple[str, str, int]], history: History | None, missed: Sequence[Missed]
+) -> HistoryForm:
+    """What a history holds: site, campaign and nights of each group, and the nights of one."""
+    nights = history.nights if history else []
+    found = Counter(change.found for change in history.changes) if history else Counter[int]()
+    return HistoryForm(
+        groups=[GroupPart(campaign, site, nights) for site, campaign, nights in groups],
+        site=nights[-1].site if nights else None,
+        campaign=nights[-1].campaign if nights else None,
+        nights=[
+            NightPart.filled(night, launches=night.statuses, changes_found=found[night.id])
+            for night in nights
+        ],
+        missed=[MissedPart.filled(one, reason=masked(one.reason)) for one in missed],
+        changes=[_change(history, change) for change in history.changes] if history else [],
+    )
+
+
+def _change(history: History, change: Change) -> ChangePart:
+    key, accepted = history.series[change.series], change.accepted
+    state = "open" if change.open else "new reference"
+    return ChangePart.filled(
+        key,
+        **{name: getattr(change, name) for name in ("id", "kind", "stage", "before", "after")},
+        since=history.nights[history.position(change.since)].started_at,
+        state="accepted" if accepted else "went back" if change.closed is not None else state,
+        author=accepted and accepted.author,
+        reason=accepted and accepted.reason,
+    )

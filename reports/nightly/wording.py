@@ -154,3 +154,12 @@ def causes_of(history: History, place: int, environment: str) -> list[str]:
         return []
     changed = context_changes(history.nights[place - 1], history.nights[place])
     return [item.text for item in changed if concerns(item.name, environment)]
+
+
+def state_of(history: History, change: Change) -> str:
+    """Open, gone back, accepted by whom and why, or a lasting improvement."""
+    if change.accepted:
+        return f"accepted by {change.accepted.author}: {change.accepted.reason}"
+    if change.closed is not None:
+        return f"went back on {history.nights[history.position(change.closed)].date}"
+    return "open" if change.open else "new reference"

@@ -10,7 +10,9 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from records.errors import AssayError
 from records.units import unit_of
 
 
@@ -143,6 +145,17 @@ _WITHIN = re.compile(
 def unbroken(text: str) -> str:
     """The text with spaces that do not break inside quantities."""
     return _WITHIN.sub("\u00a0", text)
+
+
+def time_of(text: str) -> datetime:
+    """A record's time, "2026-11-20T23:50:11Z". Raises AssayError for what is none."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise AssayError(
+            f"found {text!r:.100} as the time of a run or night, allowed is a time such as"
+            " 2026-11-20T23:50:11Z; put back what `assay` wrote"
+        ) from error
 
 
 def moment_text(at: str | None, unknown: str) -> str:

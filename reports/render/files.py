@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.files import write_whole
+from records.plain_text import plain
 
 
 def write_file(content: str | bytes, path: Path) -> None:
@@ -17,3 +19,9 @@ def write_file(content: str | bytes, path: Path) -> None:
         write_whole(path, made)
     except OSError as error:
         raise InfrastructureError(f"{path}: cannot be written ({error.strerror}).") from error
+
+
+def write_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Write texts by name into a folder, each whole or not at all."""
+    for name, content in files.items():
+        write_file(plain(content), folder / name)

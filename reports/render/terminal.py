@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
+from records.plain_text import plain
 from reports.answers import Answer
+from reports.notation.units import count_text
 from reports.result import Badge, Block, Facts, Figure, Result, Section, Sentence
 from reports.show.tables import Cell, Column, Table
 
@@ -16,6 +18,8 @@ Styled = str | tuple[str, Style]
 _OF_ANSWER: dict[str, Style] = {"good": "good", "warn": "open", "bad": "bad", "plain": "head"}
 #: Further sentences of an answer that are shown.
 MOST_DETAILS = 3
+#: Sentences of a section that are shown.
+MOST_SENTENCES = 12
 
 
 class Lines(Protocol):
@@ -29,6 +33,38 @@ class Lines(Protocol):
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> None:
         """Rows below headings."""
+
+
+class PlainLines:
+    """Lines as they are written to a file: no colour, nothing broken."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def line(self, *parts: Styled, indent: int = 0, hang: int = 0) -> None:
+        """A line of the parts' words."""
+        del hang
+        self.lines.append(" " * indent + "".join(map(_words, parts)))
+
+    def blank(self) -> None:
+        """An empty line."""
+        self.lines.append("")
+
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> None:
+        """A line for each row."""
+        del columns
+        self.lines += ["  " + "  ".join(map(_words, row)) for row in rows]
+
+
+def _words(part: Styled) -> str:
+    return part if isinstance(part, str) else part[0]
+
+
+def text(result: Result[Any]) -> str:
+    """What `show` prints, as plain text."""
+    out = PlainLines()
+    show(result, out)
+    return plain("\n".join(out.lines)) + "\n"
 
 
 def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
@@ -73,8 +109,13 @@ def show_next(answer: Answer, out: Lines) -> None:
 def _section(section: Section, out: Lines) -> None:
     if section.title:
         out.line(*_badge(section.badge), (section.title, "head"), hang=2)
+    shown = 0
     for block in section.blocks:
-        _block(block, out)
+        shown += isinstance(block, Sentence)
+        if not isinstance(block, Sentence) or shown <= MOST_SENTENCES:
+            _block(block, out)
+    if shown > MOST_SENTENCES:
+        out.line(f"and {count_text(shown - MOST_SENTENCES, 'further line')}", indent=2)
 
 
 def _block(block: Block, out: Lines) -> None:

@@ -16,16 +16,25 @@ from records.history.model import Change, History, SeriesKey
 from reports.answers import MOST_WORDS, Answer, State
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
-from reports.nightly.exports import as_junit
 from reports.nightly.judge import NightJudge
-from reports.nightly.pages import render_page
+from reports.nightly.result import night_result
 from reports.nightly.rules import rules_for
 from reports.nightly.trends import span
 from reports.nightly.wording import natural_order
+from reports.render.html import page as page_of
+from reports.render.junit import junit
 
 pytestmark = pytest.mark.numerical
 
 SIZES = (8, 1024, 16384, 262144)
+
+
+def as_junit(night: Checked) -> str:
+    return "".join(junit(night_result(night), "nights"))
+
+
+def render_page(night: Checked) -> str:
+    return page_of(night_result(night))
 
 
 def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01) -> History:
@@ -102,9 +111,9 @@ def test_a_young_history_is_learning_and_passes_nothing(nights: int) -> None:
     more = f"about {11 - nights} more nights are" if nights < 10 else "about 1 more night is"
     assert answer.sentence == f"Night {nights}: all 5 launches right; for PASS {more} needed."
     assert "whether anything is slower than before by 10" in answer.unknown
-    junit = as_junit(night)
-    assert 'tests="8" failures="0" errors="0" skipped="8"' in junit
-    assert junit.count("<skipped message=") == 8
+    tests = as_junit(night)
+    assert 'tests="8" failures="0" errors="0" skipped="8"' in tests
+    assert tests.count("<skipped message=") == 8
 
 
 def test_the_fourth_night_is_judged_and_the_eleventh_can_pass() -> None:
@@ -151,7 +160,8 @@ def test_a_limit_wider_than_ten_per_cent_is_amber_with_its_reason() -> None:
     night = checked(a_history(Event("nothing"), 30, spread=0.05))
     assert night.judgement.wide_reasons
     page = render_page(night)
-    assert page.count("its nights stray that far</span>") == len(night.judgement.wide_reasons)
+    told = re.findall(r'title="[^"]*its nights stray that far"', page)
+    assert len(told) == len(night.judgement.wide_reasons)
     assert "wider than 10 %" in answer_of_night(night).unknown
 
 
@@ -160,7 +170,7 @@ def test_lengths_stand_in_their_natural_order() -> None:
     sizes = [history.series[series].at["message_bytes"] for series in natural_order(history)]
     assert sizes == [*SIZES, *SIZES]
     page = render_page(checked(history))
-    rows = re.findall(r'<span class="quiet">half round trip at Send/Recv, ([^<]*)</span>', page)
+    rows = re.findall(r"<td[^>]*>half round trip at Send/Recv, ([^<]*)</td>", page)
     assert rows == ["8 B", "1 KiB", "16 KiB", "256 KiB"] * 2
 
 

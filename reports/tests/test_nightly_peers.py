@@ -20,13 +20,14 @@ from records.history.store import Store
 from reports.answers import State
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
-from reports.nightly.exports import as_junit
 from reports.nightly.findings import Verdict
 from reports.nightly.judge import NightJudge
 from reports.nightly.night import read_night
 from reports.nightly.peers import peers_of_night
+from reports.nightly.result import night_result
 from reports.nightly.rules import rules_for
-from reports.nightly.text import short_text
+from reports.render.junit import junit
+from reports.render.terminal import text
 
 pytestmark = pytest.mark.numerical
 
@@ -103,8 +104,9 @@ def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
         assert {item.limit for item in night.judgement.of("suspect")} == {0.10}
         answer = answer_of_night(night)
         assert BAD in answer.sentence and "than 3 other nodes (limit 10" in answer.sentence
-        assert as_junit(night).count('failures="0"') == 2
-        assert f"at {BAD}" in short_text(night) and "n = 3 other nodes" in short_text(night)
+        assert "".join(junit(night_result(night), "")).count('failures="0"') == 2
+        said = text(night_result(night))
+        assert f"at {BAD}" in said and "n = 3 other nodes" in said
         # Nothing of these nights enters a reference, so none of them widens a limit.
         assert not night.stage_a.reference.n.any()
 

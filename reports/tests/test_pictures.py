@@ -28,7 +28,7 @@ from reports.comparison.picture import changes_picture
 from reports.load.loading import load_run
 from reports.nightly.check import check_history
 from reports.nightly.night import read_night
-from reports.nightly.pages import pictures_of as pictures_of_night
+from reports.nightly.result import night_result
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
 from reports.papers.definition import load_study
@@ -225,7 +225,7 @@ def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
         for number in range(1, 8):
             store.add(*read_night(write_night(tmp_path, number)))
         checked = check_history(store, "virtual", "quick")
-    pictures = pictures_of_night(checked)
+    pictures = night_result(checked).pictures()
     assert [picture.title.split(":")[0] for picture in pictures] == [
         "quick on virtual, night by night",
         *(f"HPL in {name}" for name in ("lam", "mpich")),

@@ -16,7 +16,8 @@ from records.history.store import Store
 from reports.load.loading import load_run
 from reports.nightly.check import check_history
 from reports.nightly.night import read_night
-from reports.nightly.pages import render_page
+from reports.nightly.result import night_result
+from reports.render import html
 from reports.tests.synthetic import case, write_run
 from reports.write.report import build_report
 
@@ -82,7 +83,7 @@ def test_a_history_keeps_the_titles_of_its_series(run: Path, tmp_path: Path) -> 
     with Store(tmp_path / "history.sqlite", create=True) as store:
         store.add(night, values)
         (key, _) = read_history(store, night.site, night.campaign).series
-        page = render_page(check_history(store, night.site, night.campaign))
+        page = html.page(night_result(check_history(store, night.site, night.campaign)))
     assert (key.title, key.check_title) == ("wobble of the pendulum", "Foucault's pendulum")
     assert "wobble of the pendulum, less is better" in page
 
