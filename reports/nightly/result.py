@@ -51,7 +51,7 @@ from reports.result import (
     Tone,
 )
 from reports.show.panel import Panel, Picture
-from reports.show.tables import Cell, pivot, slug
+from reports.show.tables import Cell, numeric, pivot, slug
 
 #: Pictures of a case, and of a night; rows of a table.
 MOST_PANELS_A_CASE, MOST_PANELS, MOST_ROWS = 6, 120, 400
@@ -211,7 +211,7 @@ def _map(checked: Checked) -> Picture | None:
     title = f"{night.campaign} on {night.site}, night by night"
     caption = "Each night against the reference of tonight; brighter is better."
     return Picture(
-        "wide-series-by-nights", title, caption, [replace(panel, footer=_footer(checked))], []
+        "wide-series-by-nights", title, caption, [replace(panel, footer=_footer(checked), wide=True)], []
     )
 
 
@@ -248,12 +248,10 @@ def _tonight(checked: Checked) -> list[Block]:
         [
             (["series", "point"], lambda one: _name_cells(history, names, one)),
             ("verdict", lambda one: _verdict_cell(checked, one, said.get(one))),
-        ],
-        [
             (
-                ["tonight", "reference", "worse by", "limit", "nights"],
-                lambda found: _number_cells(checked, found[0], said.get(found[0])),
-            )
+                numeric("tonight", "reference", "worse by", "limit", "nights"),
+                lambda one: _number_cells(checked, one, said.get(one)),
+            ),
         ],
         anchor="table-tonight",
         title="Every series tonight",
@@ -359,8 +357,9 @@ def _trends(checked: Checked) -> dict[str, list[Picture]]:
     for case, every in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
         chosen = sorted(every, key=weight)[: min(MOST_PANELS_A_CASE, left)]
         left -= len(chosen)
-        caption = f"{len(chosen)} of {len(every)} series drawn; the history has all."
-        caption = caption if len(chosen) < len(every) else ""
+        caption = count_text(len(every), "series", "series")
+        if len(chosen) < len(every):
+            caption = f"{len(chosen)} of {caption} drawn; the history has all."
         panels = [_trend(checked, one) for one in chosen]
         picture = Picture(f"case-{case}", names[case], caption, panels, [])
         checks.setdefault(history.series[every[0]].check_title, []).append(picture)

@@ -183,7 +183,7 @@ def test_outputs_are_well_formed(folder, capsys):
     assert suite.get("tests") == "2"
     assert suite.get("skipped") == "2"
     page = (folder / "out" / "index.html").read_text()
-    assert page.count('<figure class="panel trend"') == 2
+    assert page.count('<figure id="case-') == 2
 
 
 def all_failed(record):

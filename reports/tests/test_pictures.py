@@ -228,7 +228,7 @@ def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
     pictures = night_result(checked).pictures()
     assert [picture.title.split(":")[0] for picture in pictures] == [
         "quick on virtual, night by night",
-        *(f"HPL in {name}" for name in ("lam", "mpich")),
+        *(f"HPL in {name} (1 × 2)" for name in ("lam", "mpich")),
     ]
     all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)
 

@@ -67,6 +67,8 @@ def _content(cell: Cell, signs: Mapping[str, Markup]) -> str:
     else:
         quiet = ' class="quiet"' if cell.quiet else ""
         shown = str(escape(_text(cell)))
+        if cell.tone:
+            shown = f'<span class="badge {cell.tone}">{shown}</span>'
     if cell.href:
         shown = f'<a href="{escape(cell.href)}"{quiet}>{shown}</a>'
     elif quiet:
