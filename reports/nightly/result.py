@@ -210,9 +210,8 @@ def _map(checked: Checked) -> Picture | None:
         return None
     title = f"{night.campaign} on {night.site}, night by night"
     caption = "Each night against the reference of tonight; brighter is better."
-    return Picture(
-        "wide-series-by-nights", title, caption, [replace(panel, footer=_footer(checked), wide=True)], []
-    )
+    shown = replace(panel, footer=_footer(checked), wide=True)
+    return Picture("wide-series-by-nights", title, caption, [shown], [])
 
 
 def _footer(checked: Checked) -> str:
