@@ -15,7 +15,7 @@ from reports.answer.forms import ReportForm
 from reports.choice.forms import VerdictsForm
 from reports.comparison.result import ComparisonForm
 from reports.nightly import forms as nightly
-from reports.prediction.forms import PredictionForm
+from reports.prediction.result import PredictionForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".

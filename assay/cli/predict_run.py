@@ -5,20 +5,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from assay.cli.options import MOST_NODES
-from assay.screens.prediction import show_prediction
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run_directory import latest_run, open_run
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
-from reports.prediction.forms import prediction_form
-from reports.prediction.outcome import Outcome
-from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import CHECKS, predict
+from reports.prediction.result import prediction_result
+from reports.render.terminal import show
 from reports.show.slides import write_pictures
 
 
@@ -37,13 +34,15 @@ def run(arguments: argparse.Namespace) -> int:
     _check_names(analysis, left_out, arguments.environment)
     checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
     outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
-    pictures = _pictures(analysis, outcome, arguments.pictures)
-    told = prediction_form(analysis, outcome, nodes, left_out, pictures)
+    result = prediction_result(analysis, outcome, nodes, left_out)
+    if arguments.pictures is not None:
+        written = write_pictures(result.pictures(), analysis.looks, arguments.pictures)
+        result.data.pictures += map(str, written)
     if arguments.json:
-        print(as_text(told), end="")
+        print(as_text(result.data), end="")
     else:
-        show_prediction(Screen(), told)
-        for path in pictures:
+        show(result, Screen())
+        for path in result.data.pictures:
             print(path, file=sys.stderr)
     return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
 
@@ -60,11 +59,3 @@ def _check_names(analysis: Analysis, left_out: list[int], environments: list[str
         raise AssayError(
             f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
         )
-
-
-def _pictures(analysis: Analysis, outcome: Outcome, folder: Path | None) -> list[str]:
-    if folder is None:
-        return []
-    picture = prediction_picture(analysis, outcome)
-    pictures = [] if picture is None else [picture]
-    return [str(path) for path in write_pictures(pictures, analysis.looks, folder)]
