@@ -24,7 +24,7 @@ from records.errors import AssayError
 from records.files import append_whole, force_to_disk
 from records.flags import RAW_LIMIT_BYTES
 from records.input_files import kind_at, opened_below
-from records.words import is_artifact
+from records.values import is_artifact
 
 #: Greatest member: what is kept of a raw file, and the line that stands where it was cut. Deflated,
 #: what cannot be made smaller is longer by 5 bytes in 16 kB.

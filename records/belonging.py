@@ -11,8 +11,7 @@ import msgspec
 
 from records.plan import Plan, PlannedCase
 from records.record import Record
-from records.values import utc_seconds
-from records.words import ALLOWED, is_artifact, is_word, odd_word
+from records.values import ALLOWED, is_artifact, is_word, odd_word, utc_seconds
 
 #: What an artifact's path is called, and its checksum.
 CHECKSUM = "_sha256"

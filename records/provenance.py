@@ -19,9 +19,8 @@ from records.input_files import decoded_once, line_with, read_whole
 from records.limits import Nominal, nominal
 from records.node_facts import NodeFacts
 from records.plain_text import plain_data
-from records.values import Count, Integer, Scalar
+from records.values import ALLOWED, Count, Integer, Scalar, is_site, odd_word
 from records.withheld import WITHHELD, looks_secret, masked, secrets_of, shown, without_secrets
-from records.words import ALLOWED, is_site, odd_word
 
 SCHEMA = 1
 _T = TypeVar("_T")

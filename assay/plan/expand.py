@@ -22,9 +22,8 @@ from checks.common.parameters import Parameters
 from checks.common.registry import CHECKS
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
-from records.identity import canonical_json, case_digest, case_ids
 from records.input_files import line_with, read_whole
-from records.plan import Plan
+from records.plan import Plan, canonical_json, case_digest, case_ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ import numpy as np
 from records.errors import AssayError
 from records.history.model import Acceptance, Change, History, Launches, SeriesKey
 from records.history.store import Store
-from records.values import Params, Scalar
-from records.words import ALLOWED, odd_word
+from records.values import ALLOWED, Params, Scalar, odd_word
 
 _PARAMS = msgspec.json.Decoder(Params)
 _LAUNCHES = msgspec.json.Decoder(tuple[float, ...])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from records.errors import AssayError
 from records.pair_places import Indices
 from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
-from records.words import odd_word
+from records.values import odd_word
 
 
 @dataclass(frozen=True)

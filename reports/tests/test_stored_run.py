@@ -12,7 +12,7 @@ import pytest
 
 from records.history.reading import read_history
 from records.history.store import Store
-from records.identity import case_id
+from records.plan import case_id
 from records.run_directory import RunDirectory
 from reports.comparison.compare import compare
 from reports.nightly.night import read_night
