@@ -180,7 +180,7 @@ def test_pairs_that_the_site_does_not_have_are_skipped_with_the_counts_that_it_h
     facts = dataclasses.replace(SITE, topology=tree(text))
     skipped = [case.skipped for case in make_plan(campaign_from_text("h.yaml", HOPS), facts).cases]
     reason = (
-        "no two nodes of site virtual lie 2 hops apart; by its topology there are pairs at 1, 3"
+        "no two nodes of site virtual are 2 hops apart; by its topology there are pairs at 1, 3"
     )
     assert skipped == [None, None, reason, None]
 
