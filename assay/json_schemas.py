@@ -9,7 +9,7 @@ import msgspec
 
 from assay import ROOT, forms
 from records.forms import DIALECT, Form, json_schema
-from records.plan import SCHEMA, Plan
+from records.run.plan import SCHEMA, Plan
 from reports.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.answer.forms import ReportForm
 from reports.choice.forms import VerdictsForm

@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
 from assay.folding import HANG, folded, width_of
-from records.plain_text import plain
+from records.text.plain_text import plain
 
 
 class PatientStream:

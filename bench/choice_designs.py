@@ -23,8 +23,8 @@ from bench.claims.sequential import by_turns
 from bench.judging import compare_environments, races
 from bench.on_cluster import on_cluster, run_campaign
 from bench.rows import Row, printed
-from records.interims import Interim, asked_blocks
-from records.plan import Sequential
+from records.run.interims import Interim, asked_blocks
+from records.run.plan import Sequential
 from reports.load.loading import Run, load_run
 from reports.notation.labels import check_labels
 from virtual_cluster import ClusterSpec

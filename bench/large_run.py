@@ -20,10 +20,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from records.archive import ArchiveWriter, Packed, archive_name
-from records.belonging import CHECKSUM
-from records.chain import Chain, write_seal
-from records.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from records.run.archive import ArchiveWriter, Packed, archive_name
+from records.run.belonging import CHECKSUM
+from records.run.chain import Chain, write_seal
+from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from reports.tests.synthetic import ENVIRONMENTS, HPL_FIXED, case, write_run
 
 BLOCKS = 10

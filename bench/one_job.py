@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from bench.on_cluster import assay, on_cluster, run
 from bench.overhead import gap_row, gaps_s
 from bench.rows import Row, printed
-from records.record import read_records
+from records.run.record import read_records
 from virtual_cluster import ClusterSpec
 
 _OPPOSITE = {"faster", "slower"}

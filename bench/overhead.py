@@ -24,7 +24,7 @@ import numpy as np
 from assay.outputs import output_of
 from bench.on_cluster import on_cluster, run_campaign
 from bench.rows import Row, printed
-from records.record import read_records
+from records.run.record import read_records
 from reports.statistics.descriptive import median_intervals
 from virtual_cluster import ClusterSpec
 

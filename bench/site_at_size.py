@@ -30,8 +30,8 @@ from bench.simulated.machines import LEAF
 from bench.simulated.ranks import LINK
 from bench.simulated.site import START_S, SimulatedSite, Usage, note_memory
 from bench.simulated.slurm import CORES, OneKernelSlurm, enter_namespaces
-from records.record import CASE_ID, latest_attempts
-from records.run_directory import RunDirectory
+from records.run.record import CASE_ID, latest_attempts
+from records.run.run_directory import RunDirectory
 
 _ACCEPTANCE = """
 schema: 1

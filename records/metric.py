@@ -22,10 +22,10 @@ from records.units import unit_of
 _GREATEST_POSITION, _WORD_LENGTH = 2**63, 500
 
 Better = Literal["higher", "lower"]
-#: What bounds a metric (records/limits.py): a link one way, all ranks' links together, the
+#: What bounds a metric (records/site/limits.py): a link one way, all ranks' links together, the
 #: cores of all ranks, a node's memory; "": nothing that is known.
 Limit = Literal["", "link", "links", "flop", "memory"]
-#: What its window depends on besides its unit and bound (records/limits.py): a share of a
+#: What its window depends on besides its unit and bound (records/site/limits.py): a share of a
 #: whole, a time divided by a count, by that of operations each on the last one's result, a time
 #: summed over ranks, a mean over ranks, a copy by one core.
 Kind = Literal["", "share", "quotient", "chain", "sum", "mean", "copy"]

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
-from records.limits import Nominal, bound, is_beyond
 from records.metric import Register
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
+from records.site.limits import Nominal, bound, is_beyond
 from reports.choice.compare import Comparisons, compare_environments
 from reports.load.loading import Launch, Run, Series, stacked
 from reports.notation.labels import CheckLabels, check_labels

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.analysis import Analysis
 
 #: What a measurement prints, in the order of its line, and how readers know it.

@@ -22,7 +22,7 @@ from assay.shipped import criteria_names
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at, opened
-from records.run_directory import RunDirectory, open_run
+from records.run.run_directory import RunDirectory, open_run
 from reports.acceptance import store
 from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.checksums import sign

@@ -12,7 +12,7 @@ from assay.cli.pictures import add_pictures, tell_pictures
 from assay.screens.screen import Screen
 from records.errors import ExitStatus
 from records.forms import as_text
-from records.run_directory import open_run
+from records.run.run_directory import open_run
 from reports.comparison.compare import compare
 from reports.comparison.result import comparison_result
 from reports.render import html, markdown

@@ -18,7 +18,7 @@ from assay.shipped import criteria_names
 from assay.sites.site_file import site_names
 from checks.common.registry import CHECKS
 from records.errors import ExitStatus
-from records.run_directory import RESULTS
+from records.run.run_directory import RESULTS
 
 #: What an argument's metavar asks for → the names there are.
 _NAMES = {

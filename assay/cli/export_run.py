@@ -15,7 +15,7 @@ from records.files import write_whole
 from records.history.model import History, Missed
 from records.history.reading import read_history
 from records.history.store import Store
-from records.run_directory import open_run
+from records.run.run_directory import open_run
 from reports.analysis import analyse
 from reports.export.of_history import count_samples, missed_points, night_points
 from reports.export.of_run import run_points, run_samples

@@ -17,7 +17,7 @@ from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.history.model import Acceptance
 from records.history.store import Store
-from records.run_directory import open_run
+from records.run.run_directory import open_run
 from reports.nightly.forms import ChangeAcceptedForm, NightAddedForm
 from reports.nightly.night import read_night
 

@@ -20,8 +20,8 @@ from assay.schema import load_campaign
 from records.errors import AssayError
 from records.history.model import Missed
 from records.history.store import Store
-from records.run_directory import open_run
-from records.withheld import masked
+from records.run.run_directory import open_run
+from records.text.withheld import masked
 from reports.nightly.night import read_night
 
 

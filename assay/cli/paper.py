@@ -12,7 +12,7 @@ from assay.forms import ClaimPart, PaperForm
 from assay.terminal import say
 from records.errors import ExitStatus
 from records.forms import as_text
-from records.run_directory import open_run, refuse_other
+from records.run.run_directory import open_run, refuse_other
 from reports.papers.claims import UNTESTABLE
 from reports.papers.definition import load_study
 from reports.papers.document import make_document

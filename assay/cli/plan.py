@@ -12,7 +12,7 @@ from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from assay.terminal import say
 from records.errors import ExitStatus
-from records.run_directory import open_run
+from records.run.run_directory import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from assay.plan import render_plan
 from assay.sites.site import Site
 from assay.terminal import say
 from records.forms import as_text
-from records.plan import Plan
+from records.run.plan import Plan
 from reports.acceptance.values import stated_rates
 
 

@@ -10,7 +10,7 @@ from assay.cli.options import MOST_NODES
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.run_directory import latest_run, open_run
+from records.run.run_directory import latest_run, open_run
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
 from reports.prediction.predict import CHECKS, predict

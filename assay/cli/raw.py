@@ -10,15 +10,15 @@ import sys
 import msgspec
 
 from assay.cli.options import add_json
-from records.archive import RawFiles
-from records.belonging import Belonging, artifacts_fault, checksum_of
-from records.chain import Chain
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import decoded
-from records.plain_text import plain
-from records.record_lines import Line, batches
-from records.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
+from records.run.archive import RawFiles
+from records.run.belonging import Belonging, artifacts_fault, checksum_of
+from records.run.chain import Chain
+from records.run.record_lines import Line, batches
+from records.run.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
+from records.text.plain_text import plain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

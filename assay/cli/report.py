@@ -17,7 +17,7 @@ from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import as_text
-from records.run_directory import latest_run, open_run
+from records.run.run_directory import latest_run, open_run
 from reports.analysis import Analysis
 from reports.answer.forms import report_form
 from reports.write.pictures import take_out

@@ -9,7 +9,7 @@ from assay.cli.options import add_json, add_run
 from assay.run.status import run_status
 from records.errors import ExitStatus
 from records.forms import as_text
-from records.run_directory import latest_run, open_run
+from records.run.run_directory import latest_run, open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from assay.criteria.loading import criteria_from_text
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.run_directory import RunDirectory, open_run
+from records.run.run_directory import RunDirectory, open_run
 from reports.acceptance.forms import VerifiedPart, VerifyForm
 from reports.acceptance.verify import verify
 

@@ -28,8 +28,8 @@ from records.criteria import (
     RatioCriterion,
     Selection,
 )
-from records.limits import Nominal
-from records.plan import Plan, PlannedCase
+from records.run.plan import Plan, PlannedCase
+from records.site.limits import Nominal
 from reports.acceptance.judge import judge
 from reports.acceptance.model import Judgement
 from reports.acceptance.values import Evidence, LaunchRef, Values

@@ -14,8 +14,8 @@ from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.forms import as_text
 from records.history.store import Store
-from records.rerun import rerun_campaign
-from records.run_directory import open_run
+from records.run.rerun import rerun_campaign
+from records.run.run_directory import open_run
 from reports.nightly.check import Checked, check_history
 from reports.nightly.night import read_night
 from reports.nightly.result import night_result

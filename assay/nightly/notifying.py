@@ -20,8 +20,8 @@ from typing import Literal, get_args
 
 from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError
-from records.plain_text import one_line
-from records.withheld import masked
+from records.text.plain_text import one_line
+from records.text.withheld import masked
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 

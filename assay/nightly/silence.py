@@ -12,8 +12,8 @@ from assay.nightly.notifying import Notice
 from records.errors import AssayError
 from records.history.model import Missed
 from records.history.store import Store
-from records.plain_text import one_line
-from records.withheld import masked
+from records.text.plain_text import one_line
+from records.text.withheld import masked
 from reports.notation.units import time_of
 
 _DURATION = re.compile(r"(\d{1,5})\s*(m|h|d)")

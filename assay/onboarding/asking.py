@@ -27,7 +27,7 @@ from assay.probe.commands import run_command
 from assay.sites.slurm import environment_of_commands
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
-from records.topology import TopologyDescription, switches_of
+from records.site.topology import TopologyDescription, switches_of
 
 #: Variables that name a folder for scratch data, as sites set them.
 _SCRATCH = (

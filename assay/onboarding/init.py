@@ -28,7 +28,7 @@ from assay.probe.job import WorkFolderError
 from assay.sites.site_file import SITES
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.topology import TopologyDescription
+from records.site.topology import TopologyDescription
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _MOST_ENVIRONMENTS = 6

@@ -21,7 +21,7 @@ from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.node_facts import NodeFacts
+from records.site.node_facts import NodeFacts
 
 #: Next to the site.yaml: what jobs proved, for `assay site check`.
 PROOF_FILE = "proof.json"

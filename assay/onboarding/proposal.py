@@ -16,7 +16,7 @@ from assay.sites.description import EnvironmentKeys, SiteFile
 from assay.sites.resolving import complete
 from assay.sites.slurm import callers_access
 from records.errors import AssayError
-from records.node_facts import NodeFacts
+from records.site.node_facts import NodeFacts
 
 #: What Slurm says of a wrong account or QOS, and not of nodes that are busy or away.
 _NOT_ALLOWED = re.compile(

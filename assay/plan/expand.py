@@ -23,7 +23,7 @@ from checks.common.registry import CHECKS
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.input_files import line_with, read_whole
-from records.plan import Plan, canonical_json, case_digest, case_ids
+from records.run.plan import Plan, canonical_json, case_digest, case_ids
 
 
 @dataclass(frozen=True, slots=True)

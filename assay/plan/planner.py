@@ -19,7 +19,7 @@ from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
-from records.plan import Plan, PlannedCase, Sequential, Totals
+from records.run.plan import Plan, PlannedCase, Sequential, Totals
 
 LEAST_LAUNCH_LIMIT_S = 60.0
 LAUNCH_LIMIT_FACTOR = 10.0

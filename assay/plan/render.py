@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from assay.plan.expand import brief, telling
-from records.pair_scans import sample_told
-from records.plan import Plan
-from records.rerun import CHECKS_OF_PAIRS
+from records.run.plan import Plan
+from records.run.rerun import CHECKS_OF_PAIRS
+from records.site.pair_scans import sample_told
 
 _HEADINGS = ("case", "environment", "ranks", "nodes", "MB/node", "time")
 #: Columns from this one on are numbers.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import exp
 
-from records.plan import Plan
+from records.run.plan import Plan
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.notation.units import percent
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable, shared_gain

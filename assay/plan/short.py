@@ -11,9 +11,9 @@ from assay.sites.facts import SiteFacts
 from checks.common.definition import FastMachine
 from checks.common.durations import shortfall
 from checks.common.registry import CHECKS
-from records.plan import PlannedCase
-from records.record import CASE_ID, latest_attempts
-from records.run_directory import RunDirectory
+from records.run.plan import PlannedCase
+from records.run.record import CASE_ID, latest_attempts
+from records.run.run_directory import RunDirectory
 
 #: How many times the least duration a proposed size takes: launches differ.
 ROOM = 1.25

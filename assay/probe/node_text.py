@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from records.node_facts import Nic, NodeFacts
-from records.plain_text import one_line
+from records.site.node_facts import Nic, NodeFacts
+from records.text.plain_text import one_line
 
 #: Longest text of a fact.
 _LONGEST = 200

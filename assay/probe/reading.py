@@ -13,8 +13,8 @@ from assay.probe.node_text import node_facts, sections_of
 from assay.probe.script import Trial
 from checks.common.evidence.marked_lines import marked_lines, whole_object
 from checks.common.evidence.ranks import Evidence, read_evidence
-from records.node_facts import NodeFacts
-from records.plain_text import one_line
+from records.site.node_facts import NodeFacts
+from records.text.plain_text import one_line
 
 #: The sections of an attempt.
 _PARTS = ("attempt", "out", "err")

@@ -25,7 +25,7 @@ from assay.sites.site import Site
 from checks.common.slurm.allocation import ENDING_S, Allocation
 from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.plan import Plan
+from records.run.plan import Plan
 
 #: Seconds between two beats, and after which a script that hears none ends.
 BEAT_S, SILENCE_S = 30, 900

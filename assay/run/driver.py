@@ -29,12 +29,12 @@ from assay.sites.site import Site
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import ENDING_S, Allocation
 from checks.common.slurm.text import HALTING_S, limits_s
-from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
-from records.ledger import Ledger
-from records.record import Record, RecordWriter
-from records.run_directory import RunDirectory, launch_stem
+from records.run.chain import SEAL
+from records.run.ledger import Ledger
+from records.run.record import Record, RecordWriter
+from records.run.run_directory import RunDirectory, launch_stem
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000

@@ -30,7 +30,7 @@ from assay.sites.site import Site
 from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import CHECKS, further_folders
 from records.errors import AssayError, InfrastructureError
-from records.run_directory import RunDirectory
+from records.run.run_directory import RunDirectory
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
 #: What is built for an environment: the build fixtures of `checks.common.session.builds`.

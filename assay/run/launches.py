@@ -12,11 +12,11 @@ from typing import Any
 from assay.plan import block_order, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
-from records.interims import Ended, Interim, asked_blocks, write_interims
-from records.ledger import Entry
-from records.plan import Plan
-from records.record import CASE_ID, Record, latest_attempts
-from records.run_directory import RunDirectory
+from records.run.interims import Ended, Interim, asked_blocks, write_interims
+from records.run.ledger import Entry
+from records.run.plan import Plan
+from records.run.record import CASE_ID, Record, latest_attempts
+from records.run.run_directory import RunDirectory
 
 
 @dataclass(frozen=True)

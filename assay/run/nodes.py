@@ -24,7 +24,7 @@ from checks.common.slurm.text import (
     setting,
 )
 from records.errors import AssayError
-from records.plan import Plan, PlannedCase
+from records.run.plan import Plan, PlannedCase
 
 
 def holds_nodes(job: Mapping[str, str]) -> bool:

@@ -24,9 +24,9 @@ from assay.sites.site import Site
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
-from records.ledger import Entry
-from records.node_facts import NodeFacts
-from records.plan import Plan
+from records.run.ledger import Entry
+from records.run.plan import Plan
+from records.site.node_facts import NodeFacts
 
 #: Seconds of the job: for itself, and for each environment.
 _JOB_S, _ENVIRONMENT_S = 60, 60

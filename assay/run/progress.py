@@ -21,11 +21,11 @@ from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from checks.common.registry import register
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.plain_text import one_line, plain
-from records.queue_state import CurrentJob, QueueState, write_current
-from records.reasons import alike
-from records.record import Record
-from records.run_directory import RunDirectory
+from records.run.queue_state import CurrentJob, QueueState, write_current
+from records.run.record import Record
+from records.run.run_directory import RunDirectory
+from records.text.plain_text import one_line, plain
+from records.text.reasons import alike
 from reports.notation.units import count_text, readable_unit, three_digits
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.

@@ -20,9 +20,8 @@ from assay import ROOT
 from assay.outputs import output_of
 from assay.probe.reading import TrialResult
 from assay.sites.site import Site
-from records.node_facts import NodeFacts
-from records.plan import Plan
-from records.provenance import (
+from records.run.plan import Plan
+from records.run.provenance import (
     EnvironmentAsRun,
     Harness,
     Host,
@@ -31,7 +30,8 @@ from records.provenance import (
     SlurmAsRun,
     SpackBuild,
 )
-from records.withheld import without_secrets
+from records.site.node_facts import NodeFacts
+from records.text.withheld import without_secrets
 
 #: Slurm settings that matter for measurements.
 _SLURM_SETTINGS = (

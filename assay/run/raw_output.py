@@ -11,15 +11,15 @@ from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
 from checks.common.session.outcome import Outcome
-from records.archive import ArchiveWriter, Packed, archive_name, archives, is_sealed
-from records.belonging import CHECKSUM
 from records.errors import InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.input_files import opened
-from records.ledger import Ledger
-from records.pair_scans import ARTIFACT, FOLDER, SUFFIX
-from records.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from records.run.archive import ArchiveWriter, Packed, archive_name, archives, is_sealed
+from records.run.belonging import CHECKSUM
+from records.run.ledger import Ledger
+from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from records.site.pair_scans import ARTIFACT, FOLDER, SUFFIX
 from records.untrusted import RefusedFileError
 
 _PIECE_BYTES = 1 << 20

@@ -24,18 +24,18 @@ from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.text import fields, job_line, setting
-from records.belonging import Belonging, checksum_of
 from records.errors import AssayError, InfrastructureError
-from records.limits import Launched
-from records.mpi_profile import profile_fault
-from records.pair_scans import ARTIFACT
-from records.plain_text import one_line
-from records.plan import Plan, PlannedCase
-from records.provenance import EnvironmentAsRun
-from records.record import Neighbour, Record, as_read
-from records.run_directory import RunDirectory
+from records.run.belonging import Belonging, checksum_of
+from records.run.mpi_profile import profile_fault
+from records.run.plan import Plan, PlannedCase
+from records.run.provenance import EnvironmentAsRun
+from records.run.record import Neighbour, Record, as_read
+from records.run.run_directory import RunDirectory
+from records.site.limits import Launched
+from records.site.pair_scans import ARTIFACT
+from records.text.plain_text import one_line
+from records.text.withheld import masked
 from records.values import utc_seconds
-from records.withheld import masked
 from reports.load.scans import Scan, ScanFile
 
 #: Characters of a reason; programs are quoted with a few hundred.

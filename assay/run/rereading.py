@@ -26,14 +26,14 @@ from checks.common.registry import CHECKS
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import Outcome, iso_time
-from records.archive import RawFiles
-from records.belonging import raw_paths
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
-from records.pair_scans import ARTIFACT
-from records.plan import Plan
-from records.provenance import EnvironmentAsRun, Provenance
-from records.record import Record
+from records.run.archive import RawFiles
+from records.run.belonging import raw_paths
+from records.run.plan import Plan
+from records.run.provenance import EnvironmentAsRun, Provenance
+from records.run.record import Record
+from records.site.pair_scans import ARTIFACT
 from reports.acceptance.verify import NotReadError
 
 _SECRET = re.compile(

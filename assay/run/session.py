@@ -32,7 +32,7 @@ from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.input_files import refuse_twice
-from records.plain_text import one_line
+from records.text.plain_text import one_line
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0

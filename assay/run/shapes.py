@@ -27,7 +27,7 @@ from checks.common.slurm.text import (
     setting,
 )
 from records.errors import AssayError, InfrastructureError
-from records.plan import Plan, PlannedCase
+from records.run.plan import Plan, PlannedCase
 
 #: States of nodes that sbatch counts when it tells whether a job would start.
 _COUNTED = re.compile(r"(idle|mixed|allocated|completing|planned)[+%$@#]?")

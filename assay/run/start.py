@@ -32,9 +32,9 @@ from assay.sites.values import expanded, unset_fault
 from checks.common.registry import CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.ledger import Ledger
-from records.plan import Plan
-from records.run_directory import RunDirectory, create_run, open_run
+from records.run.ledger import Ledger
+from records.run.plan import Plan
+from records.run.run_directory import RunDirectory, create_run, open_run
 
 
 def start_run(

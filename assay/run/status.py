@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from records.flags import INVALID_ON_PURPOSE
-from records.interims import Interim, asked_blocks
-from records.ledger import Entry, Ledger
-from records.plain_text import one_line
-from records.plan import Plan
-from records.queue_state import CurrentJob, read_current
-from records.reasons import grouped
-from records.record import CASE_ID, Status, latest_attempts
-from records.run_directory import RunDirectory
+from records.run.interims import Interim, asked_blocks
+from records.run.ledger import Entry, Ledger
+from records.run.plan import Plan
+from records.run.queue_state import CurrentJob, read_current
+from records.run.record import CASE_ID, Status, latest_attempts
+from records.run.run_directory import RunDirectory
+from records.text.plain_text import one_line
+from records.text.reasons import grouped
 
 OK: Status = "ok"
 #: How a launch ended that gave no number.

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from assay.folding import breaks, cells, width_of
 from assay.terminal import own_stdout
-from records.plain_text import one_line
+from records.text.plain_text import one_line
 from reports.show.tables import Column
 
 #: What a text means; the style follows.

@@ -25,7 +25,7 @@ from assay.sites.values import (
 )
 from checks.common.resources import ResourceName
 from records.sections import Section, key
-from records.topology import TopologyDescription
+from records.site.topology import TopologyDescription
 
 SCHEMA = 2
 #: Ending of the names of environments that Spack builds.

@@ -9,7 +9,7 @@ from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
 from assay.sites.virtual import VirtualSite
 from checks.common.registry import add_folder
-from records.provenance import SiteAsRun
+from records.run.provenance import SiteAsRun
 
 
 def load_site(name: str) -> Site:

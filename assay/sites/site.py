@@ -23,7 +23,7 @@ from checks.common.resources import values_of
 from checks.common.session.preparation import preparation
 from checks.common.slurm.text import option_values
 from records.errors import AssayError
-from records.provenance import Network, SiteAsRun
+from records.run.provenance import Network, SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

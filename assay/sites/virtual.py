@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from assay.sites.description import NetworkDescription, SiteDescription
 from assay.sites.site import Site
 from records.errors import InfrastructureError
-from records.provenance import SiteAsRun
-from records.topology import TopologyDescription
+from records.run.provenance import SiteAsRun
+from records.site.topology import TopologyDescription
 from virtual_cluster import Cluster, load
 
 #: A segment of 1448 bytes takes a frame's room on the wire, preamble and gap included.

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from records.archive import ArchiveWriter, Packed
-from records.belonging import CHECKSUM
-from records.chain import SEAL, Chain, chain_of, write_seal
+from records.run.archive import ArchiveWriter, Packed
+from records.run.belonging import CHECKSUM
+from records.run.chain import SEAL, Chain, chain_of, write_seal
 
 Record = dict[str, Any]
 

@@ -23,10 +23,10 @@ from checks.common.json_lines import (
     OutputError,
     Secrets,
 )
-from records.archive import RawFiles
-from records.mpi_profile import rank_profile
-from records.record import read_records
-from records.run_directory import open_run
+from records.run.archive import RawFiles
+from records.run.mpi_profile import rank_profile
+from records.run.record import read_records
+from records.run.run_directory import open_run
 
 CAMPAIGNS = ("quick", "su3-scaling", "wyeast-2003")
 TIMES = ("time_s", "greatest_s", "elapsed_s", "mpi_s")

@@ -17,7 +17,7 @@ from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
     records_of,
 )
 from checks.common.sources import CHECKS
-from records.archive import RawFiles
+from records.run.archive import RawFiles
 
 #: The start-up program, after an attack from within the job.
 DEFINITION = """

@@ -15,7 +15,7 @@ from assay.tests.test_run_on_cluster import (
     run,
     the_run,
 )
-from records.archive import RawFiles
+from records.run.archive import RawFiles
 from virtual_cluster import ClusterSpec, up
 
 CASES = "  - check: startup\n    fixed: {ranks: 1}\n"

@@ -9,7 +9,7 @@ from assay.run.provenance import environment_as_run, with_facts
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.test_stored_run import RUN
-from records.run_directory import RunDirectory
+from records.run.run_directory import RunDirectory
 
 ON_NODE = TrialResult(name="mpich", compiler_version="cc of the node", compiles_with="cc -node")
 

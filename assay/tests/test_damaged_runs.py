@@ -21,9 +21,9 @@ import pytest
 
 from assay.cli import main
 from assay.tests.campaign_texts import CRITERIA
-from records.chain import SEAL
-from records.plan import case_id
-from records.record import SCHEMA, RecordWriter, read_records
+from records.run.chain import SEAL
+from records.run.plan import case_id
+from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.acceptance import store
 from reports.tests import acceptance_runs as runs
 

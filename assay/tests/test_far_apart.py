@@ -12,7 +12,7 @@ from assay.run.nodes import nodes_far_apart, refuse_too_near, too_near
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
 from records.errors import AssayError
-from records.topology import TopologyDescription
+from records.site.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]")
 

@@ -26,8 +26,8 @@ from assay.sites.slurm import SlurmSite
 from assay.tests.test_accept_every_campaign import stored_run
 from checks.common.slurm.commands import Answer
 from records.errors import AssayError
-from records.record import read_records
-from records.run_directory import RunDirectory
+from records.run.record import read_records
+from records.run.run_directory import RunDirectory
 
 FORGERIES = 80
 JOB = "1000"

@@ -17,8 +17,8 @@ from assay.run.preflight import lately_right
 from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.screens.status import MOST_OPEN, show_status
-from records.interims import Interim
-from records.run_directory import RunDirectory
+from records.run.interims import Interim
+from records.run.run_directory import RunDirectory
 from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.show.choice.sentences import choice_sentences

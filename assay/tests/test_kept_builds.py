@@ -21,8 +21,8 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.session.outcome import CompleteBuild
 from records.errors import InfrastructureError
-from records.provenance import Provenance
-from records.run_directory import RunDirectory
+from records.run.provenance import Provenance
+from records.run.run_directory import RunDirectory
 
 NAME = "Programs-mpich"
 DIGEST = hashlib.sha256(b"program").hexdigest()

@@ -25,11 +25,11 @@ from pathlib import Path
 
 import pytest
 
-from records.archive import RawFiles
-from records.belonging import checksum_of
 from records.errors import AssayError
-from records.record import CASE_ID, Record, latest_attempts
-from records.run_directory import RunDirectory
+from records.run.archive import RawFiles
+from records.run.belonging import checksum_of
+from records.run.record import CASE_ID, Record, latest_attempts
+from records.run.run_directory import RunDirectory
 from virtual_cluster import Cluster, ClusterSpec, api, host, up
 from virtual_cluster.host import run as run_command
 from virtual_cluster.host import tries

@@ -9,9 +9,9 @@ import pytest
 
 from assay.run.status import run_status
 from records.errors import AssayError
-from records.ledger import Ledger
-from records.record import RecordWriter, read_records
-from records.run_directory import RunDirectory
+from records.run.ledger import Ledger
+from records.run.record import RecordWriter, read_records
+from records.run.run_directory import RunDirectory
 from reports.tests.synthetic import quick_cases, write_run
 
 

@@ -9,7 +9,7 @@ import pytest
 from assay.cli.main import main
 from assay.tests.test_stored_run import RUN
 from records.errors import AssayError, ExitStatus
-from records.run_directory import RunDirectory
+from records.run.run_directory import RunDirectory
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from assay.schema import load_campaign
 from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
 from records.errors import ExitStatus
-from records.run_directory import open_run
+from records.run.run_directory import open_run
 from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.scaling_machine import machine_run

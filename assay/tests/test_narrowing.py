@@ -19,9 +19,9 @@ from assay.screens.status import show_status
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError
-from records.plan import Plan
-from records.provenance import Provenance
-from records.run_directory import create_run
+from records.run.plan import Plan
+from records.run.provenance import Provenance
+from records.run.run_directory import create_run
 
 OPEN_MPI_ONLY = dataclasses.replace(SITE, name="foreign", environments={"openmpi": MPI})
 SITES = [

@@ -26,7 +26,7 @@ from assay.sites.description import PartitionDescription, SiteFile
 from assay.sites.resolving import complete
 from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
-from records.node_facts import Nic, NodeFacts
+from records.site.node_facts import Nic, NodeFacts
 
 #: One line of `scontrol show node -o`, Slurm 20.11 on CentOS 7: CPUs are threads.
 NODE_20_11 = (

@@ -24,11 +24,11 @@ from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
 from records.errors import AssayError
 from records.metric import Metric
-from records.plain_text import SUBSTITUTE, one_line, plain
-from records.plan import Plan
-from records.provenance import read_provenance
-from records.record import Record
-from records.withheld import WITHHELD
+from records.run.plan import Plan
+from records.run.provenance import read_provenance
+from records.run.record import Record
+from records.text.plain_text import SUBSTITUTE, one_line, plain
+from records.text.withheld import WITHHELD
 from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
 

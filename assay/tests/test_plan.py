@@ -17,7 +17,7 @@ from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError, ExitStatus
-from records.plan import Plan, PlannedCase, case_id, case_ids
+from records.run.plan import Plan, PlannedCase, case_id, case_ids
 
 WYEAST = dataclasses.replace(
     SITE, name="wyeast", nodes=12, cores_per_node=2, memory_bytes_per_node=2**29

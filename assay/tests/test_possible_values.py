@@ -16,9 +16,9 @@ from checks.common.answer import beyond_window
 from checks.common.json_lines import OutputError
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
-from records.archive import RawFiles
-from records.limits import Launched, window
-from records.record import read_records
+from records.run.archive import RawFiles
+from records.run.record import read_records
+from records.site.limits import Launched, window
 
 
 def wrong_in(check: str, params: dict[str, Any], text: str, metrics=None) -> str | None:

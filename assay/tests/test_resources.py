@@ -11,7 +11,7 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import SITE
 from records.errors import AssayError
-from records.plan import Plan
+from records.run.plan import Plan
 
 CAMPAIGN = """\
 schema: 1

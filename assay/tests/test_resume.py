@@ -12,9 +12,9 @@ from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
 from assay.sites.virtual import VirtualSite
-from records import run_directory as directory
 from records.errors import AssayError
-from records.provenance import Network, SiteAsRun
+from records.run import run_directory as directory
+from records.run.provenance import Network, SiteAsRun
 
 CAMPAIGN = """
 schema: 1

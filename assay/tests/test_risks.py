@@ -8,7 +8,7 @@ from assay.criteria.risks import rendered, risks
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.tests.campaign_texts import SITE
-from records.limits import Nominal
+from records.site.limits import Nominal
 
 TEXT = """\
 schema: 1

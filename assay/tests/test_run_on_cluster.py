@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from records.archive import RawFiles
-from records.plan import Plan
-from records.record import read_records
+from records.run.archive import RawFiles
+from records.run.plan import Plan
+from records.run.record import read_records
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster.host import tries
 

@@ -23,8 +23,8 @@ from assay.screens.screen import Screen
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
-from records.record import Record
-from records.run_directory import open_run
+from records.run.record import Record
+from records.run.run_directory import open_run
 from reports.acceptance import store
 from reports.show.tables import Column
 from reports.tests import acceptance_runs, synthetic

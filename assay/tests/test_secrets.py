@@ -18,9 +18,9 @@ from assay.cli import main
 from assay.sites import site_file
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
-from records.archive import RawFiles
-from records.run_directory import RunDirectory
-from records.withheld import WITHHELD, masked, masked_script, secrets_of
+from records.run.archive import RawFiles
+from records.run.run_directory import RunDirectory
+from records.text.withheld import WITHHELD, masked, masked_script, secrets_of
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster.tests.clusters import REASON
 

@@ -9,7 +9,7 @@ from assay.run.status import run_status
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
-from records.run_directory import open_run
+from records.run.run_directory import open_run
 
 RUN = Path(__file__).parents[2] / "reports" / "tests" / "stored_run"
 

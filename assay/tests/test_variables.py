@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.run.provenance import NOT_KEPT, listed_variables, variables_of
-from records.provenance import EnvironmentAsRun, Provenance, SlurmAsRun, read_provenance
-from records.withheld import WITHHELD, looks_secret, masked
+from records.run.provenance import EnvironmentAsRun, Provenance, SlurmAsRun, read_provenance
+from records.text.withheld import WITHHELD, looks_secret, masked
 from reports.show.listings import provenance_rows
 
 DOCS = Path(__file__).parents[2] / "docs" / "provenance.md"

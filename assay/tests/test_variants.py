@@ -14,7 +14,7 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import spoiled
 from records.errors import AssayError
-from records.plan import Plan
+from records.run.plan import Plan
 
 VARIANTS = """\
 environments: [mpich, lam, lam-short]

@@ -18,7 +18,7 @@ from assay.schema.loading import campaign_names
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
 from checks.common.registry import CHECKS
-from records.archive import ArchiveWriter, Packed
+from records.run.archive import ArchiveWriter, Packed
 
 
 @pytest.fixture

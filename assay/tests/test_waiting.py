@@ -7,7 +7,7 @@ import pytest
 
 from assay.run.progress import Waiting
 from records.errors import AssayError
-from records.queue_state import QueueState
+from records.run.queue_state import QueueState
 
 
 def waiting(folder, limit_s=None):

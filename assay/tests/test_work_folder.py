@@ -18,10 +18,10 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.session.outcome import Outcome
-from records.archive import RawFiles
 from records.errors import AssayError, InfrastructureError
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
-from records.run_directory import RunDirectory
+from records.run.archive import RawFiles
+from records.run.run_directory import RunDirectory
 from records.untrusted import RefusedFileError
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="plays two users: run with sudo")

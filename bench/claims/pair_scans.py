@@ -19,9 +19,9 @@ from bench.claims.acceptance import criteria_of, criterion, titles_of
 from bench.judging import Evidence, Judgement, LaunchRef, Values, judge_acceptance
 from bench.rows import Row, efforts, mean, share
 from bench.simulated.machines import Machine, Noise, measured_pairs
-from records.limits import Nominal
 from records.metric import MetricDefinition, Register
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
+from records.site.limits import Nominal
 from reports.tests.synthetic import case
 
 TOPIC = "Acceptance: scans of all pairs"

@@ -27,8 +27,8 @@ from bench.claims.choice import (
 from bench.judging import Comparisons, Judgements, outcome
 from bench.rows import Row, efforts, mean, share
 from bench.simulated.campaigns import CASE_OF_POINT, CASES, MESSAGES, NAMES, judged, simulated_run
-from records.interims import Ended, Interim
-from records.plan import Sequential
+from records.run.interims import Ended, Interim
+from records.run.plan import Sequential
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix

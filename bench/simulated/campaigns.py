@@ -12,11 +12,11 @@ import msgspec.structs
 import numpy as np
 
 from bench.judging import Comparisons, compare_environments
-from records.chain import Chain
-from records.interims import Interim, asked_blocks
-from records.plan import Plan, PlannedCase, Sequential, Totals
-from records.provenance import Provenance
-from records.record import Status
+from records.run.chain import Chain
+from records.run.interims import Interim, asked_blocks
+from records.run.plan import Plan, PlannedCase, Sequential, Totals
+from records.run.provenance import Provenance
+from records.run.record import Status
 from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix

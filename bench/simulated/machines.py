@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.pair_places import Indices
-from records.topology import SwitchDescription, SwitchTree
+from records.site.pair_places import Indices
+from records.site.topology import SwitchDescription, SwitchTree
 from reports.tests import synthetic
 
 Floats = NDArray[np.float64]

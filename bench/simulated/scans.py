@@ -17,8 +17,8 @@ import numpy as np
 
 from bench.simulated.machines import NODE_RATES, Machine, Noise, measured_pairs, write_program_file
 from bench.simulated.ranks import CV, DRIFT, Launch, answer, say_metric
-from records.pair_places import rounds_of_pairs, sampled_pairs
-from records.pair_scans import rounds_measured
+from records.site.pair_places import rounds_of_pairs, sampled_pairs
+from records.site.pair_scans import rounds_measured
 
 #: What each kernel reports: metric, share of a rate of NODE_RATES, that rate.
 _KERNELS = {

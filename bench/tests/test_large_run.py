@@ -11,8 +11,8 @@ import pytest
 
 from assay.cli import main
 from bench.large_run import make_run
-from records.archive import RawFiles
-from records.record import read_records
+from records.run.archive import RawFiles
+from records.run.record import read_records
 from reports.write.report import build_report
 
 LINK = re.compile(r'href="(raw/[^"#]+)#([^"]+)"')

@@ -15,7 +15,7 @@ from bench.judging import Evidence, gather
 from bench.judging import judge_acceptance as judge
 from bench.simulated.machines import Machine
 from records.errors import AssayError
-from records.pair_places import sampled_pairs
+from records.site.pair_places import sampled_pairs
 from reports.analysis import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, scans_table, slow_pairs_table
 from reports.load.loading import load_run

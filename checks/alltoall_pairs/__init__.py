@@ -24,8 +24,8 @@ from checks.common.messages import MAX_MESSAGE_BYTES, Length
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, Repeats, Seed, quantity
 from records.metric import Metric, MetricDefinition
-from records.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
-from records.rerun import MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.run.rerun import MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.site.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,7 +196,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """
         import numpy as np  # slow: numpy
 
-        from records.pair_places import sampled_pairs  # slow: numpy
+        from records.site.pair_places import sampled_pairs  # slow: numpy
 
         if not params.only:
             return sampled_pairs(len(names), params.rounds, params.seed)
@@ -210,7 +210,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """The places of the pairs that are measured among all of the nodes, ascending."""
         import numpy as np  # slow: numpy
 
-        from records.pair_places import positions_of  # slow: numpy
+        from records.site.pair_places import positions_of  # slow: numpy
 
         count = len(names)
         if not params.only and not params.rounds:
@@ -252,7 +252,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """The rounds that were measured, and that the payload was checked."""
         rounds = params.most_rounds
         if params.only:
-            from records.pair_places import rounds_of_pairs  # slow: numpy
+            from records.site.pair_places import rounds_of_pairs  # slow: numpy
 
             names = list(dict.fromkeys(hosts))
             met = rounds_of_pairs(*self._some(params, names), len(names), params.seed)

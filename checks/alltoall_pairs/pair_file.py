@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from checks.common.json_lines import OutputError
 from records.errors import AssayError
 from records.input_files import opened
-from records.limits import LINK_MOST_BYTES_PER_S
-from records.pair_places import Indices, positions_of
-from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from records.site.limits import LINK_MOST_BYTES_PER_S
+from records.site.pair_places import Indices, positions_of
+from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
 
 _MAGIC, _ORDER, _VERSION, _END = b"ASSAYPRS", 0x01020304, 1, 0x04030201
 _HEADER = np.dtype(

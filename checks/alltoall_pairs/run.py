@@ -17,7 +17,7 @@ from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import RUN_ID
 from checks.common.slurm.text import option_values
 from records.metric import Metric
-from records.topology import Topology
+from records.site.topology import Topology
 
 #: The table in the launch's folder.
 TABLE = "points.parquet"

@@ -17,8 +17,8 @@ from statistics import fmean, median
 from typing import Any
 
 from checks.common.json_lines import Output
-from records.limits import Launched, window
 from records.metric import Metric, MetricDefinition
+from records.site.limits import Launched, window
 
 #: Points that a message about missing values names.
 PLACES_SHOWN = 3

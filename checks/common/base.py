@@ -30,10 +30,10 @@ from checks.common.session.preparation import NO_MODULE
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
-from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
-from records.mpi_profile import RankProfile
-from records.pair_scans import ARTIFACT
+from records.run.mpi_profile import RankProfile
+from records.site.limits import Nominal, bound, is_beyond
+from records.site.pair_scans import ARTIFACT
 
 #: How the reason of a launch begins at whose output a check's own code failed.
 NOT_JUDGED = "judging failed:"

@@ -30,7 +30,7 @@ from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
-from records.topology import Pair, Topology
+from records.site.topology import Pair, Topology
 
 #: What the program, its libraries and their message buffers take besides the data, bytes a rank.
 RANK_ALLOWANCE_BYTES = 16 * 2**20

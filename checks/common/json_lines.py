@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 from checks.common.evidence.clocks import Stamp, set_by
 from checks.common.evidence.marked_lines import marked_lines, whole_object
 from checks.common.evidence.ranks import Evidence, other_allocation, read_evidence
-from records.limits import LINK_MOST_BYTES_PER_S
 from records.metric import Metric, MetricDefinition
-from records.mpi_profile import RankProfile, profile_fault, rank_profile
+from records.run.mpi_profile import RankProfile, profile_fault, rank_profile
+from records.site.limits import LINK_MOST_BYTES_PER_S
 from records.units import unit_of
 
 #: Environment variables with the secrets, for session.sh and for the program.

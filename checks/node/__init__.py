@@ -14,8 +14,8 @@ from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import EachOnce, Parameters, Ranks, Seed, quantity
 from checks.node.metrics import METRICS
-from records.limits import CORE_HZ
 from records.metric import Metric
+from records.site.limits import CORE_HZ
 
 Kernel = Literal[
     "stream",

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from records.node_facts import facts_by_value, value_text
-from records.provenance import Provenance
+from records.run.provenance import Provenance
+from records.site.node_facts import facts_by_value, value_text
 
 #: Parts of provenance.json that make the context; the rest (times, seeds, ids) differs every night.
 _PARTS = ("harness", "site", "host", "slurm", "environments", "variables")

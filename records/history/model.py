@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from records.errors import AssayError
 from records.history import USUAL_FINDS
 from records.metric import Better
-from records.pair_scans import NODE, PEER
+from records.site.pair_scans import NODE, PEER
 
 Kind = Literal["regression", "improvement"]
 #: early: a step in a series' first nights; since when is then unknown. peers: a node is slower than

@@ -23,8 +23,8 @@ from records.errors import AssayError, InfrastructureError
 from records.history import MOST_FINDS, USUAL_FINDS
 from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
+from records.text.withheld import masked, without_secrets
 from records.values import ALLOWED, Count, odd_word
-from records.withheld import masked, without_secrets
 
 _SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 #: What a field that is not as it was written raises.

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from records.archive import MOST_BYTES, MOST_PACKED, ArchiveWriter, Packed, RawFiles, is_sealed
 from records.errors import AssayError
 from records.input_files import opened
+from records.run.archive import MOST_BYTES, MOST_PACKED, ArchiveWriter, Packed, RawFiles, is_sealed
 
 TEXTS = {f"ring-1a.b1.a{n}.out": b"line\n" * (n * 100) for n in range(1, 6)}
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from records.chain import SEAL, chain_of, read_seal
 from records.errors import AssayError
-from records.record import RecordWriter, read_records
+from records.run.chain import SEAL, chain_of, read_seal
+from records.run.record import RecordWriter, read_records
 from records.tests.test_record import record
 
 

@@ -4,8 +4,8 @@
 import pytest
 
 from records.errors import AssayError
-from records.interims import Interim, asked_blocks, read_interims, write_interims
-from records.plan import Plan, PlannedCase, Sequential, Totals
+from records.run.interims import Interim, asked_blocks, read_interims, write_interims
+from records.run.plan import Plan, PlannedCase, Sequential, Totals
 
 TOTALS = Totals(cases=0, skipped=0, launches=0, node_hours=0, wall_s=0)
 

@@ -3,8 +3,8 @@
 
 import pytest
 
-from records.limits import Nominal, bound, is_beyond, nominal
 from records.metric import MetricDefinition
+from records.site.limits import Nominal, bound, is_beyond, nominal
 
 RATES = Nominal(link_bytes_per_s=1e8, core_flop_per_s=1e10, node_memory_bytes_per_s=2e10)
 SIZE = {"message_bytes": 65536}

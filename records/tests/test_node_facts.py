@@ -2,8 +2,15 @@
 """Nodes that are not alike are told by the fact that differs; those that are alike, once."""
 
 from records.history.context import context_of
-from records.node_facts import Nic, NodeFacts, differences, facts_by_value, oddities, value_text
-from records.provenance import EnvironmentAsRun, Provenance, read_provenance
+from records.run.provenance import EnvironmentAsRun, Provenance, read_provenance
+from records.site.node_facts import (
+    Nic,
+    NodeFacts,
+    differences,
+    facts_by_value,
+    oddities,
+    value_text,
+)
 
 
 def node(kernel="Linux 5.14", memory_bytes=270_000_000_000, firmware="16.35"):

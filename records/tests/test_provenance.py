@@ -7,7 +7,7 @@ import pytest
 
 from records.errors import AssayError
 from records.history.context import context_of
-from records.provenance import (
+from records.run.provenance import (
     EnvironmentAsRun,
     Harness,
     Network,

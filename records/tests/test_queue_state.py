@@ -4,7 +4,7 @@
 import msgspec
 import pytest
 
-from records.queue_state import FILE, CurrentJob, QueueState, read_current, write_current
+from records.run.queue_state import FILE, CurrentJob, QueueState, read_current, write_current
 
 STATE = QueueState(
     state="pending",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from records.reasons import NO_REASON, grouped
+from records.text.reasons import NO_REASON, grouped
 
 
 def test_reasons_that_differ_in_names_and_numbers_are_one_group() -> None:

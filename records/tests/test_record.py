@@ -9,7 +9,7 @@ import pytest
 
 from records.errors import AssayError, InfrastructureError
 from records.metric import Metric
-from records.record import CASE_ID, Record, RecordWriter, latest_attempts, read_records
+from records.run.record import CASE_ID, Record, RecordWriter, latest_attempts, read_records
 
 
 def record(block=1, **changes):

@@ -3,13 +3,13 @@
 
 import msgspec
 
-from records.belonging import Belonging
-from records.chain import Chain
 from records.metric import Metric
-from records.mpi_profile import CallProfile, RankProfile
-from records.plan import Plan, PlannedCase, Totals
-from records.record import RecordWriter, read_records
-from records.record_lines import Value, batches
+from records.run.belonging import Belonging
+from records.run.chain import Chain
+from records.run.mpi_profile import CallProfile, RankProfile
+from records.run.plan import Plan, PlannedCase, Totals
+from records.run.record import RecordWriter, read_records
+from records.run.record_lines import Value, batches
 from records.tests.test_record import record
 
 CASE = PlannedCase(

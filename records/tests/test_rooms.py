@@ -148,7 +148,7 @@ def faults(root: Path) -> list[str]:
 
 def test_the_project_has_no_fault() -> None:
     assert faults(ROOT) == []
-    assert {"records.plan", "assay.cli.main", "bench.report"} <= set(modules_of(ROOT))
+    assert {"records.run.plan", "assay.cli.main", "bench.report"} <= set(modules_of(ROOT))
 
 
 CLEAN = {

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from records.errors import AssayError
-from records.run_directory import RunDirectory
+from records.run.run_directory import RunDirectory
 
 
 def to_link(path):

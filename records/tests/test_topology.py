@@ -16,7 +16,7 @@ from assay.schema import campaign_from_text
 from assay.sites import loading, site_file
 from assay.tests.campaign_texts import SITE
 from records.errors import AssayError
-from records.topology import SwitchTree, TopologyDescription, switches_of
+from records.site.topology import SwitchTree, TopologyDescription, switches_of
 
 TWO_LEVELS = """\
 # leaves first, as Slurm's manual does

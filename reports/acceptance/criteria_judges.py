@@ -19,7 +19,7 @@ from records.criteria import (
     RatioCriterion,
     Selection,
 )
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.acceptance.bounds import Bounds, decide, median_bounds
 from reports.acceptance.kept_rows import telling_rows
 from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, judged, limit_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
-from records.belonging import checksum_of
+from records.run.belonging import checksum_of
 from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.bounds import ORDER
 from reports.acceptance.dossier import FOLDER, Dossier

@@ -12,7 +12,7 @@ from pathlib import Path
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.forms import as_text
-from records.rerun import rerun_ids
+from records.run.rerun import rerun_ids
 from reports.acceptance.checksums import manifest, sums_text
 from reports.acceptance.forms import AcceptanceForm, CriteriaPart, chain_part, judged_keys
 from reports.acceptance.judge import judge

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
-from records.pair_places import Indices, positions_of
+from records.site.pair_places import Indices, positions_of
 from reports.acceptance.levels import APART, Flags, Top, top_of
 from reports.statistics.descriptive import Matrix
 

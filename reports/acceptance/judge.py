@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.acceptance.bounds import Bounds, Verdict, worst
 from reports.acceptance.criteria_judges import (
     Context,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
-from records.pair_places import Indices
+from records.site.pair_places import Indices
 from reports.acceptance.bounds import bound_rank
 from reports.statistics.descriptive import Matrix
 

@@ -10,9 +10,9 @@ from math import log
 import numpy as np
 
 from records.criteria import LinksCriterion
-from records.pair_places import Indices
-from records.pair_scans import sample_told
-from records.rerun import CHECKS_OF_PAIRS, ONLY
+from records.run.rerun import CHECKS_OF_PAIRS, ONLY
+from records.site.pair_places import Indices
+from records.site.pair_scans import sample_told
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.fabric import Fabric, Part, fabric_of
 from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT

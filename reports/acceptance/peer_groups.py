@@ -10,9 +10,9 @@ from typing import overload
 import numpy as np
 
 from records.criteria import Criterion
-from records.pair_places import Indices, positions_of
-from records.pair_scans import NODE, PEER, chance_node_missed
-from records.rerun import CHECKS_OF_PAIRS, ONLY
+from records.run.rerun import CHECKS_OF_PAIRS, ONLY
+from records.site.pair_places import Indices, positions_of
+from records.site.pair_scans import NODE, PEER, chance_node_missed
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.model import Item, LaunchKey
 from reports.acceptance.values import ScanValues, Values

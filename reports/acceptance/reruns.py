@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from records.pair_places import Indices, positions_of
-from records.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
+from records.site.pair_places import Indices, positions_of
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.values import Evidence
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from records.pair_places import Indices, positions_of
+from records.site.pair_places import Indices, positions_of
 from reports.acceptance.fabric import DENSE, Fabric, Part, components, fabric_of, two_sides
 from reports.acceptance.levels import Flags, top_of
 from reports.statistics.descriptive import Matrix

@@ -11,9 +11,9 @@ from pathlib import Path
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, read_whole
-from records.plain_text import plain
-from records.rerun import rerun_campaign
-from records.run_directory import refuse_other
+from records.run.rerun import rerun_campaign
+from records.run.run_directory import refuse_other
+from records.text.plain_text import plain
 from reports.acceptance.checksums import SIGNATURE, digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier

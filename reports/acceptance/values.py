@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from records.criteria import Criterion, Selection
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
-from records.limits import Nominal, nominal
 from records.metric import Register
-from records.pair_places import Indices
-from records.pair_scans import NODE, PEER, SUMMARY
-from records.plan import PlannedCase
-from records.provenance import SiteAsRun
-from records.rerun import rerun_ids
+from records.run.plan import PlannedCase
+from records.run.provenance import SiteAsRun
+from records.run.rerun import rerun_ids
+from records.site.limits import Nominal, nominal
+from records.site.pair_places import Indices
+from records.site.pair_scans import NODE, PEER, SUMMARY
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
 

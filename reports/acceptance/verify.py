@@ -20,15 +20,15 @@ from pathlib import Path
 
 import msgspec
 
-from records.archive import RawFiles
-from records.belonging import Belonging, checksum_of, raw_paths
-from records.chain import SEAL, chain_of, read_seal
 from records.errors import AssayError
 from records.input_files import kind_at
-from records.interims import INTERIMS, asked_blocks, read_interims
-from records.plan import Plan, read_plan
-from records.provenance import read_provenance
-from records.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
+from records.run.archive import RawFiles
+from records.run.belonging import Belonging, checksum_of, raw_paths
+from records.run.chain import SEAL, chain_of, read_seal
+from records.run.interims import INTERIMS, asked_blocks, read_interims
+from records.run.plan import Plan, read_plan
+from records.run.provenance import read_provenance
+from records.run.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
 from reports.acceptance import store
 from reports.acceptance.checksums import digest
 from reports.acceptance.dossier import FOLDER

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
 from records.flags import OVERSUBSCRIBED
-from records.node_facts import oddities
+from records.site.node_facts import oddities
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Item
 from reports.acceptance.values import NOMINAL_KEYS

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import log
 
 from records.metric import Register
-from records.reasons import grouped
+from records.text.reasons import grouped
 from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.phrases import costs_more, listed, times

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import replace
 
 from records.flags import INVALID_ON_PURPOSE
-from records.reasons import grouped
-from records.record import Status
+from records.run.record import Status
+from records.text.reasons import grouped
 from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.choice import choice

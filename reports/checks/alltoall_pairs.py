@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.metric import MetricDefinition
-from records.pair_places import Indices
-from records.pair_scans import NODE, PEER, sample_told
+from records.site.pair_places import Indices
+from records.site.pair_scans import NODE, PEER, sample_told
 from reports.analysis import Analysis, Row
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.load.scans import Scan

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from records.axes import beside_curve
 from records.metric import Better, Register
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.load.loading import AtKey, Run, Series, stacked
 from reports.notation.labels import CheckLabels
 from reports.statistics.signed_rank import LEAST_N

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from records.interims import asked_blocks
+from records.run.interims import asked_blocks
 from reports.choice.cells import LEAST_DIFFERENCE, Comparison, Judgement
 from reports.choice.compare import Comparisons, compare_after
 from reports.load.loading import Run

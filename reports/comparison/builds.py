@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from records.provenance import EnvironmentAsRun, Provenance, SpackPackage
+from records.run.provenance import EnvironmentAsRun, Provenance, SpackPackage
 
 ABSENT = "not in this build"
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from records.errors import AssayError
 from records.metric import MetricDefinition
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import Difference, belongs_to_builds, build_differences
 from reports.comparison.days import Cell as SeriesCell

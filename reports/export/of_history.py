@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from records.history.model import History, Missed
-from records.withheld import masked
+from records.text.withheld import masked
 from reports.export.points import Point
 from reports.nightly.result import series_labels
 from reports.notation.units import time_of

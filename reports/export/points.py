@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from records.plain_text import one_line
+from records.text.plain_text import one_line
 
 _TAG = str.maketrans({",": r"\,", "=": r"\=", " ": r"\ "})
 _TEXT = str.maketrans({"\\": r"\\", '"': r"\""})

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.record import Status
+from records.run.record import Status
 
 AtKey = tuple[tuple[str, Any], ...]
 Numbers = NDArray[np.int64]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from records.archive import RawFiles
-from records.belonging import checksum_of, raw_paths
 from records.errors import AssayError
 from records.input_files import kind_at
-from records.plan import Plan
+from records.run.archive import RawFiles
+from records.run.belonging import checksum_of, raw_paths
+from records.run.plan import Plan
 from reports.load.launches import Launches
 
 #: Raw files that are compared; of a run that has more only the archives must be there, for a report

@@ -17,16 +17,16 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.belonging import Belonging, artifacts_fault, checksum_of, nodes_fault
-from records.chain import Chain
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.input_files import decoded
 from records.metric import point_fault
-from records.pair_scans import ARTIFACT
-from records.record import latest_attempts
-from records.record_lines import Batch, Line, Value, batches
-from records.withheld import masked
+from records.run.belonging import Belonging, artifacts_fault, checksum_of, nodes_fault
+from records.run.chain import Chain
+from records.run.record import latest_attempts
+from records.run.record_lines import Batch, Line, Value, batches
+from records.site.pair_scans import ARTIFACT
+from records.text.withheld import masked
 from reports.load.launches import (
     ALONE,
     BESIDE,

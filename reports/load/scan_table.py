@@ -14,8 +14,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from records.errors import AssayError
-from records.pair_places import Indices
-from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from records.site.pair_places import Indices
+from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
 from records.values import odd_word
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from records.errors import AssayError
 from records.input_files import opened_below
-from records.pair_places import Indices
-from records.pair_scans import NODE, PEER
+from records.site.pair_places import Indices
+from records.site.pair_scans import NODE, PEER
 from reports.load.launches import Series
 from reports.notation.natural import natural_order
 

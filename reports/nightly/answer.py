@@ -11,7 +11,7 @@ import numpy as np
 
 from records.history import DEFAULT_HISTORY
 from records.history.model import SeriesKey
-from records.reasons import grouped
+from records.text.reasons import grouped
 from reports.answer.phrases import listed, short_reason
 from reports.answers import Answer, State, fitting
 from reports.nightly.check import Checked

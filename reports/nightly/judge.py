@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.history.model import Change, History, Kind
-from records.pair_scans import NODE, PEER
+from records.site.pair_scans import NODE, PEER
 from reports.nightly.covariates import night_terms, term_factors
 from reports.nightly.findings import Finding, Judgement, Verdict
 from reports.nightly.lasting import Shift, drifts, early_steps, first_steps, lasting

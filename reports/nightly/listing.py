@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from records.history.model import Change, History, Missed
-from records.plain_text import one_line
-from records.withheld import masked
+from records.text.plain_text import one_line
+from records.text.withheld import masked
 from reports.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
 from reports.nightly.wording import amount, case_names, causes_of, point_name, since_text, state_of
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from records.errors import AssayError
 from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
-from records.node_facts import kinds_of
-from records.plain_text import one_line
+from records.site.node_facts import kinds_of
+from records.text.plain_text import one_line
 from reports.load.loading import Run, load_run
 
 MOST_FAILURES = 50

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from records.history.model import Change, History, Launches, Night
-from records.pair_scans import NODE
+from records.site.pair_scans import NODE
 from reports.acceptance.levels import peers_of, reach_of, scores_of, top_of, typical_error
 from reports.nightly.reference import Counts, Mask
 from reports.nightly.rules import Rules

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from records.flags import shares_cores
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.analysis import Analysis
 from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.echo_times import median_by_block
 from reports.papers.fields import Field, Point, Values, plain_value

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.files import write_whole
-from records.plain_text import plain
+from records.text.plain_text import plain
 
 
 def write_file(content: str | bytes, path: Path) -> None:

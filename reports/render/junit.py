@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.result import Result, Test
 
 #: Test cases in a piece.

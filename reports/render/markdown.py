@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.result import Facts, Result, Section, Sentence
 from reports.show.tables import Table
 from reports.write.markdown import markdown_table, md

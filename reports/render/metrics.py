@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.samples import Sample as _Line
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from records.units import unit_of
 from reports.result import Sample
 

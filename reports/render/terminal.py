@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.answers import Answer
 from reports.notation.units import count_text
 from reports.result import Badge, Block, Facts, Figure, Result, Section, Sentence

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from records.belonging import checksum_of, raw_paths
 from records.flags import INVALID_ON_PURPOSE
-from records.node_facts import facts_by_value, value_text
-from records.provenance import Provenance
+from records.run.belonging import checksum_of, raw_paths
+from records.run.provenance import Provenance
+from records.site.node_facts import facts_by_value, value_text
 from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from records.archive import is_member
+from records.run.archive import is_member
 
 #: The folder of pages with raw output, below that of a report.
 PAGES = "raw"

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from records.errors import InfrastructureError
 from records.files import write_whole
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.notation.palette import INK, PAPER, QUIET, Look
 from reports.show.draw import put, size_in, styled, texts_of, with_titles
 from reports.show.layout import Canvas, settle, text_width_in, wrapped

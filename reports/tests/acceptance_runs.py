@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from bench.simulated.machines import metric
-from records.plan import case_id
+from records.run.plan import case_id
 from reports.tests.synthetic import totals
 
 NODES = ("n1", "n2", "n3", "n4")

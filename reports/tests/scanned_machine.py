@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from records.criteria import Criteria
-from records.limits import Nominal
 from records.metric import MetricDefinition, Register
-from records.pair_places import Indices, sampled_pairs
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
+from records.site.limits import Nominal
+from records.site.pair_places import Indices, sampled_pairs
 from reports.acceptance.values import Evidence, LaunchRef, ScanValues
 from reports.load.scans import PairColumns
 

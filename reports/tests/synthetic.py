@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from records.plan import LONG_DIGITS, canonical_json, case_digest
+from records.run.plan import LONG_DIGITS, canonical_json, case_digest
 
 ENVIRONMENTS = ("mpich", "openmpi", "lam", "lam-lamd")
 SIZES = tuple(sorted({round(2 ** (octave / 2)) for octave in range(0, 41)}))

@@ -15,9 +15,9 @@ import pytest
 from pypdf import PdfReader
 
 from assay.criteria.loading import criteria_from_text
-from records.chain import SEAL
 from records.errors import AssayError
-from records.record import SCHEMA, RecordWriter, read_records
+from records.run.chain import SEAL
+from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.acceptance import store
 from reports.acceptance.checksums import SIGNATURE, digest, sign, sums_text
 from reports.acceptance.document import render_document

@@ -14,7 +14,7 @@ import pytest
 from assay.criteria.loading import load_criteria
 from bench.simulated import machines as simulated_machines
 from records.criteria import Criteria
-from records.limits import Nominal
+from records.site.limits import Nominal
 from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from records.pair_places import sampled_pairs
+from records.site.pair_places import sampled_pairs
 from reports.acceptance.bounds import decide, median_bounds, spread_bounds
 from reports.acceptance.fabric import fabric_of
 from reports.acceptance.levels import peers_of, reach_of, top_of

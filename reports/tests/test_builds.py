@@ -5,7 +5,7 @@ import copy
 
 import msgspec
 
-from records.provenance import Provenance
+from records.run.provenance import Provenance
 from reports.comparison.builds import ABSENT, belongs_to_builds, build_differences
 
 LAM = {

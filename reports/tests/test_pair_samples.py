@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from records.criteria import Criteria
-from records.pair_places import sampled_pairs
+from records.site.pair_places import sampled_pairs
 from reports.acceptance.judge import judge
 from reports.acceptance.peer_groups import MOST_MISSING
 from reports.acceptance.values import gather

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from bench.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition, schema_1_register
-from records.plan import Plan
+from records.run.plan import Plan
 from reports.analysis import Analysis, analyse
 from reports.answer.run import answer_of
 from reports.choice.failures import FailureRate

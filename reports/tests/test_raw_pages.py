@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from records.archive import ArchiveWriter, Packed, archive_name
+from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
 from reports.show import listings
 from reports.show.raw_links import RawLinks

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from records.criteria import Criteria
-from records.plan import read_plan
-from records.rerun import rerun_campaign, rerun_ids
+from records.run.plan import read_plan
+from records.run.rerun import rerun_campaign, rerun_ids
 from reports.acceptance.judge import judge
 from reports.acceptance.reruns import LEAST_GOOD
 from reports.acceptance.values import gather

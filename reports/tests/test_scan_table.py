@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from records.errors import AssayError
-from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
 from reports.load.scans import Scan, ScanFile
 
 NAMES = ["n1", "n2", "n3"]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from bench.simulated.campaigns import NAMES, POINTS, simulated_run
-from records.interims import Interim
-from records.plan import Sequential
+from records.run.interims import Interim
+from records.run.plan import Sequential
 from reports.choice.cells import Judgement
 from reports.choice.compare import compare_after, compare_environments
 from reports.choice.races import NOTHING_IN_COMMON, Race, judge_after, known

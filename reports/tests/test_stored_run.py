@@ -12,8 +12,8 @@ import pytest
 
 from records.history.reading import read_history
 from records.history.store import Store
-from records.plan import case_id
-from records.run_directory import RunDirectory
+from records.run.plan import case_id
+from records.run.run_directory import RunDirectory
 from reports.comparison.compare import compare
 from reports.nightly.night import read_night
 from reports.write.report import build_report

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from records.archive import ArchiveWriter, Packed
+from records.run.archive import ArchiveWriter, Packed
 from reports.acceptance.verify import _Named, _raw_faults
 
 STEM = "hpl-1.b1.a1"

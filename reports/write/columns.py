@@ -12,7 +12,7 @@ import polars as pl
 
 from records.axes import MESSAGE_BYTES
 from records.metric import Register
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.analysis import Analysis
 
 #: Columns that every table has, whatever was measured.

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from records.forms import as_bytes
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.analysis import NOT_RUN, STATUSES, Analysis
 from reports.answer.run import answer_of
 from reports.choice.cells import as_json

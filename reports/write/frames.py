@@ -15,8 +15,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from records.axes import axis_of
-from records.plain_text import plain
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
+from records.text.plain_text import plain
 from reports.analysis import Analysis, Row
 from reports.notation.labels import pairs_text
 from reports.write.columns import COMMON, axis_columns, better, csv_text

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.analysis import Analysis
 from reports.answer.run import answer_of
 from reports.checks.sections import CheckPart

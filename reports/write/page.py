@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.notation.units import unbroken
 from reports.show.draw import ID_MARK, svg_of
 from reports.show.panel import Panel

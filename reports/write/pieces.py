@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup, escape
 
-from records.plain_text import plain
+from records.text.plain_text import plain
 from reports.show.raw_links import PAGES as RAW_PAGES
 
 #: The page itself, and the folder of the pages beside it.

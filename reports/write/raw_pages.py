@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from records.archive import RawFiles, is_member
-from records.belonging import checksum_of, raw_paths
 from records.errors import AssayError
 from records.files import write_whole
-from records.plain_text import plain
-from records.run_directory import refuse_other
-from records.withheld import masked, masked_script, secrets_of
+from records.run.archive import RawFiles, is_member
+from records.run.belonging import checksum_of, raw_paths
+from records.run.run_directory import refuse_other
+from records.text.plain_text import plain
+from records.text.withheld import masked, masked_script, secrets_of
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.show.raw_links import PAGES, page_of

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
-from records.run_directory import refuse_other
+from records.run.run_directory import refuse_other
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run

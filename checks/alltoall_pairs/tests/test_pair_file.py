@@ -15,8 +15,8 @@ from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts
 from checks.common.json_lines import Output, OutputError
 from checks.common.registry import CHECKS
-from records.pair_places import positions_of, rounds_of_pairs, sampled_pairs
-from records.pair_scans import (
+from records.site.pair_places import positions_of, rounds_of_pairs, sampled_pairs
+from records.site.pair_scans import (
     chance_link_missed,
     chance_node_missed,
     pairs_measured,

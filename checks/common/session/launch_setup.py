@@ -28,7 +28,7 @@ from checks.common.slurm.scheduler import RUN_ID, run_options
 from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.sources import LAUNCH_SCRIPTS
 from checks.common.switches import drawn_among
-from records.topology import Topology, TopologyDescription
+from records.site.topology import Topology, TopologyDescription
 
 
 class SessionLauncher(JobLauncher):

@@ -19,10 +19,10 @@ import msgspec
 from checks.common.session.faults import Fault
 from records.flags import RAW_CUT
 from records.metric import Metric
-from records.mpi_profile import RankProfile
-from records.pair_scans import ARTIFACT
-from records.queue_state import QueueState
-from records.record import Status
+from records.run.mpi_profile import RankProfile
+from records.run.queue_state import QueueState
+from records.run.record import Status
+from records.site.pair_scans import ARTIFACT
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"

@@ -16,7 +16,7 @@ import checks.common.slurm.allocation_scheduler
 import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.session.preparation import preparation
 from checks.common.slurm.allocation import ALLOCATION
-from records.limits import nominal
+from records.site.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.
 SITE_FILE = "ASSAY_SITE_FILE"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from checks.common.slurm.text import fields, is_down, is_usable, pairs, setting
-from records.plain_text import one_line
+from records.text.plain_text import one_line
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0

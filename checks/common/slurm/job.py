@@ -25,7 +25,7 @@ from checks.common.slurm.reasons import (
     with_meaning,
 )
 from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
-from records.queue_state import QueueState, State
+from records.run.queue_state import QueueState, State
 
 #: Seconds that Slurm may not answer before a running job counts as lost.
 CONTROLLER_PATIENCE_S = 30.0

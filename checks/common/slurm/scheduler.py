@@ -37,7 +37,7 @@ from checks.common.slurm.job import (
     SlurmJob,
 )
 from checks.common.slurm.reasons import with_meaning
-from records.queue_state import QueueState
+from records.run.queue_state import QueueState
 
 #: Environment variable with the run's id.
 RUN_ID = "ASSAY_RUN_ID"

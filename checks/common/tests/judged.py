@@ -17,7 +17,7 @@ from checks.common.json_lines import Secrets
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
 from checks.common.sources import CHECKS as FOLDER
-from records.limits import Nominal
+from records.site.limits import Nominal
 
 SECRETS = Secrets(session="0123456789abcdef", program="fedcba9876543210")
 SESSION_KINDS = ("allocation", "exit", "stamp")

@@ -16,7 +16,7 @@ from assay.sites import site_file
 from checks.common.registry import CHECKS, FOLDERS, add_folder
 from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus
-from records.plan import Plan
+from records.run.plan import Plan
 
 HELLO = '''
 """A sum over all ranks, timed."""

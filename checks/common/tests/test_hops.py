@@ -12,7 +12,7 @@ from checks.common.json_lines import Output
 from checks.common.registry import CHECKS
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.tests.evidence_of import evidence_of
-from records.topology import TopologyDescription
+from records.site.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()
 

@@ -16,8 +16,8 @@ from checks.common.answer import Reading
 from checks.common.evidence.printed import TAIL_BYTES, read_printed
 from checks.common.tests.judged import SECRETS, Launch
 from records.flags import BEYOND_LIMIT
-from records.limits import Nominal
 from records.metric import Metric
+from records.site.limits import Nominal
 
 #: Stored launches: one without and one with daemons, and one with a profile's and a note's detail.
 SAMPLES = [("pt2pt", "mpich"), ("ring", "lam"), ("startup", "mpich"), ("startup", "lam")]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from records.plan import PlannedCase
+from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row
 from reports.notation.labels import lattice_text
 

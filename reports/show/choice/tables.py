@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from records.interims import Interim
 from records.metric import Register
+from records.run.interims import Interim
 from reports.analysis import Analysis
 from reports.choice.cells import ESTIMANDS, Comparison, Judgement
 from reports.choice.compare import Comparisons

@@ -14,8 +14,8 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from records.mpi_profile import CallProfile, RankProfile
-from records.record import Record, decode_line, latest_attempts
+from records.run.mpi_profile import CallProfile, RankProfile
+from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis import Analysis
 from reports.statistics.descriptive import Vector
 

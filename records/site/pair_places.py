@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from records.pair_scans import rounds_measured, rounds_of_all
+from records.site.pair_scans import rounds_measured, rounds_of_all
 
 Indices = NDArray[np.int64]
 

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
-from records.limits import Nominal, nominal
-from records.node_facts import NodeFacts
-from records.plain_text import plain_data
+from records.site.limits import Nominal, nominal
+from records.site.node_facts import NodeFacts
+from records.text.plain_text import plain_data
+from records.text.withheld import WITHHELD, looks_secret, masked, secrets_of, shown, without_secrets
 from records.values import ALLOWED, Count, Integer, Scalar, is_site, odd_word
-from records.withheld import WITHHELD, looks_secret, masked, secrets_of, shown, without_secrets
 
 SCHEMA = 1
 _T = TypeVar("_T")

@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from records.belonging import Belonging
-from records.chain import chain_of
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing, write_whole
 from records.input_files import kind_at, opened
-from records.interims import INTERIMS, Interim, read_interims
-from records.ledger import Ledger
-from records.pair_scans import FOLDER as POINTS
-from records.plan import Plan, read_plan
-from records.provenance import Provenance, read_provenance
-from records.record import Record, read_records
+from records.run.belonging import Belonging
+from records.run.chain import chain_of
+from records.run.interims import INTERIMS, Interim, read_interims
+from records.run.ledger import Ledger
+from records.run.plan import Plan, read_plan
+from records.run.provenance import Provenance, read_provenance
+from records.run.record import Record, read_records
+from records.site.pair_scans import FOLDER as POINTS
 from records.untrusted import FILE, FOLDER, refuse_replaceable
 
 #: Where runs are kept, below the folder in which `assay` is called.

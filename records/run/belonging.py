@@ -9,8 +9,8 @@ from functools import cached_property
 
 import msgspec
 
-from records.plan import Plan, PlannedCase
-from records.record import Record
+from records.run.plan import Plan, PlannedCase
+from records.run.record import Record
 from records.values import ALLOWED, is_artifact, is_word, odd_word, utc_seconds
 
 #: What an artifact's path is called, and its checksum.

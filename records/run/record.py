@@ -2,7 +2,7 @@
 """The record: what one launch of a case gave, and the append-only file that keeps it.
 
 `records.jsonl` holds one JSON object a line, flushed to disk before the launch counts as done.
-Schema 2 added `chain` (records/chain.py).
+Schema 2 added `chain` (records/run/chain.py).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Annotated, Literal, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from records.chain import Chain, chain_of, write_seal
 from records.errors import AssayError, InfrastructureError
 from records.files import append_whole
 from records.input_files import MOST_LINE_BYTES, decoded, opened, refuse_twice, whole_lines
 from records.metric import Metric
-from records.mpi_profile import RankProfile
+from records.run.chain import Chain, chain_of, write_seal
+from records.run.mpi_profile import RankProfile
 from records.values import Count, Params
 
 SCHEMA = 2

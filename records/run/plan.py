@@ -20,7 +20,7 @@ import msgspec
 from records.errors import AssayError
 from records.input_files import decoded, line_with, read_whole, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
-from records.plain_text import plain, plain_data
+from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
 
 SCHEMA = 2

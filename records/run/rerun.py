@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from records.errors import AssayError
-from records.plan import Plan, PlannedCase
+from records.run.plan import Plan, PlannedCase
 
 #: Limits of a single launch; those of the whole run do not hold for a part of it.
 _LIMITS = ("launch_s", "retries")

@@ -17,7 +17,7 @@ import msgspec
 from records.errors import AssayError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, opened, whole_lines
-from records.plan import Plan
+from records.run.plan import Plan
 from records.values import Count
 
 INTERIMS = "interims.jsonl"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from records.plain_text import one_line
+from records.text.plain_text import one_line
 
 NO_REASON = "no reason recorded"
 #: What differs between launches that ended for one reason: quoted text, paths, ids, names of nodes

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
-from records.belonging import Belonging, params_fault
-from records.chain import Chain
 from records.errors import AssayError
 from records.input_files import opened, refuse_returns, rest_of_line
 from records.metric import Metric
-from records.record import SCHEMA, Record, decode_line
+from records.run.belonging import Belonging, params_fault
+from records.run.chain import Chain
+from records.run.record import SCHEMA, Record, decode_line
 
 #: Bytes read and decoded together: few, so that their objects stay in the cache.
 _BATCH = 1 << 16

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from records.belonging import Belonging, artifacts_fault, nodes_fault
-from records.chain import Chain
 from records.errors import AssayError
 from records.input_files import decoded, kind_at
 from records.metric import Metric
-from records.plan import Plan, PlannedCase
-from records.record import Record, Status
-from records.record_lines import Line, batches
-from records.withheld import masked
+from records.run.belonging import Belonging, artifacts_fault, nodes_fault
+from records.run.chain import Chain
+from records.run.plan import Plan, PlannedCase
+from records.run.record import Record, Status
+from records.run.record_lines import Line, batches
+from records.text.withheld import masked
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text of programs before it is shown: plain, without secrets, grouped."""
