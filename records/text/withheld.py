@@ -88,7 +88,7 @@ _IN_TEXT = [
 _EXPORT = re.compile(r"\s*export\s+(\w+)=(.*)")
 #: Folders that lead to this checkout, to another one, and to what a run keeps.
 _ABOVE = re.compile(
-    rf"/(?:{re.escape(str(Path(__file__).resolve().parents[1])[1:])}/|(?:[\w.+@~=-]+/){{1,40}}"
+    rf"/(?:{re.escape(str(Path(__file__).resolve().parents[2])[1:])}/|(?:[\w.+@~=-]+/){{1,40}}"
     r"(?=(?:checks/common|site-config|spack-env|virtual_cluster)/|\d{8}T\d{6}Z-[0-9a-f]{4}))"
 )
 #: Characters of a secret from which on other texts are searched for it; numbers need more.

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reasons that differ in names and numbers only are one; others are not."""
+"""Reasons that differ in names and numbers only are one; paths of a checkout are shortened."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import records
 from records.text.reasons import NO_REASON, grouped
+from records.text.withheld import masked
 
 
 def test_reasons_that_differ_in_names_and_numbers_are_one_group() -> None:
@@ -33,3 +37,8 @@ def test_another_status_is_another_group_and_no_reason_is_told() -> None:
 
 def test_words_tell_reasons_apart() -> None:
     assert len(grouped([("failed", "no such file"), ("failed", "no such node")])) == 2
+
+
+def test_what_is_above_this_checkout_is_left_out_of_a_program_s_text() -> None:
+    root = Path(records.__file__).parents[1]
+    assert masked(f"ld: {root}/bench/x.o, {root}.o") == f"ld: …/bench/x.o, {root}.o"
