@@ -3,7 +3,7 @@
 
 python -m bench verdicts [--quick|--thorough] [--write] [BENCH …]. Runs each bench of bench/claims,
 or those named. --quick: fewer runs, a minute or two; --thorough: more, hours; --write: the tables
-of docs/verdicts.md anew. Exits 1 when a row misses its target.
+of docs/verdict-proofs.md and docs/machine-proofs.md anew. Exits 1 when a row misses its target.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from bench.rows import Effort, Row
 from records.files import write_whole
 
 _HERE = Path(__file__).resolve().parent
-PAGE = _HERE.parent / "docs" / "verdicts.md"
+PAGE = _HERE.parent / "docs" / "verdict-proofs.md"
+MACHINE_PAGE = PAGE.with_name("machine-proofs.md")
 
 
 def benches() -> list[str]:
@@ -63,6 +64,12 @@ def written(page: str, name: str, made: str) -> str:
     return page.replace(mark, f"{block}\n\n{mark}")
 
 
+def page_of(name: str) -> Path:
+    """The page with the table of a bench; a new table goes to `PAGE`."""
+    machine = f"<!-- rows of {name} -->" in MACHINE_PAGE.read_text(encoding="utf-8")
+    return MACHINE_PAGE if machine else PAGE
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     options = {word for word in arguments if word.startswith("-")}
@@ -89,7 +96,8 @@ def main(arguments: list[str]) -> int:
         print(f"-- {name}: {time.process_time() - begun:.0f} s of CPU", flush=True)
         if "--write" in options:
             made = table(name, module.TOPIC, rows, effort)
-            write_whole(PAGE, written(PAGE.read_text(encoding="utf-8"), name, made).encode())
+            page = page_of(name)
+            write_whole(page, written(page.read_text(encoding="utf-8"), name, made).encode())
         count += len(rows)
         missed += sum(not row.kept for row in rows)
     print(f"{count} rows, {missed} miss their target")

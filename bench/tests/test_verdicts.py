@@ -10,7 +10,7 @@ import bench
 from bench.__main__ import BENCHES, ON_REQUEST
 from bench.__main__ import main as run_benches
 from bench.rows import Row, mean, share
-from bench.verdicts import PAGE, benches, main, table, written
+from bench.verdicts import PAGE, benches, main, page_of, table, written
 
 
 @pytest.mark.parametrize(
@@ -102,6 +102,7 @@ def test_a_table_has_what_has_a_target_and_says_how_much_else_there_is():
 
 def test_the_page_has_a_place_for_tables():
     assert "<!-- end of all rows -->" in PAGE.read_text()
+    assert page_of("nightly") != page_of("choice") == page_of("a_new_bench") == PAGE
 
 
 def test_an_unknown_bench_is_refused(capsys):
