@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import exp, inf, log
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -95,9 +95,9 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
         return self.told(advantage_text)
 
     @property
-    def ends(self) -> list[float] | None:
-        """Both bounds for machines; None where there are none."""
-        return [self.low, self.high] if self.bounded else None
+    def ends(self) -> tuple[float, float] | None:
+        """Both bounds; None where there are none."""
+        return (self.low, self.high) if self.bounded else None
 
     @property
     def separated(self) -> bool:
@@ -238,41 +238,3 @@ def detectable_text(ratio: float) -> str:
 def dependence_text(lag: float | None) -> str:
     """The warning added to a verdict whose blocks are not independent of each other."""
     return f"too sure: neighbouring blocks are alike (correlation {lag or 0:.2f})"
-
-
-def as_json(cell: Comparison) -> dict[str, Any]:
-    """The cell for verdicts.json."""
-    effect = cell.effect
-    result: dict[str, Any] = {
-        "scope": cell.scope,
-        "label": cell.label,
-        "metric": cell.metric,
-        "at": dict(cell.at),
-        "environment": cell.environment,
-        "reference": cell.reference,
-        "cases": list(cell.case_ids),
-        "n": cell.n,
-        "points": cell.points,
-        "verdict": cell.word,
-        "text": cell.verdict,
-        "failed": [rate.failed for rate in cell.failures],
-        "launched": [rate.launched for rate in cell.failures],
-    }
-    if effect is not None:
-        result |= {
-            "advantage": effect.ratio,
-            "interval": [effect.interval.low, effect.interval.high],
-            "level": effect.interval.level,
-            "p": effect.p,
-            "p_holm": cell.p_holm,
-            "cells_in_family": cell.family,
-            "lag_1": cell.lag,
-            "lag_1_limit": lag_1_limit(cell.n),
-        }
-    if cell.judgement is not None:
-        result |= {
-            "bounds": cell.judgement.ends,
-            "p_family": cell.judgement.p,
-            "detectable": cell.judgement.detectable if cell.judgement.detectable < inf else None,
-        }
-    return result

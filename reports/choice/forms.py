@@ -3,10 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from math import inf
 from typing import Annotated, Any
 
+from msgspec import UNSET, UnsetType, to_builtins
+
 from records.forms import Form, Part, key
+from records.interims import Interim
 from reports.answers import AnswerPart
+from reports.choice.cells import Comparison
+from reports.choice.compare import Comparisons
+from reports.choice.leaders import Ranking, rankings
+from reports.choice.ranking import Pair, Standing
+from reports.choice.score import OverallScore
+from reports.statistics.serial import lag_1_limit
 
 Ends = tuple[float, float]
 
@@ -132,21 +143,26 @@ class CellPart(Part, kw_only=True):
     failed: Annotated[tuple[int, int], key("Failed launches of each.")]
     launched: Annotated[tuple[int, int], key("Launches of each.")]
     advantage: Annotated[
-        float | None,
+        float | UnsetType,
         key("How many times better the environment is; 1.05 is 5 %. Left out below three blocks."),
-    ] = None
-    interval: Annotated[Ends | None, key("Interval of the advantage, by itself.")] = None
-    level: Annotated[float | None, key("Level of the interval.")] = None
-    p: Annotated[float | None, key("p of this comparison by itself.")] = None
-    p_holm: Annotated[float | None, key("The same by Holm over all cells.")] = None
-    cells_in_family: Annotated[int | None, key("Questions judged together.")] = None
-    lag_1: Annotated[float | None, key("Correlation of neighbouring blocks.")] = None
-    lag_1_limit: Annotated[float | None, key("Above this the verdict is too sure.")] = None
+    ] = UNSET
+    interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
+    level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
+    p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
+    p_holm: Annotated[float | UnsetType | None, key("The same by Holm over all cells.")] = UNSET
+    cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
+    lag_1: Annotated[float | UnsetType | None, key("Correlation of neighbouring blocks.")] = UNSET
+    lag_1_limit: Annotated[float | UnsetType | None, key("Above this the verdict is too sure.")] = (
+        UNSET
+    )
     bounds: Annotated[
-        Ends | None, key("Bounds that hold together for all questions. Left out below six blocks.")
-    ] = None
-    p_family: Annotated[float | None, key("p over all questions.")] = None
-    detectable: Annotated[float | None, key("The least ratio found with 80 % power.")] = None
+        Ends | None | UnsetType,
+        key("Bounds that hold together for all questions. Left out below six blocks."),
+    ] = UNSET
+    p_family: Annotated[float | UnsetType, key("p over all questions.")] = UNSET
+    detectable: Annotated[
+        float | UnsetType | None, key("The least ratio found with 80 % power.")
+    ] = UNSET
 
 
 class NotRankedPart(Part):
@@ -185,3 +201,108 @@ class VerdictsForm(Form, kw_only=True):
     warnings: Annotated[list[str], key("What to beware of.")]
     summary: Annotated[list[str], key("The summary's sentences.")]
     choice: Annotated[ChoicePart, key("Environments against each other.")]
+
+
+def choice_part(
+    found: Comparisons, interims: Iterable[Interim], check_title: Callable[[str], str]
+) -> ChoicePart:
+    """The environments against each other, without the comparisons at single points: there may be
+    very many, see `cell_part`."""
+    return ChoicePart(
+        reference=found.reference,
+        score=None if found.score is None else _score(found.score),
+        leaders=[_leader(ranking) for ranking in rankings(found)],
+        interims=[to_builtins(interim) for interim in interims],
+        not_ranked=[
+            NotRankedPart(check_title(check), name) for check, name in sorted(found.unranked)
+        ],
+        overall=[cell_part(cell) for cell in found.overall],
+        groups=[cell_part(cell) for cell in found.groups],
+        points=[],
+    )
+
+
+def _score(score: OverallScore) -> ScorePart:
+    turns = [turn.as_json() for turn in score.turns]
+    return ScorePart.filled(
+        score,
+        places=[_place(item) for item in score.standings],
+        pairs=[_pair(pair) for pair in score.pairs],
+        excluded=[ExcludedPart(*one) for one in score.excluded],
+        sensitivity={"lowest": score.lowest, "turns": turns},
+    )
+
+
+def _place(item: Standing) -> PlacePart:
+    return PlacePart.filled(
+        item,
+        place=(item.best, item.worst),
+        cost=item.score,
+        bounds=item.judgement and item.judgement.ends,
+        interval=item.interval and (item.interval.low, item.interval.high),
+        level=item.interval and item.interval.level,
+        failed=item.failures.failed,
+        launched=item.failures.launched,
+    )
+
+
+def _pair(pair: Pair) -> PairPart:
+    interval = pair.effect.interval
+    return PairPart.filled(
+        pair,
+        environments=(pair.first, pair.second),
+        ratio=pair.effect.ratio,
+        interval=(interval.low, interval.high),
+        level=interval.level,
+        bounds=pair.judgement and pair.judgement.ends,
+        p_family=pair.judgement and pair.judgement.p,
+        lag_1=pair.lag,
+        carried_by=dict(pair.carried),
+    )
+
+
+def _leader(ranking: Ranking) -> CheckLeaderPart:
+    """Ratios are advantages of the best over the runner-up."""
+    cell = ranking.comparison
+    assert cell.effect is not None
+    interval = cell.effect.interval
+    return CheckLeaderPart.filled(
+        ranking,
+        check=cell.check,
+        n=cell.n,
+        advantage=cell.effect.ratio,
+        interval=(interval.low, interval.high),
+        level=interval.level,
+        bounds=cell.judgement and cell.judgement.ends,
+        verdict=cell.word,
+    )
+
+
+def cell_part(cell: Comparison) -> CellPart:
+    """One comparison. Made without `filled`: there may be 100,000 of them."""
+    effect, judgement = cell.effect, cell.judgement
+    first, second = cell.failures
+    part = CellPart(
+        scope=cell.scope,
+        label=cell.label,
+        metric=cell.metric,
+        at=dict(cell.at),
+        environment=cell.environment,
+        reference=cell.reference,
+        cases=cell.case_ids,
+        n=cell.n,
+        points=cell.points,
+        verdict=cell.word,
+        text=cell.verdict,
+        failed=(first.failed, second.failed),
+        launched=(first.launched, second.launched),
+    )
+    if effect is not None:
+        part.advantage, part.interval = effect.ratio, (effect.interval.low, effect.interval.high)
+        part.level, part.p, part.p_holm = effect.interval.level, effect.p, cell.p_holm
+        part.cells_in_family, part.lag_1 = cell.family, cell.lag
+        part.lag_1_limit = lag_1_limit(cell.n)
+    if judgement is not None:
+        part.bounds, part.p_family = judgement.ends, judgement.p
+        part.detectable = judgement.detectable if judgement.detectable < inf else None
+    return part

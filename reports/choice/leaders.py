@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,27 +28,6 @@ class Ranking:
     others: str
     unranked: tuple[str, ...]
     failing: tuple[str, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The leader for verdicts.json; ratios are advantages of the best over the runner-up."""
-        cell = self.comparison
-        assert cell.effect is not None
-        interval, bounds = cell.effect.interval, cell.judgement
-        return {
-            "scope": self.scope,
-            "check": cell.check,
-            "metric": self.metric,
-            "best": self.best,
-            "runner_up": self.runner_up,
-            "n": cell.n,
-            "advantage": cell.effect.ratio,
-            "interval": [interval.low, interval.high],
-            "level": interval.level,
-            "bounds": bounds and bounds.ends,
-            "verdict": cell.word,
-            "unranked": list(self.unranked),
-            "failing": list(self.failing),
-        }
 
 
 def rankings(comparisons: Comparisons) -> list[Ranking]:

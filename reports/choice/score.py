@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,43 +70,6 @@ class OverallScore:
         """The cost of `first` over that of `second`, two ranked environments."""
         found = next(pair for pair in self.pairs if {pair.first, pair.second} == {first, second})
         return found.seen_from(second)
-
-    def as_json(self) -> dict[str, Any]:
-        """The score for verdicts.json: places, and the pairs they rest on (cost of A over B)."""
-        return {
-            "reference": self.reference,
-            "n": self.n,
-            "places": [
-                {
-                    "environment": item.environment,
-                    "place": [item.best, item.worst],
-                    "cost": item.score,
-                    "bounds": item.judgement and item.judgement.ends,
-                    "interval": item.interval and [item.interval.low, item.interval.high],
-                    "level": item.interval and item.interval.level,
-                    "failed": item.failures.failed,
-                    "launched": item.failures.launched,
-                    "unreliable": item.unreliable,
-                }
-                for item in self.standings
-            ],
-            "pairs": [
-                {
-                    "environments": [pair.first, pair.second],
-                    "ratio": pair.effect.ratio,
-                    "interval": [pair.effect.interval.low, pair.effect.interval.high],
-                    "level": pair.effect.interval.level,
-                    "bounds": pair.judgement and pair.judgement.ends,
-                    "p_family": pair.judgement and pair.judgement.p,
-                    "lag_1": pair.lag,
-                    "separated": pair.separated,
-                    "carried_by": dict(pair.carried),
-                }
-                for pair in self.pairs
-            ],
-            "excluded": [{"environment": name, "why": why} for name, why in self.excluded],
-            "sensitivity": {"lowest": self.lowest, "turns": [t.as_json() for t in self.turns]},
-        }
 
 
 @dataclass(frozen=True)

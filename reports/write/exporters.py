@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
@@ -15,12 +14,9 @@ from records.forms import as_bytes
 from records.text.plain_text import plain
 from reports.analysis import NOT_RUN, STATUSES, Analysis
 from reports.answer.run import answer_of
-from reports.choice.cells import as_json
-from reports.choice.leaders import rankings
+from reports.choice.forms import LaunchesPart, VerdictsForm, cell_part, choice_part
 from reports.write.summary import summary_sentences
 
-#: The version of verdicts.json.
-SCHEMA = 2
 #: Bytes of verdicts.json from which on it is not indented; and what its last list ends with.
 _MOST_INDENTED, _END = 2_000_000, b"]}}"
 #: Test cases or comparisons in a piece of a file.
@@ -91,7 +87,7 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> Iterator[str]:
     """verdicts.json in pieces: counts, warnings, the summary's sentences, every comparison's
     verdict. A short one is indented."""
     head = as_bytes(_verdicts(analysis, warnings)).removesuffix(_END)
-    points = [as_bytes(as_json(cell)) for cell in analysis.comparisons.points]
+    points = [as_bytes(cell_part(cell)) for cell in analysis.comparisons.points]
     if len(head) + sum(map(len, points)) + len(points) < _MOST_INDENTED:
         whole = b"".join((head, b",".join(points), _END))
         yield plain(msgspec.json.format(whole, indent=2).decode()) + "\n"
@@ -103,36 +99,23 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> Iterator[str]:
     yield _END.decode() + "\n"
 
 
-def _verdicts(analysis: Analysis, warnings: Sequence[str]) -> dict[str, Any]:
-    """What verdicts.json holds but the comparisons of single points, which end it."""
-    run, comparisons = analysis.run, analysis.comparisons
-    return {
-        "schema": SCHEMA,
-        "run_id": run.run_id,
-        "campaign": run.plan.campaign,
-        "site": run.plan.site,
-        "complete": analysis.complete,
-        "launches": {
+def _verdicts(analysis: Analysis, warnings: Sequence[str]) -> VerdictsForm:
+    """verdicts.json without the comparisons of single points, which end it."""
+    run = analysis.run
+    return VerdictsForm(
+        run_id=run.run_id,
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        complete=analysis.complete,
+        launches=LaunchesPart(
             **{status: analysis.counts[status] for status in STATUSES},
-            "wrong_on_purpose": analysis.on_purpose,
-            "not_run": len(analysis.holes),
-            "replaced": analysis.replaced,
-            "oversubscribed": analysis.oversubscribed,
-        },
-        "answer": answer_of(analysis).part,
-        "warnings": list(warnings),
-        "summary": [sentence.text for sentence in summary_sentences(analysis)],
-        "choice": {
-            "reference": comparisons.reference,
-            "score": comparisons.score and comparisons.score.as_json(),
-            "leaders": [ranking.as_json() for ranking in rankings(comparisons)],
-            "interims": [msgspec.to_builtins(interim) for interim in run.interims],
-            "not_ranked": [
-                {"check": analysis.register.check_title(check), "environment": name}
-                for check, name in sorted(comparisons.unranked)
-            ],
-            "overall": [as_json(cell) for cell in comparisons.overall],
-            "groups": [as_json(cell) for cell in comparisons.groups],
-            "points": [],
-        },
-    }
+            wrong_on_purpose=analysis.on_purpose,
+            not_run=len(analysis.holes),
+            replaced=analysis.replaced,
+            oversubscribed=analysis.oversubscribed,
+        ),
+        answer=answer_of(analysis).part,
+        warnings=list(warnings),
+        summary=[sentence.text for sentence in summary_sentences(analysis)],
+        choice=choice_part(analysis.comparisons, run.interims, analysis.register.check_title),
+    )
