@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
-from records.interims import Interim
+from records.run.interims import Interim
 from reports.answers import AnswerPart
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
@@ -156,7 +156,7 @@ class CellPart(Part, kw_only=True):
         UNSET
     )
     bounds: Annotated[
-        Ends | None | UnsetType,
+        Ends | UnsetType | None,
         key("Bounds that hold together for all questions. Left out below six blocks."),
     ] = UNSET
     p_family: Annotated[float | UnsetType, key("p over all questions.")] = UNSET
