@@ -258,7 +258,7 @@ def test_failure_leaves_the_earlier_report_whole(
     run = write_run(tmp_path / "run", small(), blocks=3)
     build_report(run)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
-    monkeypatch.setattr("reports.write.exporters.cell_part", lambda cell: 1 / 0)
+    monkeypatch.setattr("reports.write.exporters.choice_part", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build_report(run)
     assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before
