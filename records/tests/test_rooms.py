@@ -148,6 +148,25 @@ def faults(root: Path) -> list[str]:
 
 def test_the_project_has_no_fault() -> None:
     assert faults(ROOT) == []
+
+
+#: Rooms that make results, and the room that shows them.
+VERDICTS = ("choice", "comparison", "nightly", "papers", "prediction")
+RENDERERS = "reports.render."
+
+
+def test_a_verdict_knows_no_renderer_and_a_renderer_no_verdict() -> None:
+    verdicts = tuple(f"reports.{name}." for name in VERDICTS)
+    wrong = [
+        f"{item.place}: {item.module} imports {item.target}"
+        for item in imports_of(ROOT)
+        if not item.in_test
+        and (
+            (item.module.startswith(verdicts) and item.target.startswith(RENDERERS))
+            or (item.module.startswith(RENDERERS) and item.target.startswith(verdicts))
+        )
+    ]
+    assert wrong == []
     assert {"records.run.plan", "assay.cli.main", "bench.report"} <= set(modules_of(ROOT))
 
 
