@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import jsonschema
 import msgspec
@@ -16,8 +16,8 @@ from records.forms import Form, Part, as_bytes, as_text, json_schema, key, key_t
 
 @dataclass
 class Launch:
-    block: int
-    seconds: float
+    block: Any
+    seconds: Any
     extra: str = ""
 
 
