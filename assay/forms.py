@@ -95,11 +95,9 @@ class RawFilePart(Part):
     """A raw file of a launch."""
 
     kind: Annotated[Literal["script", "stdout", "stderr"], key("What it is.")]
-    path: Annotated[
-        str, key("Where it lies below the run directory; raw/b1.zip/NAME is in an archive.")
-    ]
+    path: Annotated[str, key("Its path below the run directory; raw/b1.zip/NAME is in an archive.")]
     sha256: Annotated[str, key("Its SHA-256, as its record has it; it was proven.")]
-    text: Annotated[str, key("What it holds; a mark stands for what is no UTF-8.")]
+    text: Annotated[str, key("What it holds; a mark replaces what is no UTF-8.")]
 
 
 class RawForm(Form, kw_only=True):
@@ -144,7 +142,7 @@ class RequirementPart(Part):
     what: Annotated[str, key("What it is.")]
     found: Annotated[bool, key("Whether it is there.")]
     seen: Annotated[str, key("What was seen of it.")]
-    remedy: Annotated[str, key("What mends it where it is missing.")]
+    remedy: Annotated[str, key("The command that fixes it.")]
     needed: Annotated[bool, key("False: only some use needs it, and its absence fails nothing.")]
 
 
@@ -170,7 +168,7 @@ class SiteCheckForm(Form, kw_only=True):
     changes: Annotated[list[SiteChangePart], key("What changed since the last proof.")]
     proof: Annotated[
         dict[str, Any] | None,
-        key("The proof, as it lies beside site.yaml; null: no job could run."),
+        key("The proof, as in proof.json next to site.yaml; null: no job could run."),
     ]
 
 
@@ -179,7 +177,7 @@ class SiteInitForm(Form, kw_only=True):
 
     site: Annotated[str, key("Its name.")]
     file: Annotated[str, key("The file written.")]
-    description: Annotated[dict[str, Any], key("What stands in it.")]
+    description: Annotated[dict[str, Any], key("Its content.")]
     left_out: Annotated[Any, key("What was found and left out, with the reason.")]
     proof: Annotated[dict[str, Any], key("What jobs proved.")]
 
@@ -222,7 +220,7 @@ class CheckPart(Part):
     title: Annotated[str, key("Its title.")]
     program: Annotated[str, key("Whose program it runs.")]
     needs: Annotated[list[str], key("Features that an environment must have.")]
-    folder: Annotated[str, key("Where it lies.")]
+    folder: Annotated[str, key("Its path.")]
 
 
 class ChecksForm(Form, kw_only=True):
@@ -258,7 +256,7 @@ class CheckForm(Form, kw_only=True):
     title: Annotated[str, key("Its title.")]
     program: Annotated[str, key("Whose program it runs.")]
     needs: Annotated[list[str], key("Features that an environment must have.")]
-    folder: Annotated[str, key("Where it lies.")]
+    folder: Annotated[str, key("Its path.")]
     purpose: Annotated[str, key("What it is for.")]
     compared_by: Annotated[Any, key("The metric by which environments are compared.")]
     parameters: Annotated[list[ParameterPart], key("Its parameters.")]

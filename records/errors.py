@@ -20,7 +20,7 @@ class ExitStatus(IntEnum):
 
 
 class AssayError(Exception):
-    """A problem the user can mend: what, where, what is allowed, what to do.
+    """A problem the user can fix: what, where, what is allowed, what to do.
 
     `status` is the exit status of the command that meets it.
     """

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     accept.add_argument("changes", metavar="CHANGE", type=int, nargs="+", help="as check names it")
     accept.add_argument("--author", help="who accepts; default: the user's name")
     accept.add_argument(
-        "--reason", help="why it is as it should be; a terminal is asked where it is left out"
+        "--reason", help="why the change is accepted; prompted for on a terminal if omitted"
     )
     for command in (add, silent, show, accept):
         add_json(command)

@@ -37,10 +37,10 @@ def add_narrowing(parser: argparse.ArgumentParser) -> None:
         "--nodes",
         metavar="N",
         type=partial(_count, most=MOST_NODES),
-        help="launches use so many nodes at most; with --in-one-job so many are asked for",
+        help="maximum nodes per launch; with --in-one-job, allocation size",
     )
     group.add_argument(
-        "--blocks", metavar="N", type=partial(_count, most=MOST_BLOCKS), help="so many blocks"
+        "--blocks", metavar="N", type=partial(_count, most=MOST_BLOCKS), help="number of blocks"
     )
     group.add_argument(
         "--scale",

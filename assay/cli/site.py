@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml"
     init = commands.add_parser("init", help=text, description=text)
     init.add_argument("name", metavar="NAME", nargs="?", help="default: Slurm's cluster name")
-    init.add_argument("--yes", action="store_true", help="take the guesses, ask nothing")
+    init.add_argument(
+        "--yes", action="store_true", help="accept detected defaults without prompting"
+    )
     init.add_argument("--account", help="Slurm account of the jobs")
     init.add_argument("--qos", help="QOS of the jobs")
     init.add_argument("--access", metavar="OPTION", action="append", help="further sbatch option")

@@ -16,7 +16,7 @@ from records.run.run_directory import RunDirectory, open_run
 from reports.acceptance.forms import VerifiedPart, VerifyForm
 from reports.acceptance.verify import verify
 
-#: Nothing differs, but whoever wrote the whole folder anew would not have been found.
+#: Nothing differs, but a rewrite of the whole folder would not have been detected.
 _CONSISTENT = "consistent; not held against a seal on paper"
 #: Where what is said of a check begins.
 _HANG = 11

@@ -50,7 +50,7 @@ def values_of(templates: Iterable[str]) -> frozenset[str]:
 def unknown_resource(
     asked: Mapping[str, Mapping[str, object]], known: Mapping[str, frozenset[str]], site: str
 ) -> str | None:
-    """Why `site`, which knows these resources and their values, cannot give what is asked."""
+    """Why `site`, which knows these resources and their values, cannot provide them."""
     for name, values in asked.items():
         if name not in known:
             there = ", ".join(sorted(known)) or "none"

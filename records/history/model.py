@@ -151,7 +151,7 @@ class History:
     `values` (medians), `reruns` (medians of the same night's re-runs) and `counts` (launches) have
     the shape (series, nights); NaN where nothing was measured. `series_ids` are the store's.
     `elsewhere` are medians of re-runs kept off the night's nodes, on `other_nodes` (by the night's
-    id); None: nothing was run there. `unexplained`: values that are worse than they may be and
+    id); None: nothing was run there. `unexplained`: values that are worse than allowed and
     that no re-run has explained; None: there are none. `launches` and `relaunches` hold the
     launches of series of single nodes by (series, night's position), of nights that are not judged
     and of the newest.
@@ -176,7 +176,7 @@ class History:
         return {night.id: place for place, night in enumerate(self.nights)}
 
     def position(self, night_id: int) -> int:
-        """Where a night of this history stands. Raises AssayError for another's."""
+        """The place of a night of this history. Raises AssayError for another's."""
         place = self._positions.get(night_id)
         if place is None:
             raise AssayError(f"night {night_id} is not in this history; it was removed or damaged")

@@ -117,7 +117,7 @@ def latest_attempts(
 
 
 def as_read(record: Record) -> Record:
-    """The record as whoever reads its line gets it. Raises AssayError where none can read it."""
+    """The record as a reader of its line gets it. Raises AssayError where none can read it."""
     line, where = _encoder.encode(replace(record, schema=SCHEMA, chain="")), "the launch's outcome"
     if len(line) > MOST_LINE_BYTES - _CHAIN_BYTES:
         raise AssayError(f"{where}: a line of {len(line)} bytes; allowed: {MOST_LINE_BYTES}")

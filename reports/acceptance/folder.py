@@ -86,7 +86,7 @@ def _sums(folder: Path) -> Check:
 
 
 def _signature(folder: Path, signers: Path | None) -> Check:
-    """The signature of SHA256SUMS; without one whoever can write the folder could replace it."""
+    """The signature of SHA256SUMS; without one a user who can write the folder could replace it."""
     what = f"signature of {store.SUMS}"
     if kind_at(folder / (store.SUMS + SIGNATURE)) is None:
         fault = (f"{store.SUMS + SIGNATURE} is missing",) if signers else ()

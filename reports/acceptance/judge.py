@@ -48,7 +48,7 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
 def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
 
-    Limits that come from the machine itself do not see what hits all of it: without an absolute
+    Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
     limit that something keeps to, nothing passes.
     """
     context = Context(criteria, evidence)

@@ -125,8 +125,8 @@ def _without_absolute(dossier: Dossier) -> str:
     """That limits from the machine itself are not enough, and what the site's facts offer."""
     proposals = dossier.judgement.proposals
     text = (
-        "No absolute limit is met, and without one nothing passes: limits that come from the"
-        " machine itself do not see what hits all of it. Add the contract's (kind: limit)"
+        "No absolute limit is met, and without one nothing passes: limits from the"
+        " machine itself cannot detect a fault common to all nodes. Add the contract's (kind: limit)"
     )
     if proposals:
         return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}."
@@ -152,7 +152,7 @@ def _still_open(dossier: Dossier) -> Iterator[Sentence]:
     if judgement.rerun:
         yield Sentence(
             f"Re-runs of {count_text(len(judgement.rerun), 'case')} are wanted before this can be"
-            " signed; the campaign file lies beside this document.",
+            " signed; the campaign file is stored with this document.",
             "reruns",
             "open",
         )

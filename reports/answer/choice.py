@@ -305,4 +305,4 @@ def _daemons(analysis: Analysis) -> Iterator[str]:
         whole_s, parts_s = three_digits(whole[case]), three_digits(parts[case])
         told.append(f"{name} {whole_s} s, {parts_s} s of it for its daemons")
     if told:
-        yield f"Starting and ending a job takes {listed(told)}; that whole is what is weighed."
+        yield f"Starting and ending a job takes {listed(told)}; the total is what is scored."

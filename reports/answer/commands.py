@@ -47,7 +47,7 @@ def time_is_up(reason: str) -> bool:
 
 
 def mending(run: Run, reason: str) -> str:
-    """What most likely mends launches that failed for this reason."""
+    """The command that most likely fixes launches that failed for this reason."""
     return plan(run) if time_is_up(reason) else doctor(run)
 
 

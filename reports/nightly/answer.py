@@ -94,7 +94,7 @@ def _slower(checked: Checked, found: list[Finding]) -> Answer:
         fitting(*text),
         "; ".join(filter(None, (unknown, rest))),
         command + _history(checked),
-        ("Accept only what is as it should be; else mend it, and it is closed after four nights.",),
+        ("Accept only intended changes; once fixed, it closes after four nights.",),
     )
 
 
@@ -140,7 +140,7 @@ def _suspects(checked: Checked, found: list[Finding]) -> Answer:
         fitting(
             f"{_name(key)}: {told} tonight than {'' if worst.peers else 'in '}{n_text(worst)}"
             f" (limit {percent(worst.limit)}){more}.",
-            f"{count_text(len(found), 'series', 'series')} slower tonight than they may be.",
+            f"{count_text(len(found), 'series', 'series')} slower than allowed tonight.",
         ),
         "whether it stays: fresh launches tonight tell",
         f"assay history check --rerun{_history(checked)}",

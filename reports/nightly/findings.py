@@ -12,7 +12,7 @@ import numpy as np
 from records.history.model import Change
 
 #: regression: found tonight, confirmed. open: found earlier, still there, not accepted. suspect:
-#: worse than it may be, not re-run yet. dismissed: the re-run was good. improvement: stays. better:
+#: slower than allowed; re-run needed. dismissed: the re-run was good. improvement: stays. better:
 #: tonight only. recovered: a regression that went back by itself. silent: no value, or zero, where
 #: there was one night after night.
 Verdict = Literal[

@@ -103,7 +103,7 @@ class NightJudge:
         return StageA(seen, self.direction, self.floors, self.rules)
 
     def _learnt(self, values: Matrix, bad: Mask) -> Mask:
-        """What may enter a reference: no value that is worse than it may be until that is explained
+        """What may enter a reference: no value that is worse than allowed until that is explained
         or accepted; while a series is young, no value of a night with any such."""
         odd = self.unexplained[:, : values.shape[1]] | bad
         learnt = np.isfinite(values) & ~odd
@@ -255,7 +255,7 @@ class _Tonight:
         return away
 
     def _doubted(self) -> Mask:
-        """Series whose last value before tonight is worse than it may be and unexplained."""
+        """Series whose last value before tonight is worse than allowed and unexplained."""
         last = last_nights(np.isfinite(self.of.values[:, : self.place]), 1)
         doubted = last & self.of.unexplained[:, : self.place]
         return np.asarray(doubted.any(axis=1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stage A of one night: reference, limits, and what is worse than it may be."""
+"""Stage A of one night: reference, limits, and what is worse than allowed."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ NODE_RATES = ("core_peak_flop_per_s", "memory_bytes_per_second")
         ((*NODE_RATES, "network"), 0.65, "FAIL", "STREAM triad"),
         (("network",), 0.65, "INCONCLUSIVE", "declares no memory_bytes_per_second"),
         (NODE_RATES, 1.0, "INCONCLUSIVE", "declares no network.bits_per_second"),
-        ((), 0.65, "INCONCLUSIVE", "do not see what hits all of it"),
+        ((), 0.65, "INCONCLUSIVE", "cannot detect a fault common to all nodes"),
         ((*NODE_RATES, "network"), 0.9, "PASS", "Of STREAM triad (60 %), DGEMM rate (70 %)"),
         ((*NODE_RATES, "network"), 1.0, "PASS", "No criterion compares"),
     ],

@@ -29,7 +29,7 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
         head.insert(0, Sentence(text, "#holes", "warning"))
     tail = [_what_ran(analysis), _launches(analysis)]
     if told := analysis.run.plan.told():
-        text = f"A part of the campaign only was planned: {'; '.join(told)}."
+        text = f"Only part of the campaign was planned: {'; '.join(told)}."
         tail.insert(1, Sentence(text, "#launches", "open"))
     if analysis.oversubscribed:
         text = (
