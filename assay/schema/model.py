@@ -126,7 +126,7 @@ class Limits(Section):
 
 
 class Blocks(Section):
-    """A sequential design: blocks are added until the questions are decided, or the budget is spent.
+    """A sequential design: blocks are added until the questions are decided or the budget is spent.
 
     The chance of any wrong verdict stays 5 % however often it is judged. Below six blocks nothing
     can be.

@@ -26,7 +26,7 @@ QUOTED = ("reports/studies/",)
 FORBIDDEN = {
     r"worse than (it|they) may be|than they may be": "slower than allowed",
     r"\bmends\b|\bmended\b|\b(to|can|else|not) mend\b": "fixes; remedy",
-    r"says what is asked|until what is asked|\bcannot give what is asked": "the question; requested",
+    r"says what is asked|until what is asked|\bcannot give what is asked": "the question",
     r"as it comes and tuned": "out of the box and tuned",
     r"sets then beside now": "compares the published values with this run",
     r"\bwhoever\b": "the user who; a program that",

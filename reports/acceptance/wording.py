@@ -126,7 +126,8 @@ def _without_absolute(dossier: Dossier) -> str:
     proposals = dossier.judgement.proposals
     text = (
         "No absolute limit is met, and without one nothing passes: limits from the"
-        " machine itself cannot detect a fault common to all nodes. Add the contract's (kind: limit)"
+        " machine itself cannot detect a fault common to all nodes. Add the contract's (kind:"
+        " limit)"
     )
     if proposals:
         return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}."
