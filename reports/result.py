@@ -94,7 +94,15 @@ class Section:
         return tuple(self.make())
 
 
-Block = Sentence | Facts | Table | Figure | Section
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """What is signed in a sentence, and who signs: role, organisation, name."""
+
+    statement: str
+    parties: Sequence[tuple[str, str, str]]
+
+
+Block = Sentence | Facts | Table | Figure | Section | Signing
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +128,22 @@ class Sample:
     unit: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SealMark:
+    """The run that a document is of, and the SHA-256 of what it says."""
+
+    run: str
+    digits: str
+
+
 @dataclass(frozen=True)
 class Result(Generic[Data]):
     """What a verdict found.
 
     `kicker` says of what it is a result, `answer` is the one sentence with its state. `data` is the
     machine form. `sentences` say the same at more length, the most important first. `tests` and
-    `samples` are made when a renderer needs them. `looks` are the environments' signs.
+    `samples` are made when a renderer needs them. `looks` are the environments' signs. The page of
+    a result with a `seal` is a document: it has no script, and the seal on each printed page.
     """
 
     kicker: str
@@ -141,6 +158,7 @@ class Result(Generic[Data]):
     closing: str = ""
     tests: Callable[[], Iterable[Test]] = tuple
     samples: Callable[[], Iterable[Sample]] = tuple
+    seal: SealMark | None = None
 
     def sections_on(self, medium: Medium) -> list[Section]:
         """The sections that a medium shows."""

@@ -8,15 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.cli.pictures import add_pictures, tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
-from assay.screens.acceptance import show_acceptance
 from assay.screens.screen import Screen
 from assay.shipped import criteria_names
 from records.errors import AssayError, ExitStatus
@@ -24,11 +21,11 @@ from records.forms import as_text
 from records.input_files import kind_at, opened
 from records.run.run_directory import RunDirectory, open_run
 from reports.acceptance import store
-from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.checksums import sign
-from reports.acceptance.document import pictures_of
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.acceptance.result import acceptance_result
 from reports.acceptance.verify import unproven
+from reports.render.terminal import show
 from reports.show.slides import write_pictures
 
 _STATUS = {
@@ -89,15 +86,17 @@ def _accept(arguments: argparse.Namespace) -> int:
         status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
         added.append(Path(status.path))
         dossier = _judge(run, criteria, text, added)
-    answer = answer_of_acceptance(dossier, str(run.path)).part
+    result = acceptance_result(dossier, str(run.path))
     if arguments.json:
-        print(as_text(replace(dossier.form, answer=answer)), end="")
+        print(as_text(result.data), end="")
     else:
-        show_acceptance(Screen(), answer, dossier)
+        folder = run.path / FOLDER
+        names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
+        show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
     if arguments.sign is not None:
         sign(run.path / FOLDER / store.SUMS, arguments.sign)
     if arguments.pictures is not None:
-        written = write_pictures(pictures_of(dossier), {}, arguments.pictures)
+        written = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
     return _STATUS[dossier.judgement.verdict]
 

@@ -282,6 +282,6 @@ def test_an_acceptance_fits_80_columns(tmp_path, monkeypatch, capsys) -> None:
     (run / "plan.json").write_text(json.dumps(plan))
     assert main(["accept", str(run), "--criteria", "mine.yaml"]) == 3
     text = " ".join(" ".join(lines_of(capsys)).split())
-    assert text.startswith("SUSPECT: ")
+    assert text.startswith("Acceptance of site virtual SUSPECT: ")
     assert "not on site virtual: lam (site virtual has no environment 'lam')" in text
     assert f"next: assay accept {run} --rerun" in text

@@ -15,8 +15,9 @@ from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
 from reports.acceptance import store
 from reports.acceptance.checksums import SIGNATURE, digest, read_sums, signer
-from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.acceptance.result import acceptance_result
+from reports.render import html
 
 ReadCriteria = Callable[[str, str], Criteria]
 #: At most so many faults of one kind are listed.
@@ -193,6 +194,6 @@ def _page(folder: Path, dossier: Dossier, other: str) -> Check:
         return Check(what, (str(error),))
     if digest(folder / store.MACHINE).encode() not in page:
         return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
-    if other or page == render_document(dossier).text.encode("utf-8", "replace"):
+    if other or page == html.page(acceptance_result(dossier)).encode("utf-8", "replace"):
         return Check(what, note=f"{other}: its checksum alone is compared" if other else "")
     return Check(what, (f"{store.DOCUMENT} does not say what the records say",))

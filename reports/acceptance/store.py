@@ -15,8 +15,9 @@ from records.run.rerun import rerun_campaign
 from records.run.run_directory import refuse_other
 from records.text.plain_text import plain
 from reports.acceptance.checksums import SIGNATURE, digest, sums_text
-from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
+from reports.acceptance.result import acceptance_result, raw_links
+from reports.render import html
 from reports.write.pdf import find_browser, html_to_pdf
 from reports.write.raw_pages import write_raw_pages
 
@@ -38,12 +39,13 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     """
     folder = dossier.run.directory / FOLDER
     refuse_other(folder, folder=True)
-    page = render_document(dossier)
+    links = raw_links(dossier)
+    page = html.page(acceptance_result(dossier, links=links))
     texts = {
         MACHINE: dossier.content,
         CRITERIA: criteria_text.encode(),
         **lists(dossier),
-        DOCUMENT: page.text.encode("utf-8", "replace"),
+        DOCUMENT: page.encode("utf-8", "replace"),
     }
     try:
         folder.mkdir(exist_ok=True)
@@ -52,7 +54,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
         for name, content in texts.items():
             write_whole(folder / name, content)
         for run in (dossier.run, *dossier.reruns):
-            write_raw_pages(run.directory / "report", run, page.links[run.run_id].cases)
+            write_raw_pages(run.directory / "report", run, links[run.run_id].cases)
         if find_browser() is not None:
             html_to_pdf(folder / DOCUMENT, folder / PRINT)
         sums = {name: digest(folder / name) for name in SEALED if (folder / name).is_file()}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
 from records.flags import OVERSUBSCRIBED
@@ -15,6 +14,7 @@ from reports.acceptance.values import NOMINAL_KEYS
 from reports.answer.phrases import listed
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity
+from reports.result import Sentence
 
 #: Slow nodes that are told with what is odd about them, and facts of each.
 _MOST_ODD = 8
@@ -22,41 +22,14 @@ _MOST_ODD = 8
 _MOST_METRICS = 12
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence, the place that backs it, and its kind: "bad", "open", "good" or "plain"."""
-
-    text: str
-    href: str
-    kind: str
-
-
 def sentences(dossier: Dossier) -> list[Sentence]:
-    """The verdict first, then what is named, what is open and what limits the verdict."""
+    """What is named, what is open and what limits the verdict."""
     return [*_outcome(dossier), *_still_open(dossier), *_caveats(dossier)]
 
 
 def _outcome(dossier: Dossier) -> Iterator[Sentence]:
-    """How many criteria are met, and who is named."""
-    results, named = dossier.judgement.criteria, dossier.judgement.named
-    parts = []
-    for verdict, word in (
-        ("FAIL", "not met"),
-        ("SUSPECT", "suspect"),
-        ("INCONCLUSIVE", "undecided"),
-    ):
-        titles = [result.title for result in results if result.effective == verdict]
-        if titles:
-            more = " and others" if len(titles) > 4 else ""
-            parts.append(f"{len(titles)} {word} ({'; '.join(titles[:4])}{more})")
-    if parts:
-        met = sum(result.effective == "PASS" for result in results)
-        failed = any(result.effective == "FAIL" for result in results)
-        text = ", ".join([f"{met} of {len(results)} criteria are met", *parts])
-        yield Sentence(f"{text}.", "criteria", "bad" if failed else "open")
-    else:
-        text = f"All {count_text(len(results), 'criterion', 'criteria')} are met."
-        yield Sentence(text, "criteria", "good")
+    """Who is named, by state, and what is odd about the nodes."""
+    named = dossier.judgement.named
     words = {
         "confirmed": "Confirmed by re-runs",
         "suspected": "Suspected",
@@ -66,19 +39,19 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
         mine = [finding.title for finding in named if finding.state == state]
         if mine:
             shown = ", ".join(mine[:8]) + (" and others" if len(mine) > 8 else "")
-            yield Sentence(f"{word}: {shown}.", "named", "bad")
+            yield Sentence(f"{word}: {shown}.", "#named", "bad")
     for finding in [one for one in named if one.nodes][:_MOST_ODD]:
         for node in finding.nodes:
             if odd := oddities(dossier.run.provenance.nodes, node):
                 text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}."
-                yield Sentence(text, "provenance", "bad")
+                yield Sentence(text, "#provenance", "bad")
     if not named:
-        yield Sentence("No slow node and no slow link is named.", "named", "good")
+        yield Sentence("No slow node and no slow link is named.", "#named", "good")
     if not dossier.judgement.absolute:
-        yield Sentence(_without_absolute(dossier), "criteria", "open")
+        yield Sentence(_without_absolute(dossier), "#criteria", "open")
         return
     for text in unseen(dossier):
-        yield Sentence(f"{text}.", "criteria", "open")
+        yield Sentence(f"{text}.", "#criteria", "open")
 
 
 def unseen(dossier: Dossier) -> list[str]:
@@ -139,7 +112,7 @@ def _still_open(dossier: Dossier) -> Iterator[Sentence]:
     """What the site could not run, launches that are missing, re-runs, waivers."""
     judgement, run = dossier.judgement, dossier.run
     for text in run.plan.told():
-        yield Sentence(f"Not in this acceptance: {text}.", "provenance", "open")
+        yield Sentence(f"Not in this acceptance: {text}.", "#provenance", "open")
     feasible = (case for case in run.plan.cases if case.skipped is None)
     planned = sum(run.asked[case.environment, case.check] for case in feasible)
     done = run.done
@@ -147,31 +120,31 @@ def _still_open(dossier: Dossier) -> Iterator[Sentence]:
         yield Sentence(
             f"The run is not finished, {count_text(planned - done, 'launch', 'launches')} are"
             " still to come: assay run --resume goes on with it.",
-            "details",
+            "#details",
             "open",
         )
     if judgement.rerun:
         yield Sentence(
             f"Re-runs of {count_text(len(judgement.rerun), 'case')} are wanted before this can be"
             " signed; the campaign file is stored with this document.",
-            "reruns",
+            "#reruns",
             "open",
         )
     elif judgement.rerun_count:
         runs = count_text(judgement.rerun_count, "re-run")
         text = f"Launches of {runs} enter these verdicts with those of the run."
-        yield Sentence(text, "reruns", "plain")
+        yield Sentence(text, "#reruns", "plain")
     if judgement.left_out:
         told = "; ".join(f"{name} ({note})" for name, note in judgement.left_out)
-        yield Sentence(f"Not judged: {told}.", "criteria", "open")
+        yield Sentence(f"Not judged: {told}.", "#criteria", "open")
     applied = [w.waiver for w in judgement.waivers if w.state == "applied"]
     expired = [w.waiver.criterion for w in judgement.waivers if w.state == "expired"]
     if applied:
         told = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
-        yield Sentence(f"Waived: {told}.", "waivers", "open")
+        yield Sentence(f"Waived: {told}.", "#waivers", "open")
     if expired:
         text = f"Expired waivers do not count: {', '.join(expired[:5])}."
-        yield Sentence(text, "waivers", "open")
+        yield Sentence(text, "#waivers", "open")
 
 
 def _caveats(dossier: Dossier) -> Iterator[Sentence]:
@@ -182,17 +155,17 @@ def _caveats(dossier: Dossier) -> Iterator[Sentence]:
         yield Sentence(
             f"{shared} of {count_text(len(launches), 'launch', 'launches')} had more busy ranks"
             " than cores: their numbers judge this arrangement, not a real machine.",
-            "method",
+            "#method",
             "open",
         )
     if dossier.run.provenance.site.virtual:
         yield Sentence(
             "The site is a virtual cluster on one machine: this is a rehearsal of an acceptance.",
-            "provenance",
+            "#provenance",
             "open",
         )
     for warning in dossier.run.warnings[:2]:
-        yield Sentence(warning, "provenance", "open")
+        yield Sentence(warning, "#provenance", "open")
 
 
 def number(item: Item, value: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from reports.result import Block, Facts, Figure, Result, Section, Sentence
+from reports.result import Block, Facts, Figure, Result, Section, Sentence, Signing
 from reports.show.tables import Table
 from reports.write.html import render_page
 
@@ -16,6 +16,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (Facts, "facts"),
     (Table, "table"),
     (Figure, "figure"),
+    (Signing, "signing"),
     (Section, "section"),
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from records.text.plain_text import plain
-from reports.result import Facts, Result, Section, Sentence
+from reports.result import Facts, Result, Section, Sentence, Signing
 from reports.show.tables import Table
 from reports.write.markdown import markdown_table, md
 
@@ -40,6 +40,8 @@ def _section(section: Section, level: int) -> Iterator[str]:
         match block:
             case Sentence():
                 yield f"- {md(block.text)}" + (f" `{plain(block.code)}`" if block.code else "")
+            case Signing():
+                yield from (md(block.statement), "")
             case Facts():
                 yield from (f"- {md(name)}: {md(value)}" for name, value in block.pairs)
             case Table():

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from records.text.plain_text import plain
 from reports.answers import Answer
 from reports.notation.units import count_text
-from reports.result import Badge, Block, Facts, Figure, Result, Section, Sentence
+from reports.result import Badge, Block, Facts, Figure, Result, Section, Sentence, Signing
 from reports.show.tables import Cell, Column, Table
 
 #: What a text means on a terminal; the style follows.
@@ -79,6 +79,8 @@ def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
         out.line(("warning: ", "open"), text, indent=2, hang=2)
     for name, text in result.facts.pairs:
         out.line((f"{name}: ", "quiet"), text, indent=2, hang=2)
+    for one in result.sentences:
+        _block(one, out)
     for section in result.sections_on("terminal"):
         if section.blocks:
             out.blank()
@@ -130,7 +132,7 @@ def _block(block: Block, out: Lines) -> None:
             _table(block, out)
         case Section():
             _section(block, out)
-        case Figure():
+        case Figure() | Signing():
             pass
 
 

@@ -17,7 +17,7 @@ MOST_ROWS = 600
 @dataclass(frozen=True, slots=True)
 class Cell:
     """Text with what belongs to it: a title with SI values, a link, badges, a library's sign, and
-    how it is meant."""
+    how it is meant. A page shows `parts`, each with its own link, in place of the text."""
 
     text: str
     title: str = ""
@@ -26,6 +26,7 @@ class Cell:
     environment: str = ""
     quiet: bool = False
     tone: Literal["", "good", "open", "bad"] = ""
+    parts: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

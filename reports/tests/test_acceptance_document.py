@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from datetime import date
+from xml.etree import ElementTree
 
 import html5lib  # type: ignore[import-untyped]
 import msgspec
@@ -20,9 +21,11 @@ from records.run.chain import SEAL
 from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.acceptance import store
 from reports.acceptance.checksums import SIGNATURE, digest, sign, sums_text
-from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
+from reports.acceptance.result import acceptance_result
 from reports.acceptance.verify import verify
+from reports.render import html
+from reports.render.junit import junit
 from reports.write.pdf import find_browser
 
 from . import acceptance_runs as runs
@@ -112,15 +115,36 @@ def test_the_page_names_environments_that_the_site_lacks(tmp_path):
     plan = json.loads((path / "plan.json").read_text())
     plan["absent"] = {"lam": "site virtual has no environment <lam>"}
     (path / "plan.json").write_text(json.dumps(plan))
-    page = render_document(made(path)).text
+    page = html.page(acceptance_result(made(path)))
     assert "not on site virtual: lam (site virtual has no environment &lt;lam&gt;)" in page
+
+
+def test_the_page_is_a_document_without_a_script(accepted):
+    dossier = made(accepted, store.known_reruns(accepted))
+    page = html.page(acceptance_result(dossier))
+    assert f'<meta name="assay-run" content="{RUN}">' in page
+    assert f'<meta name="assay-seal" content="{dossier.seal}">' in page
+    assert f"Run {RUN} · seal {dossier.seal[:16]}" in page
+    assert "<script" not in page
+    assert "script-src" not in page
+
+
+def test_each_criterion_is_a_test(accepted):
+    dossier = made(accepted, store.known_reruns(accepted))
+    text = "".join(junit(acceptance_result(dossier), "acceptance"))
+    cases = ElementTree.fromstring(text).iter("testcase")  # noqa: S314 our own
+    outcomes = {str(case.get("name")): [one.tag for one in case] for case in cases}
+    found = {"triad: Triad": ["failure"], "bw: Links": ["failure"], "abs: Promise": []}
+    assert {name: outcomes[name] for name in found} == found
+    assert next(name for name in outcomes if name not in found).startswith("answers: ")
+    assert "n2, mpich: " in text
 
 
 def test_the_same_run_gives_the_same_seal_and_page(accepted):
     again = store.known_reruns(accepted)
     one, two = made(accepted, again), made(accepted, again)
     assert one.seal == two.seal
-    assert render_document(one).text == render_document(two).text
+    assert html.page(acceptance_result(one)) == html.page(acceptance_result(two))
     sums = (accepted / "acceptance" / store.SUMS).read_text()
     assert one.seal in sums
 

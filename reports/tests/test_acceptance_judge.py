@@ -16,13 +16,14 @@ from bench.simulated import machines as simulated_machines
 from records.criteria import Criteria
 from records.site.limits import Nominal
 from reports.acceptance.answer import answer_of_acceptance
-from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.acceptance.judge import judge
+from reports.acceptance.result import acceptance_result
 from reports.acceptance.values import gather
 from reports.acceptance.wording import bound_text
 from reports.answers import MOST_WORDS
 from reports.load.loading import load_run
+from reports.render import html
 
 from . import acceptance_runs as runs
 
@@ -299,7 +300,7 @@ def test_nodes_that_all_are_35_per_cent_slow_do_not_pass(tmp_path, stated, share
         run, [], criteria=standard, criteria_text=text, day=DAY, made_with="a test"
     )
     assert dossier.judgement.verdict == verdict
-    page = " ".join(unescape(render_document(dossier).text).split())
+    page = " ".join(unescape(html.page(acceptance_result(dossier))).split())
     answer = answer_of_acceptance(dossier)
     assert told in page
     compared = "No criterion compares one-node HPL rate, latency of the pair and program time of"
@@ -339,7 +340,7 @@ def test_each_limit_of_standard_has_a_source_that_the_document_shows(tmp_path):
         run, [], criteria=standard, criteria_text=text, day=DAY, made_with="a test"
     )
     judged = {one.id for one in dossier.judgement.criteria}
-    page = unescape(render_document(dossier).text)
+    page = " ".join(unescape(html.page(acceptance_result(dossier))).split())
     for one in standard.criteria:
         assert (f"Source of the limit: {one.source}." in page) == (one.id in judged)
 

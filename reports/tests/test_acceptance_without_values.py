@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from records.forms import as_bytes
-from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.acceptance.judge import judge
+from reports.acceptance.result import acceptance_result
 from reports.acceptance.values import gather
 from reports.load.loading import load_run
+from reports.render import html
 from reports.tests.test_acceptance_judge import DAY, criteria, entry
 
 from . import acceptance_runs as runs
@@ -86,7 +87,7 @@ def test_a_criterion_without_a_value_is_inconclusive_and_says_why(tmp_path, want
     assert result.verdict == "INCONCLUSIVE"
     assert told.format(wanted["check"], wanted["metric"]) in result.note
     assert dossier.judgement.verdict in ("INCONCLUSIVE", "FAIL")
-    assert result.note.split("(")[0] in unescape(render_document(dossier).text)
+    assert result.note.split("(")[0] in unescape(html.page(acceptance_result(dossier)))
 
 
 @pytest.mark.parametrize("cut", [not_planned, skipped, without_records, only_failed])

@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.criteria.loading import criteria_from_text
-from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
+from reports.acceptance.result import acceptance_result
 from reports.comparison.compare import compare
 from reports.comparison.result import comparison_result
 from reports.papers.definition import load_study
@@ -98,7 +98,7 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
         made_with="Assay 0.1.0",
     )
     page = folder / "acceptance.html"
-    page.write_text(render_document(dossier).text)
+    page.write_text(html.page(acceptance_result(dossier)))
     return page
 
 

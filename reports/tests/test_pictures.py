@@ -19,8 +19,8 @@ from matplotlib.image import imread
 from assay.criteria.loading import criteria_from_text
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.acceptance.document import pictures_of as pictures_of_acceptance
 from reports.acceptance.dossier import make_dossier
+from reports.acceptance.result import acceptance_result
 from reports.analysis import Analysis, analyse
 from reports.checks.common.roofline import Roof, reached, roof_of, roofline_picture
 from reports.comparison.compare import compare
@@ -242,7 +242,7 @@ def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
         day=date(2026, 11, 21),
         made_with="Assay 0.1.0",
     )
-    pictures = pictures_of_acceptance(dossier)
+    pictures = acceptance_result(dossier).pictures()
     all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)
 
 

@@ -60,6 +60,11 @@ def _cells(
 
 def _content(cell: Cell, signs: Mapping[str, Markup]) -> str:
     """Text, link and badges of a cell."""
+    if cell.parts:
+        return ", ".join(
+            f'<span title="{escape(part.title)}">{_content(part, signs)}</span>'
+            for part in cell.parts
+        )
     quiet = ""
     if cell.environment:
         name = escape(cell.environment)
