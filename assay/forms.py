@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print with --json beside verdicts: every key with its meaning."""
+"""What commands print with --json besides verdicts: every key with its meaning."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class ClaimPart(Part, kw_only=True):
 
 
 class PaperForm(Form, kw_only=True):
-    """`assay paper`: a study beside a run."""
+    """`assay paper`: a study compared with a run."""
 
     study: Annotated[str, key("The study.")]
     run: Annotated[str, key("The run directory.")]
@@ -203,7 +203,7 @@ class JobPart(Part):
 
 
 class ClusterForm(Form, kw_only=True):
-    """`assay cluster status`: a virtual cluster; beside nodes and jobs the facts of its site."""
+    """`assay cluster status`: a virtual cluster; besides nodes and jobs the facts of its site."""
 
     name: Annotated[str, key("Its name.")]
     network: Annotated[str, key("The kind of its links.")]

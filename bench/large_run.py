@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands cost on a run of 100,000 launches whose raw output lies in archives.
+"""What commands cost on a run of 100,000 launches whose raw output is in archives.
 
 python -m bench large_run [LAUNCHES]. Half of the launches are HPL (2 values), half start-ups (4 or
 6). Each command is a process of its own: wall and processor seconds, peak memory. Numbers and texts

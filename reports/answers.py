@@ -33,7 +33,7 @@ class State(Enum):
 
     @property
     def word(self) -> str:
-        """What stands in the badge; it says everything that the colour does."""
+        """The text of the badge; it says everything that the colour does."""
         return self.value[0]
 
     @property

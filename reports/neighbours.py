@@ -26,7 +26,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """By what factor launches beside others were worse than those alone; `why` there is none.
+    """By what factor launches that shared were worse than those alone; `why` there is none.
     `drawn`: which is which was drawn, else it is what happened. `ran_beside`: of those that are
     compared as beside others, how many others ran meanwhile."""
 

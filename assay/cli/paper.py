@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay paper`: a study of the past beside a run: its tables, figures and claims."""
+"""`assay paper`: a published study compared with a run: its tables, figures and claims."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         action="append",
         default=[],
-        help="predict this measured node count from the others, beside what was measured; may be"
+        help="predict this measured node count from the others, against the measurement; may be"
         " repeated",
     )
     parser.add_argument(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of `assay run`: the report is written, and its answer told."""
+"""The end of `assay run`: the report is written, and its answer printed."""
 
 from __future__ import annotations
 

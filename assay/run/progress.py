@@ -210,7 +210,7 @@ class Waiting:
         return self._ended_s + current
 
     def heed(self, state: QueueState, what: str) -> None:
-        """Take over what is told of the job of `what`, e.g. "startup-16ffe605, block 1".
+        """Take over the state of the job of `what`, e.g. "startup-16ffe605, block 1".
 
         Raises AssayError when a job has waited for longer than the campaign allows.
         """

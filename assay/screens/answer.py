@@ -56,7 +56,7 @@ def show_report(screen: Screen, told: ReportForm, failed: Sequence[FailedFor]) -
 
 
 def show_files(screen: Screen, told: ReportForm) -> None:
-    """The page, and what lies beside it."""
+    """The page, and the files next to it."""
     page = told.files.get("html")
     others = [path for name, path in told.files.items() if name != "html"]
     if page:
@@ -111,7 +111,7 @@ def _leaders(screen: Screen, told: ReportForm) -> None:
 
 
 def _heading(items: Sequence[RankedPart | LeaderPart]) -> str:
-    """What stands beside the estimates: the bounds that decide; of too few blocks for any the
+    """Shown with the estimates: the bounds that decide; of too few blocks for any the
     intervals of each pair alone with their level, of different ones the least."""
     levels = sorted({item.interval.level for item in items if item.interval})
     if not levels or any(item.bounds for item in items):

@@ -217,7 +217,7 @@ def _names(cell: Any) -> tuple[str, str]:
 
 
 def dependent_blocks(campaigns: int) -> Iterator[Row]:
-    """AR(1) with 0.7 between blocks: a wrong separation is told with a warning."""
+    """AR(1) with 0.7 between blocks: a wrong separation is reported with a warning."""
     for correlation in (0.0, 0.7):
         rng = np.random.default_rng(7)
         warned = Count(

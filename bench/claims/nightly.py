@@ -146,7 +146,7 @@ def step_lines(site: Site, series: int) -> Iterator[Row]:
     target = f"half by {most}" if aimed else ""
     yield Row(f"{name} nights until known", target, _delays(delays, series), kept)
     yield Row(f"{name} nights until known, stage B alone", "", _delays(alone, series))
-    yield share(f"{name} told in the wrong direction", wrong, series, most=0.0)
+    yield share(f"{name} reported in the wrong direction", wrong, series, most=0.0)
 
 
 def slow_sites(series: int, least: int = 10) -> Iterator[Row]:

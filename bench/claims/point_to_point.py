@@ -24,7 +24,7 @@ SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
 #: Limit in bytes (None: no switch) and the step there in s.
 LAWS = ((None, 0.0), (16384, 20e-6), (65536, 20e-6), (65536, 10e-6), (131072, 40e-6))
 NOISES = (0.01, 0.02, 0.05)
-#: Steps beyond ten times the scatter are to be found; the others are only told.
+#: Steps beyond ten times the scatter are to be found; the others are only reported.
 CLEAR = 10.0
 #: What launches share, what each size has of its own, and whether tails are heavy.
 LUCKS = ((0.03, 0.02, False), (0.0, 0.05, False), (0.1, 0.01, False), (0.03, 0.02, True))
@@ -144,12 +144,12 @@ def intervals(curves: int) -> Iterator[Row]:
             for what, hits in inside.items():
                 text = f"{name}, n = {n}: interval of {what} covers"
                 yield share(text, hits, 2 * curves, least=0.93, alike=2)
-        yield share(f"{name}: the switch lies in its interval", held, breaks, least=0.95)
+        yield share(f"{name}: the switch is in its interval", held, breaks, least=0.95)
         yield share(f"{name}: a true line is called none", poor, lines, most=0.02, alike=4)
 
 
 def no_lines(curves: int) -> Iterator[Row]:
-    """Times that lie on no line: no latency is told."""
+    """Times that lie on no line: no latency is reported."""
     m = np.array(SPARSE, dtype=np.float64)
     waves = m / 90e6 * (1 + 0.35 * np.sin(2.5 * np.log(m)))
     burst = 4e-6 + m / 700e6 + np.maximum(m - 60e3, 0) / 12e6
@@ -158,7 +158,7 @@ def no_lines(curves: int) -> Iterator[Row]:
             named = 0
             for seed in range(curves):
                 model = modelled(list(SPARSE), drawn(times, (0.03, 0.05, False), n, seed))
-                # A start-up time that is told must be that of a line through the true times.
+                # A start-up time that is reported must be that of a line through the true times.
                 off = [
                     line
                     for line in model.segments

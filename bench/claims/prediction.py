@@ -73,7 +73,7 @@ def applications(campaigns: int) -> Iterator[Row]:
         for what, found in hits.items():
             head = f"{name}, {told} nodes: {what}"
             text = f"{head}, intervals hold the true time"
-            # What no measured count shows enough of is told by a note.
+            # What no measured count shows enough of is reported by a note.
             serial = make(0).serial > 0
             least = None if serial else 0.93
             yield share(text, sum(found), len(found), least=least, alike=len(TARGETS))

@@ -34,7 +34,7 @@ def histories(event: Event, noise: str, spread: float, nights: int, n: int) -> I
 
 
 def alarm_nights(told: JudgedNights, first: int, last: int) -> int:
-    """Nights with a regression told, from `first` to before `last`."""
+    """Nights with a regression reported, from `first` to before `last`."""
     found = [place for place, item in told.findings if item.verdict == "regression"]
     return len({place for place in found if first <= place < last})
 
@@ -87,7 +87,7 @@ def first_month(n: int) -> Iterator[Row]:
             len(first_told(judge_all(history, RULES), "regression", at))
             for history in histories(event, "normal", 0.01, 60, max(1, n // 4))
         ]
-        text = f"first nights: +8 % after {at} nights, told within 60"
+        text = f"first nights: +8 % after {at} nights, reported within 60"
         yield share(text, sum(found), SERIES * len(found), least=0.95)
 
 
@@ -117,7 +117,7 @@ def silence(n: int) -> Iterator[Row]:
         told = first_told(judge_all(history, RULES), "silent", 0)
         hits += sum(told.get(series) == 25 for series in (3, 5))
         false += len(told.keys() - {3, 5})
-    yield share("silence: told the same night (no record, all zero)", hits, 2 * n, least=1.0)
+    yield share("silence: reported the same night (no record, all zero)", hits, 2 * n, least=1.0)
     yield share("silence: said of others", false, 10 * n, most=0.001)
 
 
@@ -132,7 +132,10 @@ def course(n: int) -> Iterator[Row]:
         for history in histories(event, "normal", 0.01, 49, max(1, n // 2))
     ]
     yield share(
-        "open, then +6 % more: told again in 3 nights", sum(again), SERIES * len(again), least=0.9
+        "open, then +6 % more: reported again in 3 nights",
+        sum(again),
+        SERIES * len(again),
+        least=0.9,
     )
     for noise, spread in (("normal", 0.01), ("normal", 0.02), ("t(3)", 0.01), ("log-normal", 0.01)):
         known = back = twice = 0
@@ -144,7 +147,7 @@ def course(n: int) -> Iterator[Row]:
             twice += sum(item.verdict == "regression" for _, item in told.findings) - len(found)
         name = f"+4 % stays, {noise} {spread:.0%}:"
         yield share(f"{name} falsely recovered within 45 nights", back, max(known, 1), most=0.01)
-        yield share(f"{name} falsely told to have grown", twice, max(known, 1), most=0.01)
+        yield share(f"{name} falsely reported to have grown", twice, max(known, 1), most=0.01)
     for step in (0.04, 0.08):
         known = soon = 0
         ends = Event("ends", step=step, lasts=10)

@@ -19,7 +19,7 @@ from bench.rows import Row, efforts, share
 from reports.statistics.descriptive import Matrix, summarise_rows
 from reports.statistics.signed_rank import paired_effects
 
-TOPIC = "Intervals beside each number"
+TOPIC = "Intervals of each number"
 RUNS = efforts(500, 4000, 40_000)
 BLOCKS = (5, 7, 11)
 LEAST, MOST = 0.93, 0.97

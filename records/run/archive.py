@@ -49,7 +49,7 @@ def archives(folder: Path) -> dict[int, Path]:
 
 
 def is_member(path: str) -> bool:
-    """Whether an artifact lies in an archive, as "raw/b1.zip/x.b1.a1.out"."""
+    """Whether an artifact is in an archive, as "raw/b1.zip/x.b1.a1.out"."""
     return path.rpartition("/")[0].endswith(".zip")
 
 
@@ -71,7 +71,7 @@ class Packed:
 class ArchiveWriter:
     """Appends members durably to an archive of one's own; closing it writes its directory.
 
-    What lies behind the last member that `recorded` knows by its name is cut off: `cut` bytes, the
+    What follows the last member that `recorded` knows by its name is cut off: `cut` bytes, the
     output of a launch whose record was not written. Raises AssayError for an archive that is
     damaged before its end or lacks a member of `named`, and changes nothing in it; OSError where it
     cannot be written.
@@ -182,7 +182,7 @@ class RawFiles:
             return None if file is None else file.read()
 
     def members(self, archive: str) -> list[str]:
-        """The names of what lies in an archive. Raises AssayError where it is damaged."""
+        """The names of the members of an archive. Raises AssayError where it is damaged."""
         _, members, damage = self._archive(archive)
         if damage:
             raise AssayError(damage)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a record belongs to the run in whose directory it lies: its plan, its id, its chain."""
+"""Whether a record belongs to the run in whose directory it is: its plan, its id, its chain."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a sequential design decided after which block: `interims.jsonl`, a line a judgement.
 
-It lies beside the records, so that a resumed run goes on as decided, and a report knows which
+It is next to the records, so that a resumed run goes on as decided, and a report knows which
 launches were never asked for. The report makes each judgement again from the records.
 """
 

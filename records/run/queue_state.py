@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run's current launch waits for, or that it runs: told by its session, kept for readers.
 
-The file lies in the run directory while a driver runs and a launch takes long enough to be asked
+The file is in the run directory while a driver runs and a launch takes long enough to be asked
 for; it is no part of what a run is judged by.
 """
 

@@ -38,7 +38,7 @@ def launch_stem(case_id: str, block: int, attempt: int) -> str:
 
 
 class RunDirectory:
-    """results/<campaign>/<run-id>/ and the names of what lies in it."""
+    """results/<campaign>/<run-id>/ and the names of its files."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -17,7 +17,7 @@ from records.values import Count
 
 #: A difference of less memory is firmware's, node by node.
 _MEMORY_STEP_BYTES = 2**30
-#: Characters of one value, where several are told.
+#: Characters of one value, where several are given.
 _SHOWN = 80
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-#: Stands where a character was that is not shown.
+#: Replaces a character that is not shown.
 SUBSTITUTE = "\ufffd"
 _FORBIDDEN = re.compile(
     "["

@@ -134,7 +134,7 @@ class ScanValues:
 
 @dataclass(frozen=True)
 class LaunchRef:
-    """One launch and where its raw output lies, relative to the run directory."""
+    """One launch and the path of its raw output, relative to the run directory."""
 
     run_id: str
     case_id: str

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification: recomputes every checksum and every verdict from the records, and reports faults.
 
-What could not be verified is told as such, and never counts as good. Nothing is repaired. If
+What could not be verified is reported as such, and never counts as good. Nothing is repaired. If
 somebody changed the records and wrote the whole folder again, the seal on the signed paper still
 shows it.
 """
@@ -101,14 +101,14 @@ def _values(run_dir: Path, records: Iterable[Record], reread: Reread) -> Check:
     with RawFiles(run_dir) as files:
         for record in records:
             if record.block == 0 or not raw_paths(record.artifacts):
-                continue  # not launched; a launch that is ok without raw output is told elsewhere
+                continue  # not launched; a launch that is ok without raw output is found elsewhere
             try:
                 where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
                 faults += [f"{where}: {fault}" for fault in reread(files, record)]
             except NotReadError as error:
                 unread[f"of {record.check}: {error}"] += 1
                 lacking |= record.status == "ok" and record.chain is not msgspec.UNSET
-            except AssayError:  # damage, which is told elsewhere
+            except AssayError:  # damage, which is found elsewhere
                 continue
     note = "; ".join(f"not read again: {count} launches {why}" for why, count in unread.items())
     return Check("values read again from raw output", clipped(faults), note, unproven=lacking)
@@ -258,14 +258,14 @@ def _changed(
 
 
 def _once(error: AssayError, told: set[str]) -> Iterator[str]:
-    """The message of an error that has not been told."""
+    """The message of an error that has not been reported."""
     if str(error) not in told:
         yield str(error)
     told.add(str(error))
 
 
 def _further(run_dir: Path, files: RawFiles, named: set[str], told: set[str]) -> Iterator[str]:
-    """What lies beside the raw files that records name."""
+    """Files next to the raw files that records name."""
     raw = run_dir / "raw"
     archives = {name.rpartition("/")[0] for name in named}
     for there in sorted(raw.iterdir()) if raw.is_dir() else ():

@@ -16,9 +16,9 @@ from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity
 from reports.result import Sentence
 
-#: Slow nodes that are told with what is odd about them, and facts of each.
+#: Slow nodes that are listed with what is odd about them, and facts of each.
 _MOST_ODD = 8
-#: Metrics that are told with what no criterion sees of them.
+#: Metrics that are listed with what no criterion sees of them.
 _MOST_METRICS = 12
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU micro-benchmarks: each by its own quantity, and our own measurements beside them."""
+"""The OSU micro-benchmarks: each by its own quantity, compared with our own measurements."""
 
 from __future__ import annotations
 

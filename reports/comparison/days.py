@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far one day of a site lies from another, from the history of the campaign.
+"""The spread between days of a site, from the history of the campaign.
 
 Launches of one day share its conditions, so their spread says nothing about days: with days that
 differ by 1 % and nothing changed, two thirds of all cells would read "better" or "worse".

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of a history: the newest night of a campaign on a site, or all nights as points."""
+"""Exports of a history: the newest night of a campaign on a site, or all nights as points."""
 
 from __future__ import annotations
 

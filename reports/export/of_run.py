@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of a run: its launches, and each median with its interval."""
+"""What is exported of a run: its launches, and each median with its interval."""
 
 from __future__ import annotations
 

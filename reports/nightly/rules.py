@@ -17,7 +17,7 @@ class Rules:
     `allowed` is the chance of a false alarm a series and night that stage A may have (never above
     0.001 in 80 nights), `allowed_in_a_row` that of `run_nights` nights in a row;
     `slow_nights_allowed` is the share of nights on which the whole site may be slow and alarm;
-    `finds` is the least change that the site wants to be told: no wider limit supports PASS, and
+    `finds` is the least change that the site wants reported: no wider limit supports PASS, and
     nodes of a kind may differ by so much; `peers_allowed` is the chance a night that any sound node
     is suspected beside its peers, `peers_again` that a re-run confirms it, `modified_z` how many
     robust deviations such a node lies away. `level_suspect` and `level_confirm`

@@ -30,7 +30,7 @@ def trend(
     history: History, series: int, reference: tuple[float, float] | None, floor: float
 ) -> Panel:
     """The last nights of one series; `reference` is its median and limit (a fraction), `floor` the
-    least change that is ever told."""
+    least change that is ever reported."""
     key = history.series[series]
     first = max(0, len(history.nights) - MOST_NIGHTS)
     values = history.values[series, first:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A study beside a run: tables and figures in the paper's order, claims and their verdicts."""
+"""A study and a run: tables and figures in the paper's order, claims and their verdicts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class StudyPart:
 
 @dataclass(frozen=True)
 class StudyOutcome:
-    """A study beside a run. `lacking`: tables, columns and figures without a counterpart, by design
+    """A study and a run. `lacking`: tables, columns and figures without a counterpart, by design
     or in this run; `inputs`: title, note and text of the files that the paper prints."""
 
     study: Study
@@ -79,7 +79,7 @@ class StudySection:
 
 
 def make_document(study: Study, run: Path) -> StudyOutcome:
-    """The study beside the run. Raises AssayError as load_run does."""
+    """The study compared with the run. Raises AssayError as load_run does."""
     analysis = analyse(load_run(run))
     parts: list[StudyPart] = []
     shares: list[tuple[int, int]] = []

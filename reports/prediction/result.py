@@ -36,8 +36,8 @@ class MeasuredPart(Part):
 
     value: Annotated[float, key("Median time over launches, s.")]
     n: Annotated[int, key("Launches.")]
-    left_out: Annotated[bool, key("Whether the law was not told of it (--leave-out).")]
-    inside: Annotated[bool, key("Whether it lies in the predicted interval.")]
+    left_out: Annotated[bool, key("Whether the law excludes it (--leave-out).")]
+    inside: Annotated[bool, key("Whether it is in the predicted interval.")]
     flags: Annotated[list[str], key("Marks of the launches.")]
 
 
@@ -100,7 +100,7 @@ class PredictionForm(Form, kw_only=True):
     campaign: Annotated[str, key("The campaign.")]
     site: Annotated[str, key("The site.")]
     nodes: Annotated[list[int], key("Node counts that were asked for.")]
-    left_out: Annotated[list[int], key("Node counts that the law was not told of.")]
+    left_out: Annotated[list[int], key("Node counts that the law excludes.")]
     held_out: Annotated[int, key("Measured points that were left out and predicted.")]
     inside: Annotated[int, key("How many of them lie in their 95 % intervals.")]
     subjects: Annotated[list[SubjectPart], key("Predictions.")]

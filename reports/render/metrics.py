@@ -18,7 +18,7 @@ from records.units import unit_of
 from reports.result import Sample
 
 PREFIX = "assay"
-#: What stands at the end of a name for a unit that is not known.
+#: The end of a name for a unit that is not known.
 UNKNOWN = "value"
 
 

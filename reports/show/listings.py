@@ -29,7 +29,7 @@ MOST_EVIDENCE_CASES = 300
 #: least LEAST_LISTED.
 MOST_LISTED, LEAST_LISTED = 10_000, 20
 MOST_REASON = 600
-#: Reasons that are told one by one.
+#: Reasons that are listed one by one.
 MOST_REASONS = 6
 
 

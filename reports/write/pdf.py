@@ -30,7 +30,7 @@ _OPEN = re.compile(r"\bopen\b|\bkeep\b")
 
 
 def find_browser() -> str | None:
-    """Where a browser that prints lies; None when there is none."""
+    """Path of a browser that prints; None when there is none."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 

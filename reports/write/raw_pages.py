@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of raw output that lies in archives: one a case, for what a report or document links to.
+"""Pages of raw output from archives: one a case, for what a report or document links to.
 
 They are copies for readers, with secrets withheld, and as private as the archives; checksums are
 those of the members, which `assay raw` prints whole.
@@ -110,5 +110,5 @@ def _read(files: RawFiles, path: str) -> str:
 
 
 def _begin(text: bytes, at: int) -> int:
-    """Where the character of UTF-8 begins in which `at` lies."""
+    """Where the character of UTF-8 begins that contains `at`."""
     return next((place for place in range(at, at - 4, -1) if text[place] & 0xC0 != 0x80), at)

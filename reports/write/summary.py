@@ -127,7 +127,7 @@ def _best(analysis: Analysis, ranking: Ranking) -> Sentence:
 
 
 def launches_text(analysis: Analysis) -> str:
-    """How many launches ended how: "20 ok, 1 failed"; what did not occur is not told."""
+    """How many launches ended how: "20 ok, 1 failed"; what did not occur is omitted."""
     counts, on_purpose = analysis.counts, analysis.on_purpose
     told = {
         "ok": counts["ok"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collective operations in closed form, beside the expressions of 1996."""
+"""Collective operations in closed form, compared with the expressions of 1996."""
 
 from reports.checks.collectives.pictures import against_counts, against_length
 from reports.checks.collectives.tables import choices, expressions, latencies

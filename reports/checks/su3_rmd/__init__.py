@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lattice program: times, digits beside the original's, scaling."""
+"""The lattice program: times, digits against the original's, scaling."""
 
 from reports.checks.common.roofline import roofline_picture
 from reports.checks.su3_rmd.digits import digits_table

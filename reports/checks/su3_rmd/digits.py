@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The digits of our lattice program beside the original's, as a table."""
+"""The digits of our lattice program against the original's, as a table."""
 
 from __future__ import annotations
 
