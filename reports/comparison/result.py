@@ -310,10 +310,11 @@ def _short(
     """The greatest changes with one of these readings, on a terminal."""
     changes = [change for change in found.changes if change.reading in readings]
     headings: list[Heading] = numeric("B/A", "95 % interval", "A → B")
-    headings += ["", *(["B is"] if len(readings) > 1 and "better" in readings else [])]
+    decided = "better" in readings
+    headings += ["B is", ""] if decided else [""]
     table = pivot(
         changes,
-        [(headings, lambda change: _short_cells(change)[: len(headings)])],
+        [(headings, lambda change: _short_cells(change, decided=decided))],
         anchor="changes",
         title=f"{title}: {len(changes)}",
         most=len(changes) if every else most,
@@ -321,7 +322,7 @@ def _short(
     return [table] if table else []
 
 
-def _short_cells(change: Change) -> list[str | Cell]:
+def _short_cells(change: Change, *, decided: bool) -> list[str | Cell]:
     sides = [row.summary.mean if row else None for row in (change.a, change.b)]
     unit = readable_unit(change.metric.unit, [mean for mean in sides if mean])
     a, b = ("–" if mean is None else three_digits(mean / unit.factor) for mean in sides)
@@ -336,4 +337,5 @@ def _short_cells(change: Change) -> list[str | Cell]:
     # Lines break at thin spaces too.
     name = change.name.replace("\u202f", "")
     tone = _TONES.get(change.reading)
-    return [Cell(ratio, tone=tone or ""), ends, f"{a} → {b} {unit.label}", name, change.reading]
+    word = [Cell(change.reading, tone=tone or "")] if decided else []
+    return [Cell(ratio, tone=tone or ""), ends, f"{a} → {b} {unit.label}", *word, name]
