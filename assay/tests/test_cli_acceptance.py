@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import subprocess
 
 import pytest
 
@@ -44,6 +46,24 @@ def test_a_good_machine_is_accepted_and_verified(place, capsys):
     assert main(["verify", run, "--seal", sealed.hexdigest()[:16]]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"verified: {run}"
     assert main(["verify", run.rsplit("/", 1)[1], "--json"]) == 0
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
+def test_a_signed_acceptance_is_verified_by_its_signer(place, capsys):
+    for name in ("key", "other"):
+        words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name]
+        subprocess.run(words, check=True)
+        allowed = f'{name}@site namespaces="assay-acceptance" {(place / f"{name}.pub").read_text()}'
+        (place / f"{name}.signers").write_text(allowed)
+    run = a_run(place)
+    assert main(["accept", run, "--criteria", "mine.yaml", "--sign", "key"]) == 0
+    capsys.readouterr()
+    assert main(["verify", run, "--signers", "key.signers"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "key@site" in said
+    assert f"verified: {run}" in said
+    assert main(["verify", run, "--signers", "other.signers"]) == 1
+    assert main(["accept", run, "--sign", "no-such-key"]) == 2
 
 
 def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, capsys):
