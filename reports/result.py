@@ -62,20 +62,9 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A picture that is drawn when a renderer needs it; None: there is nothing to draw."""
-
-    draw: Callable[[], Picture | None]
-
-    @cached_property
-    def picture(self) -> Picture | None:
-        """The picture, drawn once."""
-        return self.draw()
-
-
-@dataclass(frozen=True)
 class Section:
-    """What belongs together below a title; `make` gives its blocks when a renderer needs them.
+    """What belongs together below a title; `make` gives its blocks when a renderer needs them, None
+    for what there is not.
 
     `folded`: a page shows the title alone until a reader opens it, and may move the section to
     another page, which has this name. `shown_on` are the media that have the section.
@@ -83,7 +72,7 @@ class Section:
 
     anchor: str
     title: str
-    make: Callable[[], Iterable[Block]]
+    make: Callable[[], Iterable[Block | None]]
     badge: Badge | None = None
     folded: str = ""
     shown_on: frozenset[Medium] = ON_PAPER
@@ -91,7 +80,7 @@ class Section:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Its blocks, made once."""
-        return tuple(self.make())
+        return tuple(block for block in self.make() if block is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +91,7 @@ class Signing:
     parties: Sequence[tuple[str, str, str]]
 
 
-Block = Sentence | Facts | Table | Figure | Section | Signing
+Block = Sentence | Facts | Table | Picture | Section | Signing
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,5 +162,5 @@ def _pictures(section: Section) -> Iterable[Picture]:
     for block in section.blocks:
         if isinstance(block, Section):
             yield from _pictures(block)
-        elif isinstance(block, Figure) and block.picture is not None:
-            yield block.picture
+        elif isinstance(block, Picture):
+            yield block

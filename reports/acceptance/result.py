@@ -34,7 +34,6 @@ from reports.result import (
     Badge,
     Block,
     Facts,
-    Figure,
     Result,
     SealMark,
     Section,
@@ -156,7 +155,7 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
     ]
 
 
-def _in_short(dossier: Dossier) -> Iterator[Block]:
+def _in_short(dossier: Dossier) -> Iterator[Block | None]:
     """A criterion a line, with its most telling value, on a terminal."""
     for result in dossier.judgement.criteria:
         lines, item = [], result.most_telling()
@@ -172,7 +171,7 @@ def _in_short(dossier: Dossier) -> Iterator[Block]:
         )
 
 
-def _criteria(dossier: Dossier) -> Iterator[Block]:
+def _criteria(dossier: Dossier) -> Iterator[Block | None]:
     yield Sentence(_RULE)
     table = pivot(
         dossier.judgement.criteria,
@@ -184,9 +183,9 @@ def _criteria(dossier: Dossier) -> Iterator[Block]:
         anchor="table-criteria",
         title="Criteria",
     )
-    yield from [table] if table else []
+    yield table
     footer = f"judged {dossier.day.isoformat()} · run {dossier.run.run_id}"
-    yield Figure(partial(_overview, dossier, footer))
+    yield _overview(dossier, footer)
     text = "Each picture as SVG and PNG, for a slide:"
     yield Sentence(text, code=f"assay accept {dossier.run.run_id} --pictures DIR")
 
@@ -227,7 +226,7 @@ def _overview(dossier: Dossier, footer: str) -> Picture | None:
     return Picture("acceptance", "All criteria", caption, drawn, []) if drawn else None
 
 
-def _named(dossier: Dossier) -> Iterator[Block]:
+def _named(dossier: Dossier) -> Iterator[Block | None]:
     judgement = dossier.judgement
     titles = {result.id: result.title for result in judgement.criteria}
     for number, finding in enumerate(judgement.named, start=1):
@@ -243,7 +242,7 @@ def _named(dossier: Dossier) -> Iterator[Block]:
     yield Section("reruns", "Re-runs", lambda: _reruns(dossier))
 
 
-def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block]:
+def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block | None]:
     if finding.note:
         yield Sentence(f"{_sentence_case(finding.note)}.")
     table = pivot(
@@ -258,10 +257,10 @@ def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterato
         anchor="",
         title=title,
     )
-    yield from [table] if table else []
+    yield table
 
 
-def _reruns(dossier: Dossier) -> Iterator[Block]:
+def _reruns(dossier: Dossier) -> Iterator[Block | None]:
     if wanted := len(dossier.judgement.rerun):
         yield Sentence(
             f"Wanted: {wanted} of the cases are undecided or await confirmation. This runs those"
@@ -274,7 +273,7 @@ def _reruns(dossier: Dossier) -> Iterator[Block]:
         yield Sentence(f"Re-runs that enter: {runs}. {text}")
 
 
-def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block]:
+def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block | None]:
     for result in dossier.judgement.criteria:
         make = partial(_criterion, dossier, links, result)
         badge = Badge(f"{_MARK[result.verdict]} {result.verdict}", _TONES[result.verdict])
@@ -283,7 +282,7 @@ def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block]
 
 def _criterion(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
-) -> Iterator[Block]:
+) -> Iterator[Block | None]:
     """What it asks, its pictures, its items; of too many those of the worst verdicts."""
     sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
     yield Sentence(f"{_sentence_case(result.statement)}. Criterion {result.id}.")
@@ -291,7 +290,7 @@ def _criterion(
         yield Sentence(f"Source of the limit: {source}.")
     if result.note:
         yield Sentence(f"{_sentence_case(result.note)}.")
-    yield Figure(partial(_picture, dossier, result))
+    yield _picture(dossier, result)
     items = list(result.items)
     if len(items) > MOST_ITEMS:
         items.sort(key=lambda item: -ORDER.index(item.verdict))
@@ -301,7 +300,7 @@ def _criterion(
         anchor="",
         title=result.title,
     )
-    yield from [table] if table else []
+    yield table
     if len(items) > MOST_ITEMS:
         omitted = len(items) - MOST_ITEMS
         yield Sentence(f"{omitted} further rows with the better verdicts are in acceptance.json.")
@@ -364,7 +363,7 @@ def _launch(dossier: Dossier, links: Mapping[str, RawLinks], launch: LaunchRef) 
     )
 
 
-def _waivers(dossier: Dossier) -> list[Block]:
+def _waivers(dossier: Dossier) -> list[Block | None]:
     table = pivot(
         dossier.judgement.waivers,
         [
@@ -381,16 +380,16 @@ def _waivers(dossier: Dossier) -> list[Block]:
     return [table or Sentence("None.")]
 
 
-def _method(criteria: Criteria) -> Iterator[Block]:
+def _method(criteria: Criteria) -> Iterator[Block | None]:
     return (Sentence(text.format(least=criteria.least_launches)) for text in _METHOD)
 
 
-def _provenance(dossier: Dossier) -> Iterator[Block]:
+def _provenance(dossier: Dossier) -> Iterator[Block | None]:
     parts = provenance_rows(dossier.run.provenance)
     return (Facts(pairs, name) for name, pairs in parts if pairs)
 
 
-def _signatures(dossier: Dossier) -> Iterator[Block]:
+def _signatures(dossier: Dossier) -> Iterator[Block | None]:
     run, criteria, form, judgement = dossier.run, dossier.criteria, dossier.form, dossier.judgement
     under = f" under {criteria.contract}" if criteria.contract else ""
     named = ""

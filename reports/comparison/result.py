@@ -14,7 +14,7 @@ from reports.comparison.compare import Change, Reading, RunComparison, cases_of
 from reports.comparison.picture import changes_picture
 from reports.notation.units import count_text, percent, readable_unit, signed_percent, three_digits
 from reports.notation.values import between
-from reports.result import ON_TERMINAL, Block, Facts, Figure, Result, Section, Sentence
+from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
 from reports.show.rows import value_cell
 from reports.show.tables import Cell, Heading, numeric, pivot
 from reports.statistics.descriptive import LEVEL, Interval
@@ -221,11 +221,11 @@ def _days(found: RunComparison) -> str:
     return f"from the history, {count_text(len(found.days), 'series', 'series')} of {span} nights"
 
 
-def _results(found: RunComparison) -> list[Block]:
-    return [Sentence(_METHOD), Figure(lambda: changes_picture(found))]
+def _results(found: RunComparison) -> list[Block | None]:
+    return [Sentence(_METHOD), changes_picture(found)]
 
 
-def _check(found: RunComparison, title: str, check: str) -> list[Block]:
+def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
     changes = found.by_check[check]
     means = numeric(
         *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
@@ -240,7 +240,7 @@ def _check(found: RunComparison, title: str, check: str) -> list[Block]:
         total=len(changes),
         most=MOST_ROWS,
     )
-    return [table] if table else []
+    return [table]
 
 
 def _cells(change: Change) -> list[str | Cell]:
@@ -266,7 +266,7 @@ def _cells(change: Change) -> list[str | Cell]:
     return [*cells, signed_percent(change.ratio), ends, spread, unit.label, reading]
 
 
-def _builds(found: RunComparison) -> list[Block]:
+def _builds(found: RunComparison) -> list[Block | None]:
     table = pivot(
         found.builds,
         [
@@ -279,10 +279,10 @@ def _builds(found: RunComparison) -> list[Block]:
         title="What differs between the builds",
         most=MOST_ROWS,
     )
-    return [table] if table else []
+    return [table]
 
 
-def _differences(found: RunComparison) -> list[Block]:
+def _differences(found: RunComparison) -> list[Block | None]:
     table = pivot(
         found.provenance,
         [("what", lambda one: one.what), ("A", lambda one: one.a), ("B", lambda one: one.b)],
@@ -293,7 +293,7 @@ def _differences(found: RunComparison) -> list[Block]:
     return [table or Sentence("Provenance: no difference.")]
 
 
-def _in_short(found: RunComparison, every: bool) -> Iterator[Block]:
+def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
     """What differs, a line each, on a terminal."""
     for name, differences in (("provenance", found.provenance), ("builds", found.builds)):
         if not differences:
@@ -306,20 +306,22 @@ def _in_short(found: RunComparison, every: bool) -> Iterator[Block]:
 
 def _short(
     found: RunComparison, every: bool, title: str, readings: Sequence[Reading], most: int
-) -> list[Block]:
+) -> list[Block | None]:
     """The greatest changes with one of these readings, on a terminal."""
     changes = [change for change in found.changes if change.reading in readings]
     headings: list[Heading] = numeric("B/A", "95 % interval", "A → B")
     decided = "better" in readings
     headings += ["B is", ""] if decided else [""]
     table = pivot(
-        changes,
+        changes if every else changes[:most],
         [(headings, lambda change: _short_cells(change, decided=decided))],
         anchor="changes",
         title=f"{title}: {len(changes)}",
-        most=len(changes) if every else most,
+        most=len(changes) or 1,
     )
-    return [table] if table else []
+    left = 0 if every else len(changes) - most
+    rest = Sentence(f"{left} further ones: --all, --html FILE, --json")
+    return [table, rest if left > 0 else None]
 
 
 def _short_cells(change: Change, *, decided: bool) -> list[str | Cell]:

@@ -28,7 +28,7 @@ def run_samples(analysis: Analysis, *, every: bool = False) -> Iterator[Sample]:
         labels = {**whose, "status": status}
         yield Sample("run_launches", "Launches by how they ended.", analysis.counts[status], labels)
     for row in rows_told(analysis, every=every):
-        labels, summary, unit = {**whose, **_labels(analysis, row)}, row.summary, row.unit or "?"
+        labels, summary, unit = {**whose, **_labels(analysis, row)}, row.summary, row.unit
         yield Sample("run_median", "Median over launches.", summary.median, labels, unit)
         yield Sample("run_values", "Launches behind a median.", summary.n, labels)
         if interval := summary.median_interval:

@@ -42,7 +42,6 @@ from reports.result import (
     Badge,
     Block,
     Facts,
-    Figure,
     Result,
     Sample,
     Section,
@@ -53,7 +52,7 @@ from reports.result import (
 from reports.show.panel import Panel, Picture
 from reports.show.tables import Cell, numeric, pivot, slug
 
-#: Pictures of a case, and of a night; rows of a table.
+#: Panels of a case, and of a night, but one a case at least; rows of a table.
 MOST_PANELS_A_CASE, MOST_PANELS, MOST_ROWS = 6, 120, 400
 #: What a night can be, each a sample of its own: 1 for the one that it is.
 STATES = (State.PASS, State.FAIL, State.SUSPECT, State.LEARNING, State.INCONCLUSIVE)
@@ -88,7 +87,7 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
     """A night as a result. `status`: what the command ends with; None: with the judgement's."""
     night, history = checked.night, checked.history
     launches = ", ".join(f"{n} {word}" for word, n in sorted(night.statuses.items()))
-    drawn = _trends(checked)
+    checks = _cases_by_check(checked)
     return Result(
         kicker=f"Assay nightly · campaign {night.campaign} · {len(history.nights)} nights",
         title=f"{night.campaign} on {night.site}, night of {night.date}",
@@ -107,7 +106,7 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
         warnings=night.warnings,
         sections=[
             Section("summary", "Tonight", lambda: _found(checked), shown_on=EVERYWHERE),
-            Section("map", "All series, night by night", lambda: [Figure(lambda: _map(checked))]),
+            Section("map", "All series, night by night", lambda: [_map(checked)]),
             Section(
                 "context",
                 "Changed since the night before",
@@ -117,8 +116,12 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
             Section("tonight", "Every series tonight", lambda: _tonight(checked)),
             Section("changes", "All changes", lambda: _changes(history)),
             *(
-                Section(f"trends-{slug(check)}", f"Trends: {check}", partial(_of_check, figures))
-                for check, figures in drawn.items()
+                Section(
+                    f"trends-{slug(check)}",
+                    f"Trends: {check}",
+                    partial(_trends, checked, cases),
+                )
+                for check, cases in checks.items()
             ),
             Section("method", "Method", lambda: [Sentence(_method(checked))], shown_on=ON_PAPER),
         ],
@@ -329,18 +332,9 @@ def _changes(history: History) -> list[Block]:
     return [Sentence("Accept an intended change:", code=command), table]
 
 
-def _of_check(figures: Sequence[Picture]) -> Iterator[Block]:
-    yield Sentence(_TREND)
-    for picture in figures:
-        yield Figure(partial(_same, picture))
-
-
-def _same(picture: Picture) -> Picture:
-    return picture
-
-
-def _trends(checked: Checked) -> dict[str, list[Picture]]:
-    """A picture of each case under the title of its check; cases with findings first."""
+def _cases_by_check(checked: Checked) -> dict[str, list[tuple[int, list[int]]]]:
+    """Under the title of each check, of its cases: how many series each has, and those to draw,
+    at least the first. Cases and series with findings come first."""
     history = checked.history
     said = {item.series: item for item in reversed(checked.judgement.findings)}
     members: dict[str, list[int]] = {}
@@ -352,17 +346,25 @@ def _trends(checked: Checked) -> dict[str, list[Picture]]:
         return (_ORDER[finding.verdict], -finding.size) if finding else (len(_ORDER), 0.0)
 
     left = MOST_PANELS
-    names, checks = case_names(history), dict[str, list[Picture]]()
-    for case, every in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
-        chosen = sorted(every, key=weight)[: min(MOST_PANELS_A_CASE, left)]
+    checks: dict[str, list[tuple[int, list[int]]]] = {}
+    for every in sorted(members.values(), key=lambda case: min(map(weight, case))):
+        chosen = sorted(every, key=weight)[: max(1, min(MOST_PANELS_A_CASE, left))]
         left -= len(chosen)
-        caption = count_text(len(every), "series", "series")
-        if len(chosen) < len(every):
-            caption = f"{len(chosen)} of {caption} drawn; the history has all."
-        panels = [_trend(checked, one) for one in chosen]
-        picture = Picture(f"case-{case}", names[case], caption, panels, [])
-        checks.setdefault(history.series[every[0]].check_title, []).append(picture)
+        checks.setdefault(history.series[every[0]].check_title, []).append((len(every), chosen))
     return checks
+
+
+def _trends(checked: Checked, cases: Sequence[tuple[int, list[int]]]) -> Iterator[Block]:
+    """A picture of each case."""
+    names = case_names(checked.history)
+    yield Sentence(_TREND)
+    for count, chosen in cases:
+        caption = count_text(count, "series", "series")
+        if len(chosen) < count:
+            caption = f"{len(chosen)} of {caption} drawn; the history has all."
+        case = checked.history.series[chosen[0]].case_id
+        panels = [_trend(checked, one) for one in chosen]
+        yield Picture(f"case-{case}", names[case], caption, panels, [])
 
 
 def _trend(checked: Checked, series: int) -> Panel:
@@ -449,7 +451,7 @@ def _samples(checked: Checked) -> Iterator[Sample]:
         ):
             if np.isfinite(number):
                 labels = {**whose, **series_labels(key)}
-                yield Sample(name, text, float(number), labels, key.unit or "?")
+                yield Sample(name, text, float(number), labels, key.unit)
 
 
 def series_labels(key: SeriesKey) -> dict[str, str]:

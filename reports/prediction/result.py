@@ -14,7 +14,7 @@ from reports.notation.units import ReadableUnit, percent, readable_unit, three_d
 from reports.notation.values import between
 from reports.prediction.outcome import Outcome, Predicted, Prediction, scaling_words
 from reports.prediction.picture import prediction_picture
-from reports.result import EVERYWHERE, Badge, Block, Figure, Result, Section, Sentence, Tone
+from reports.result import EVERYWHERE, Badge, Block, Result, Section, Sentence, Tone
 from reports.show.tables import Cell, numeric, pivot, slug
 
 _BEWARE = (
@@ -141,7 +141,7 @@ def prediction_result(
             Section(
                 "picture",
                 "Picture",
-                lambda: [Figure(lambda: prediction_picture(analysis, outcome))],
+                lambda: [prediction_picture(analysis, outcome)],
             ),
         ],
         looks=analysis.looks,
@@ -186,7 +186,7 @@ def _title(group: Sequence[SubjectPart]) -> str:
     return f"{', '.join([first.check, first.environment, *name])}: {scaling_words(first.scaling)}"
 
 
-def _table(group: Sequence[SubjectPart]) -> Iterator[Block]:
+def _table(group: Sequence[SubjectPart]) -> Iterator[Block | None]:
     """The predictions, a node count a row, then what each rests on."""
     points = [(subject, one) for subject in group for one in subject.points]
     unit = readable_unit("s", [one.time_s.value for _, one in points])
@@ -207,7 +207,7 @@ def _table(group: Sequence[SubjectPart]) -> Iterator[Block]:
     ]
     columns += [*numeric(f"seen / {unit.label}"), ""] if measured else []
     table = pivot(points, [(columns, cells)], anchor=f"table-{slug(_title(group))}", title="")
-    yield from [table] if table else []
+    yield table
     yield from map(Sentence, dict.fromkeys(map(_rests_on, group)))
     if not headings:
         yield from (Sentence(_problem(one)) for _, one in points)
@@ -239,7 +239,7 @@ def _problem(one: PointPart) -> str:
     return "; ".join([text, f"measured n = {one.measured.n}, {fitted}", *one.measured.flags])
 
 
-def _held_out(form: PredictionForm) -> Iterator[Block]:
+def _held_out(form: PredictionForm) -> Iterator[Block | None]:
     if form.held_out:
         tone: Tone = "good" if form.inside >= 0.9 * form.held_out else "bad"
         text = "measured points that were left out lie in their 95 % intervals."
@@ -248,7 +248,7 @@ def _held_out(form: PredictionForm) -> Iterator[Block]:
         yield Sentence(_BEWARE)
 
 
-def _missing(form: PredictionForm) -> Iterator[Block]:
+def _missing(form: PredictionForm) -> Iterator[Block | None]:
     alike: dict[tuple[str, str, str, str], list[str]] = {}
     for one in form.missing:
         alike.setdefault((one.check, one.what, one.why, one.add), []).append(one.environment)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from reports.result import Block, Facts, Figure, Result, Section, Sentence, Signing
+from reports.result import Block, Facts, Result, Section, Sentence, Signing
+from reports.show.panel import Picture
 from reports.show.tables import Table
 from reports.write.html import render_page
 
@@ -15,7 +16,7 @@ _KINDS: tuple[tuple[type, str], ...] = (
     (Sentence, "sentences"),
     (Facts, "facts"),
     (Table, "table"),
-    (Figure, "figure"),
+    (Picture, "picture"),
     (Signing, "signing"),
     (Section, "section"),
 )
@@ -40,9 +41,8 @@ def grouped(section: Section) -> Iterator[tuple[str, object]]:
             yield kind, [*blocks]
             continue
         for block in blocks:
-            item = block.picture if isinstance(block, Figure) else block
-            if item is not None and not (isinstance(item, Section) and not [*grouped(item)]):
-                yield kind, item
+            if not isinstance(block, Section) or [*grouped(block)]:
+                yield kind, block
 
 
 def _kind(block: Block) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol
 from records.text.plain_text import plain
 from reports.answers import Answer
 from reports.notation.units import count_text
-from reports.result import Badge, Block, Facts, Figure, Result, Section, Sentence, Signing
+from reports.result import Badge, Block, Facts, Result, Section, Sentence, Signing
+from reports.show.panel import Picture
 from reports.show.tables import Cell, Column, Table
 
 #: What a text means on a terminal; the style follows.
@@ -132,7 +133,7 @@ def _block(block: Block, out: Lines) -> None:
             _table(block, out)
         case Section():
             _section(block, out)
-        case Figure() | Signing():
+        case Picture() | Signing():
             pass
 
 
@@ -144,7 +145,7 @@ def _table(table: Table, out: Lines) -> None:
     if table.note:
         out.line((table.note, "quiet"), indent=2, hang=2)
     if table.omitted:
-        out.line(f"{table.omitted} further ones: --all, --html FILE, --json", indent=2)
+        out.line(f"{count_text(table.omitted, 'further row')} not shown", indent=2)
 
 
 def _cell(cell: Cell) -> Styled:
