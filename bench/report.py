@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.rows import Row, printed
+from reports.render.pdf import find_browser
 from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
-from reports.write.pdf import find_browser
 
 #: Up to so many values: seconds and bytes allowed.
 LIMITS = {1_000_000: (8.0, 2**30), 10_000_000: (60.0, 4 * 2**30)}

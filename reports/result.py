@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from records.forms import Form
 from reports.answers import Answer
@@ -94,9 +94,9 @@ class Signing:
 Block = Sentence | Facts | Table | Picture | Section | Signing
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
-    """A test case as JUnit has it: `outcome` is "" for one that passed."""
+class Test(NamedTuple):
+    """A test case as JUnit has it: `outcome` is "" for one that passed. A tuple, for a run may have
+    half a million."""
 
     suite: str
     name: str

@@ -80,7 +80,7 @@ def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: 
         "index.html": html.page(result),
         "night.txt": text(result),
         "night.json": as_text(result.data),
-        "junit.xml": "".join(junit(result, name)),
+        "junit.xml": "".join(junit(result.tests, name)),
     }
     write_folder(out or folder, files)
     if json:

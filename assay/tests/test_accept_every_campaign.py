@@ -16,7 +16,7 @@ from assay.criteria.loading import load_criteria
 from assay.schema.loading import campaign_names
 from assay.shipped import criteria_names
 from reports.acceptance import store
-from reports.write.pdf import find_browser
+from reports.render.pdf import find_browser
 
 STORED = Path(__file__).with_name("stored_runs")
 STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}

@@ -15,7 +15,7 @@ from assay.tests.test_run_on_cluster import (
     ASSAY,
     pytestmark,  # noqa: F401  what these tests need
 )
-from reports.write.pdf import find_browser
+from reports.render.pdf import find_browser
 
 #: Two test runs on one machine do not meet.
 CLUSTER = f"t-w{os.getpid()}"

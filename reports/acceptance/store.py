@@ -18,7 +18,7 @@ from reports.acceptance.checksums import SIGNATURE, digest, sums_text
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.result import acceptance_result, raw_links
 from reports.render import html
-from reports.write.pdf import find_browser, html_to_pdf
+from reports.render.pdf import find_browser, html_to_pdf
 from reports.write.raw_pages import write_raw_pages
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"

@@ -6,57 +6,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from records.forms import Form, Part, key
+from records.forms import Form, key
 from reports.analysis import STATUSES, Analysis
 from reports.answer.run import answer_of
 from reports.answers import AnswerPart
-from reports.choice.leaders import Ranking, rankings
-from reports.choice.ranking import Standing
+from reports.choice.forms import AheadPart, StandingPart, ahead_keys, standing_keys
+from reports.choice.leaders import rankings
 from reports.statistics.descriptive import Interval
 
 
-class RankedPart(Part):
+class RankedPart(StandingPart):
     """An environment in the ranking by the campaign's weights."""
 
-    environment: Annotated[str, key("The environment.")]
-    place: Annotated[
-        tuple[int, int], key("Best and worst place that the bounds allow; 1 is first.")
-    ]
-    cost: Annotated[float, key("What the workload costs, over what it costs in the reference.")]
-    bounds: Annotated[
-        tuple[float, float] | None,
-        key(
-            "Bounds of that ratio that hold together for all questions; null where there are none."
-        ),
-    ]
     interval: Annotated[
-        Interval | None,
-        key("Of that ratio by itself, which decides nothing; null for the reference."),
+        Interval | None, key("Of that ratio by itself, which decides nothing; null: the reference.")
     ]
-    failed: Annotated[int, key("Failed launches.")]
-    launched: Annotated[int, key("Launches.")]
-    unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
 
 
-class LeaderPart(Part):
+class LeaderPart(AheadPart):
     """Who leads a check, and by how much."""
 
-    scope: Annotated[str, key("What was compared.")]
-    metric: Annotated[str, key("The deciding metric.")]
-    best: Annotated[str, key("The environment with the best estimate.")]
-    runner_up: Annotated[str, key("The next one.")]
-    n: Annotated[int, key("Common blocks.")]
-    advantage: Annotated[
-        float, key("How many times better the best is than the runner-up; 1.05 is 5 %.")
-    ]
-    bounds: Annotated[
-        tuple[float, float] | None,
-        key("Bounds of the advantage that hold together for all questions; null: none."),
-    ]
     interval: Annotated[Interval, key("Of the advantage by itself, which decides nothing.")]
-    verdict: Annotated[
-        str, key("The verdict's word: faster, equivalent, not slower, not resolved, …")
-    ]
 
 
 class ReportForm(Form, kw_only=True):
@@ -93,31 +63,10 @@ def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
         launches={status: analysis.counts[status] for status in STATUSES},
         answer=answer_of(analysis).part,
         reference=found.reference,
-        ranking=[_ranked(item) for item in found.score.standings] if found.score else [],
-        leaders=[_leader(ranking) for ranking in rankings(found)],
+        ranking=[
+            RankedPart.filled(item, **standing_keys(item))
+            for item in (found.score.standings if found.score else ())
+        ],
+        leaders=[LeaderPart.filled(ranking, **ahead_keys(ranking)) for ranking in rankings(found)],
         files=dict(files),
-    )
-
-
-def _ranked(item: Standing) -> RankedPart:
-    return RankedPart.filled(
-        item,
-        place=(item.best, item.worst),
-        cost=item.score,
-        bounds=item.judgement and item.judgement.ends,
-        failed=item.failures.failed,
-        launched=item.failures.launched,
-    )
-
-
-def _leader(ranking: Ranking) -> LeaderPart:
-    cell = ranking.comparison
-    assert cell.effect is not None
-    return LeaderPart.filled(
-        ranking,
-        n=cell.n,
-        advantage=cell.effect.ratio,
-        bounds=cell.judgement and cell.judgement.ends,
-        interval=cell.effect.interval,
-        verdict=cell.word,
     )

@@ -36,8 +36,8 @@ class LaunchesPart(Part):
     oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
 
 
-class PlacePart(Part):
-    """An environment in the ranking."""
+class StandingPart(Part):
+    """An environment in the ranking by the campaign's weights."""
 
     environment: Annotated[str, key("The environment.")]
     place: Annotated[
@@ -45,19 +45,21 @@ class PlacePart(Part):
     ]
     cost: Annotated[float, key("What the workload costs, over what it costs in the reference.")]
     bounds: Annotated[
-        Ends | None,
-        key(
-            "Bounds of that ratio that hold together for all questions; null where there are none."
-        ),
+        Ends | None, key("Bounds of that ratio that hold together for all questions; null: none.")
     ]
+    failed: Annotated[int, key("Failed launches.")]
+    launched: Annotated[int, key("Launches.")]
+    unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
+
+
+class PlacePart(StandingPart):
+    """The same with the interval's ends."""
+
     interval: Annotated[
         Ends | None,
         key("Interval of that ratio by itself, which decides nothing; null for the reference."),
     ]
     level: Annotated[float | None, key("Level of the interval.")]
-    failed: Annotated[int, key("Failed launches.")]
-    launched: Annotated[int, key("Launches.")]
-    unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
 
 
 class PairPart(Part):
@@ -98,13 +100,12 @@ class ScorePart(Part):
     sensitivity: Annotated[dict[str, Any], key("Which weights would change the order.")]
 
 
-class CheckLeaderPart(Part):
-    """Who leads a check."""
+class AheadPart(Part):
+    """Who leads a check, and by how much."""
 
     scope: Annotated[
         str, key("What was compared: the check, and the placement where there are several.")
     ]
-    check: Annotated[str, key("The check.")]
     metric: Annotated[str, key("The deciding metric.")]
     best: Annotated[str, key("The environment with the best estimate.")]
     runner_up: Annotated[str, key("The next one.")]
@@ -112,12 +113,18 @@ class CheckLeaderPart(Part):
     advantage: Annotated[
         float, key("How many times better the best is than the runner-up; 1.05 is 5 %.")
     ]
-    interval: Annotated[Ends, key("Interval of the advantage, by itself.")]
-    level: Annotated[float, key("Level of the interval.")]
     bounds: Annotated[
         Ends | None, key("Bounds that hold together for all questions; null below six blocks.")
     ]
     verdict: Annotated[str, key("faster, equivalent, not slower, not resolved, …")]
+
+
+class CheckLeaderPart(AheadPart):
+    """The same with the interval's ends, and who was left out."""
+
+    check: Annotated[str, key("The check.")]
+    interval: Annotated[Ends, key("Interval of the advantage, by itself.")]
+    level: Annotated[float, key("Level of the interval.")]
     unranked: Annotated[list[str], key("Environments left out for wrong answers.")]
     failing: Annotated[
         list[str], key("Environments that lead nothing because they fail more often.")
@@ -233,17 +240,21 @@ def _score(score: OverallScore) -> ScorePart:
     )
 
 
+def standing_keys(item: Standing) -> dict[str, Any]:
+    """The keys of a StandingPart that are not attributes of the standing."""
+    return {
+        "place": (item.best, item.worst),
+        "cost": item.score,
+        "bounds": item.judgement and item.judgement.ends,
+        "failed": item.failures.failed,
+        "launched": item.failures.launched,
+    }
+
+
 def _place(item: Standing) -> PlacePart:
-    return PlacePart.filled(
-        item,
-        place=(item.best, item.worst),
-        cost=item.score,
-        bounds=item.judgement and item.judgement.ends,
-        interval=item.interval and (item.interval.low, item.interval.high),
-        level=item.interval and item.interval.level,
-        failed=item.failures.failed,
-        launched=item.failures.launched,
-    )
+    ends = item.interval and (item.interval.low, item.interval.high)
+    level = item.interval and item.interval.level
+    return PlacePart.filled(item, **standing_keys(item), interval=ends, level=level)
 
 
 def _pair(pair: Pair) -> PairPart:
@@ -261,21 +272,25 @@ def _pair(pair: Pair) -> PairPart:
     )
 
 
-def _leader(ranking: Ranking) -> CheckLeaderPart:
-    """Ratios are advantages of the best over the runner-up."""
+def ahead_keys(ranking: Ranking) -> dict[str, Any]:
+    """The keys of an AheadPart that are not attributes of the ranking, and the interval; ratios are
+    advantages of the best over the runner-up."""
     cell = ranking.comparison
     assert cell.effect is not None
-    interval = cell.effect.interval
-    return CheckLeaderPart.filled(
-        ranking,
-        check=cell.check,
-        n=cell.n,
-        advantage=cell.effect.ratio,
-        interval=(interval.low, interval.high),
-        level=interval.level,
-        bounds=cell.judgement and cell.judgement.ends,
-        verdict=cell.word,
-    )
+    return {
+        "n": cell.n,
+        "advantage": cell.effect.ratio,
+        "bounds": cell.judgement and cell.judgement.ends,
+        "verdict": cell.word,
+        "interval": cell.effect.interval,
+    }
+
+
+def _leader(ranking: Ranking) -> CheckLeaderPart:
+    keys = ahead_keys(ranking)
+    interval = keys["interval"]
+    keys |= {"interval": (interval.low, interval.high), "level": interval.level}
+    return CheckLeaderPart.filled(ranking, **keys, check=ranking.comparison.check)
 
 
 def cell_part(cell: Comparison) -> CellPart:

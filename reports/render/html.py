@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from reports.render.page import render_page
 from reports.result import Block, Facts, Result, Section, Sentence, Signing
 from reports.show.panel import Picture
 from reports.show.tables import Table
-from reports.write.html import render_page
 
 _KINDS: tuple[tuple[type, str], ...] = (
     (Sentence, "sentences"),

@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from records.text.plain_text import plain
+from reports.notation.units import count_text
 from reports.result import Facts, Result, Section, Sentence, Signing
-from reports.show.tables import Table
-from reports.write.markdown import markdown_table, md
+from reports.show.tables import Cell, Table
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
+
+
+def md(text: str) -> str:
+    """`text` so that Markdown and the HTML it becomes show it as it is, on one line."""
+    line = " ".join(plain(text).split())
+    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = re.sub(r"\b(https?|ftp|www)(?=[:.])", "\\1\u200b", line, flags=re.IGNORECASE)
+    return _SPECIAL.sub(r"\\\1", line)
 
 
 def text(result: Result[Any]) -> str:
@@ -48,3 +59,33 @@ def _section(section: Section, level: int) -> Iterator[str]:
                 yield from markdown_table(block)
             case Section():
                 yield from _section(block, level + 1)
+
+
+def markdown_table(table: Table) -> Iterator[str]:
+    """A table with its title; a cell's flags follow its text in brackets."""
+    yield ""
+    yield f"### {md(table.title)}"
+    yield ""
+    if table.note:
+        yield md(table.note)
+        yield ""
+    if not table.rows:
+        return
+    yield _row(md(f"{column.environment} {column.title}".strip()) for column in table.columns)
+    yield _row("---:" if column.numeric else "---" for column in table.columns)
+    yield from (_row(_cell(cell) for cell in row) for row in table.rows)
+    yield ""
+    if table.omitted:
+        yield f"{count_text(table.omitted, 'further row')} not shown; summary.csv has every value."
+        yield ""
+
+
+def _cell(cell: Cell) -> str:
+    text = md(cell.text)
+    if cell.href and not cell.href.startswith("#"):
+        text = f"[{text}](<{cell.href}>)"
+    return text + "".join(f" \\[{md(badge)}\\]" for badge in cell.badges)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from reports.write.pdf import find_browser
+from reports.render.pdf import find_browser
 
 
 class Browser:

@@ -26,7 +26,7 @@ from reports.acceptance.result import acceptance_result
 from reports.acceptance.verify import verify
 from reports.render import html
 from reports.render.junit import junit
-from reports.write.pdf import find_browser
+from reports.render.pdf import find_browser
 
 from . import acceptance_runs as runs
 
@@ -131,7 +131,7 @@ def test_the_page_is_a_document_without_a_script(accepted):
 
 def test_each_criterion_is_a_test(accepted):
     dossier = made(accepted, store.known_reruns(accepted))
-    text = "".join(junit(acceptance_result(dossier), "acceptance"))
+    text = "".join(junit(acceptance_result(dossier).tests, "acceptance"))
     cases = ElementTree.fromstring(text).iter("testcase")  # noqa: S314 our own
     outcomes = {str(case.get("name")): [one.tag for one in case] for case in cases}
     found = {"triad: Triad": ["failure"], "bw: Links": ["failure"], "abs: Promise": []}

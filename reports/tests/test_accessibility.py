@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from reports.render.pdf import find_browser
 from reports.tests.browser import Browser
 from reports.tests.test_boxes import NAMES, OPEN, browser, pages  # noqa: F401 fixtures
-from reports.write.pdf import find_browser
 
 AXE = Path(os.environ.get("ASSAY_AXE", "absent"))
 pytestmark = [

@@ -21,8 +21,8 @@ from reports.comparison.result import comparison_result
 from reports.nightly.check import check_history
 from reports.nightly.result import night_result
 from reports.render import html
+from reports.render.pdf import find_browser
 from reports.tests.synthetic import write_run
-from reports.write.pdf import find_browser
 from reports.write.report import build_report
 
 needs_browser = pytest.mark.skipif(

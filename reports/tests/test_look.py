@@ -17,7 +17,7 @@ from reports.notation.units import (
     signed_percent,
     unbroken,
 )
-from reports.write.markdown import md
+from reports.render.markdown import md
 
 
 def test_no_line_breaks_within_a_quantity() -> None:

@@ -104,7 +104,7 @@ def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
         assert {item.limit for item in night.judgement.of("suspect")} == {0.10}
         answer = answer_of_night(night)
         assert BAD in answer.sentence and "than 3 other nodes (limit 10" in answer.sentence
-        assert "".join(junit(night_result(night), "")).count('failures="0"') == 2
+        assert "".join(junit(night_result(night).tests, "")).count('failures="0"') == 2
         said = text(night_result(night))
         assert f"at {BAD}" in said and "n = 3 other nodes" in said
         # Nothing of these nights enters a reference, so none of them widens a limit.

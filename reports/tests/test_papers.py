@@ -36,12 +36,12 @@ from reports.papers.definition import FOLDER, Claim, Measured, load_study, read_
 from reports.papers.document import make_document
 from reports.papers.labels import Label, label_beside, room_beside
 from reports.papers.run_values import RunValues
+from reports.render.markdown import md
 from reports.show.draw import put
 from reports.show.layout import Canvas, settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.tests.synthetic import case, write_run
 from reports.tests.whole_campaigns import write_campaign
-from reports.write.markdown import md
 from reports.write.paper import render_html, render_markdown
 
 TRANSCRIBED = ROOT.parent / "shared" / "reference"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from records.errors import InfrastructureError
-from reports.write import pdf
+from reports.render import pdf
 
 PAGE = (
     "<!DOCTYPE html><html lang='en'><head><title>t</title></head><body><h1>One</h1></body></html>"

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from xml.sax.saxutils import escape, quoteattr
+from typing import Literal
 
 import msgspec
 
@@ -15,6 +13,8 @@ from records.text.plain_text import plain
 from reports.analysis import NOT_RUN, STATUSES, Analysis
 from reports.answer.run import answer_of
 from reports.choice.forms import LaunchesPart, VerdictsForm, cell_part, choice_part
+from reports.render.junit import junit
+from reports.result import Test
 from reports.write.summary import summary_sentences
 
 #: Bytes of verdicts.json from which on it is not indented; and what its last list ends with.
@@ -26,61 +26,41 @@ _TOGETHER = 2000
 def render_junit(analysis: Analysis) -> Iterator[str]:
     """One test case for each (case, block): failed and wrong are failures, lost is an error,
     skipped and not yet run are skipped. In pieces."""
-    counts: Counter[str] = Counter({"skipped": len(analysis.holes)})
-    for status, count in analysis.counts.items():
-        counts[_ELEMENT.get(status, "")] += count
-    total = (
-        f'tests="{counts.total()}" failures="{counts["failure"]}" errors="{counts["error"]}"'
-        f' skipped="{counts["skipped"]}"'
-    )
-    name = _attribute(f"{analysis.run.plan.campaign} on {analysis.run.plan.site}")
-    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {total}>\n'
-    yield f"{head}<testsuite name={name} {total}>\n"
-    outcomes = _outcomes(analysis)
-    while piece := "".join(islice(outcomes, _TOGETHER)):
-        yield piece
-    yield "</testsuite>\n</testsuites>\n"
+    name = f"{analysis.run.plan.campaign} on {analysis.run.plan.site}"
+    return junit(lambda: _tests(analysis), name)
 
 
-_ELEMENT = {"failed": "failure", "wrong": "failure", "lost": "error", "skipped": "skipped"}
+_OUTCOMES: dict[str, Literal["failure", "error", "skipped"]] = {
+    "failed": "failure",
+    "wrong": "failure",
+    "lost": "error",
+    "skipped": "skipped",
+}
 
 
-def _outcomes(analysis: Analysis) -> Iterator[str]:
-    """The elements of the launches that count, then of those still without a record."""
-    heads = [
-        f"<testcase classname={_attribute(f'{case.check}.{case.environment}')}"
-        f' name="{_escaped(case.id)} block '
-        for case in analysis.run.plan.cases
-    ]
+def _tests(analysis: Analysis) -> Iterator[Test]:
+    """The launches that count, then those still without a record."""
+    suites = [f"{case.check}.{case.environment}" for case in analysis.run.plan.cases]
+    ids = [case.id for case in analysis.run.plan.cases]
     launches = analysis.run.launches
     counted, ok = launches.counted, launches.of_status("ok")
     bad = launches.where(counted & ~ok)
     columns = (column[counted].tolist() for column in (launches.case, launches.block, ok))
     for case, block, good in zip(*columns, strict=True):
-        head = f"{heads[case]}{block}"
+        name = f"{ids[case]} block {block}"
         if good:
-            yield f'{head}"/>\n'
+            yield Test(suites[case], name)
             continue
         launch = next(bad)
-        kind = _ELEMENT[launch.status]
-        reason = launch.reason or "no reason recorded"
-        marks = f"message={_attribute(f'{launch.status}: {reason}')}"
-        if kind != "skipped":
-            marks += f' type="{launch.status}"'
-        text = _escaped((launch.artifacts or {}).get("stdout", ""))
-        yield f'{head}"><{kind} {marks}>{text}</{kind}></testcase>\n'
-    places = {case.id: place for place, case in enumerate(analysis.run.plan.cases)}
+        outcome, status = _OUTCOMES[launch.status], launch.status
+        message = f"{status}: {launch.reason or 'no reason recorded'}"
+        kind = "" if outcome == "skipped" else status
+        output = (launch.artifacts or {}).get("stdout", "")
+        yield Test(suites[case], name, outcome, message, kind, output)
+    places = {case: place for place, case in enumerate(ids)}
     for hole in analysis.holes:
-        reason = f"<skipped message={_attribute(hole.reason or NOT_RUN)}/>"
-        yield f'{heads[places[hole.case.id]]}{hole.block}">{reason}</testcase>\n'
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(plain(text))
-
-
-def _escaped(text: str) -> str:
-    return escape(plain(text), {'"': "&quot;"})
+        suite, name = suites[places[hole.case.id]], f"{hole.case.id} block {hole.block}"
+        yield Test(suite, name, "skipped", hole.reason or NOT_RUN)
 
 
 def render_json(analysis: Analysis, warnings: Sequence[str]) -> Iterator[str]:

@@ -15,17 +15,16 @@ from reports.checks.sections import CheckPart
 from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
 from reports.notation.units import count_text, level_text, moment_text
+from reports.render.page import render_page
 from reports.show import listings
 from reports.show.choice.pictures import factors_picture, forest, score_picture
 from reports.show.choice.sentences import Sentence
 from reports.show.choice.tables import choice_tables, comparison_tables
-from reports.show.draw import legend_sign
 from reports.show.headline import headline_table
 from reports.show.invalid import invalid_picture, invalid_table
 from reports.show.panel import Picture
 from reports.show.tables import Table, slug
 from reports.write.content import Content
-from reports.write.page import fill_in, scripts
 from reports.write.pieces import (
     INDEX,
     MOST_BESIDE,
@@ -37,7 +36,6 @@ from reports.write.pieces import (
     laid_out,
 )
 from reports.write.summary import check_sentences, launches_text, summary_sentences
-from reports.write.table_rows import table_rows
 
 #: Panels of a check's first picture that stand in the page itself.
 MOST_SHOWN = 2
@@ -313,22 +311,6 @@ def _check(analysis: Analysis, part: CheckPart, pieces: Pieces) -> CheckShown:
             conditions=[part.constant] if part.constant else [],
         ),
     )
-
-
-def render_page(
-    template: str, looks: Mapping[str, Look], content: Mapping[str, Any], ids: str = "p"
-) -> str:
-    """A page in the report's look; `looks` give the environments' signs, `ids` begin those of its
-    drawings."""
-    signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
-    common = {
-        "sign": lambda name: signs.get(name, ""),
-        "table_rows": lambda table, cards: table_rows(table, signs, cards=cards),
-        "count_text": count_text,
-        "data": (),
-        **scripts("report.js", "contents.js", "take-out.js"),
-    }
-    return fill_in(template, {**common, **content}, ids)
 
 
 def power_note(comparisons: Comparisons) -> str:

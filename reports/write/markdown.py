@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report in short as Markdown; tables of other pages as Markdown."""
+"""The report of a run in short as Markdown."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from records.text.plain_text import plain
 from reports.analysis import Analysis
 from reports.answer.run import answer_of
 from reports.checks.sections import CheckPart
 from reports.notation.units import count_text
-from reports.show import listings, tables
+from reports.render.markdown import markdown_table, md
+from reports.show import listings
 from reports.show.choice.tables import score_table
 from reports.show.headline import headline_table
 from reports.write.content import Content
 from reports.write.summary import check_sentences, launches_text, summary_sentences
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
-
-
-def md(text: str) -> str:
-    """`text` so that Markdown and the HTML it becomes show it as it is, on one line."""
-    line = " ".join(plain(text).split())
-    line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    line = re.sub(r"\b(https?|ftp|www)(?=[:.])", "\\1\u200b", line, flags=re.IGNORECASE)
-    return _SPECIAL.sub(r"\\\1", line)
 
 
 def render_markdown(content: Content) -> str:
@@ -97,33 +87,3 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[str]:
         yield md(sentence.text)
     if table := headline_table(analysis, part.check):
         yield from markdown_table(table)
-
-
-def markdown_table(table: tables.Table) -> Iterator[str]:
-    """A table with its title; a cell's flags follow its text in brackets."""
-    yield ""
-    yield f"### {md(table.title)}"
-    yield ""
-    if table.note:
-        yield md(table.note)
-        yield ""
-    if not table.rows:
-        return
-    yield _row(md(f"{column.environment} {column.title}".strip()) for column in table.columns)
-    yield _row("---:" if column.numeric else "---" for column in table.columns)
-    yield from (_row(_cell(cell) for cell in row) for row in table.rows)
-    yield ""
-    if table.omitted:
-        yield f"{count_text(table.omitted, 'further row')} not shown; summary.csv has every value."
-        yield ""
-
-
-def _cell(cell: tables.Cell) -> str:
-    text = md(cell.text)
-    if cell.href and not cell.href.startswith("#"):
-        text = f"[{text}](<{cell.href}>)"
-    return text + "".join(f" \\[{md(badge)}\\]" for badge in cell.badges)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -9,9 +9,9 @@ from records.errors import InfrastructureError
 from records.files import write_whole
 from reports.papers.document import StudyOutcome
 from reports.papers.tables import LONG
-from reports.write.html import render_page
-from reports.write.markdown import markdown_table, md
-from reports.write.pdf import BackgroundPrint, find_browser
+from reports.render.markdown import markdown_table, md
+from reports.render.page import render_page
+from reports.render.pdf import BackgroundPrint, find_browser
 from reports.write.summary import launches_text
 
 

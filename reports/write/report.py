@@ -18,13 +18,13 @@ from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.papers.document import study_section
+from reports.render.pdf import BackgroundPrint, find_browser
 from reports.show.listings import listed_with_raw_output
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
 from reports.write.html import render_pages
 from reports.write.markdown import render_markdown
-from reports.write.pdf import BackgroundPrint, find_browser
 from reports.write.pieces import FOLDER, INDEX
 from reports.write.raw_pages import write_raw_pages
 

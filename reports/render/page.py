@@ -16,8 +16,10 @@ import jinja2
 from markupsafe import Markup, escape
 
 from records.text.plain_text import plain
-from reports.notation.units import unbroken
-from reports.show.draw import ID_MARK, svg_of
+from reports.notation.palette import Look
+from reports.notation.units import count_text, unbroken
+from reports.render.table_rows import table_rows
+from reports.show.draw import ID_MARK, legend_sign, svg_of
 from reports.show.panel import Panel
 
 #: A date, with its time where that follows.
@@ -28,7 +30,7 @@ _DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b")
 def _templates() -> jinja2.Environment:
     """The templates, each compiled once."""
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.write"),
+        loader=jinja2.PackageLoader("reports.render"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -47,7 +49,7 @@ def _unbroken(text: str) -> Markup:
 def scripts(*names: str) -> dict[str, str]:
     """The page's script, made of these templates without their comment lines, and its hash: the
     page's policy allows this text and no other script."""
-    folder = files("reports.write").joinpath("templates")
+    folder = files("reports.render").joinpath("templates")
     lines = (
         line
         for name in names
@@ -69,3 +71,19 @@ def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
 
     page = _templates().get_template(template).render(svg=svg, **content)
     return plain(page)
+
+
+def render_page(
+    template: str, looks: Mapping[str, Look], content: Mapping[str, Any], ids: str = "p"
+) -> str:
+    """A page in the report's look; `looks` give the environments' signs, `ids` begin those of its
+    drawings."""
+    signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
+    common = {
+        "sign": lambda name: signs.get(name, ""),
+        "table_rows": lambda table, cards: table_rows(table, signs, cards=cards),
+        "count_text": count_text,
+        "data": (),
+        **scripts("report.js", "contents.js", "take-out.js"),
+    }
+    return fill_in(template, {**common, **content}, ids)
