@@ -27,7 +27,7 @@ def campaign_schema() -> JsonSchema:
     definitions: JsonSchema = schema["$defs"] | sizing["$defs"]
     definitions["axis"] = {"type": "array", "minItems": 1}
     known = dict[tuple[str, str], str]()
-    for check in CHECKS:
+    for check in sorted(CHECKS):
         parameters, axes = JsonSchema(), JsonSchema()
         for name, node in _parameters(check, sizing["properties"], definitions).items():
             first = known.setdefault((name, json.dumps(node)), check)
@@ -42,7 +42,7 @@ def campaign_schema() -> JsonSchema:
         definitions[check] = _mapping(parameters, False) | {"type": "object"}
         definitions[f"{check}.matrix"] = _mapping(axes, together)
     entry = definitions["CaseEntry"]
-    entry["properties"]["check"]["enum"] = list(CHECKS)
+    entry["properties"]["check"]["enum"] = sorted(CHECKS)
     entry["allOf"] = [
         {
             "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
@@ -53,9 +53,9 @@ def campaign_schema() -> JsonSchema:
                 }
             },
         }
-        for check in CHECKS
+        for check in sorted(CHECKS)
     ]
-    schema["properties"]["weights"]["propertyNames"] = {"enum": list(CHECKS)}
+    schema["properties"]["weights"]["propertyNames"] = {"enum": sorted(CHECKS)}
     whole = _without_titles({**schema, "$defs": definitions})
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **whole, "title": "Assay campaign"}
