@@ -10,12 +10,12 @@ import msgspec
 from assay import ROOT, forms
 from records.forms import DIALECT, Form, json_schema
 from records.run.plan import SCHEMA, Plan
-from reports.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.answer.forms import ReportForm
 from reports.choice.forms import VerdictsForm
-from reports.comparison.result import ComparisonForm
-from reports.nightly import forms as nightly
-from reports.prediction.result import PredictionForm
+from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
+from reports.verdicts.comparison.result import ComparisonForm
+from reports.verdicts.nightly import forms as nightly
+from reports.verdicts.prediction.result import PredictionForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".

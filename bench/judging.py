@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that the benches use of the code that judges, so that a change there is met in one place."""
 
-from reports.acceptance.judge import judge as judge_acceptance
-from reports.acceptance.model import Finding, Judgement
-from reports.acceptance.values import Evidence, LaunchRef, Values, gather, stated_rates
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons, Judgements, compare_environments
 from reports.choice.races import outcome, races
-from reports.comparison.days import day_spreads, two_days_interval
-from reports.nightly.check import check_history
-from reports.nightly.findings import Finding as NightFinding
-from reports.nightly.judge import NightJudge
-from reports.nightly.rules import Rules, rules_for
-from reports.prediction.predict import predict
+from reports.verdicts.acceptance.judge import judge as judge_acceptance
+from reports.verdicts.acceptance.model import Finding, Judgement
+from reports.verdicts.acceptance.values import Evidence, LaunchRef, Values, gather, stated_rates
+from reports.verdicts.comparison.days import day_spreads, two_days_interval
+from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.findings import Finding as NightFinding
+from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.prediction.predict import predict
 
 __all__ = [
     "LEAST_DIFFERENCE",

@@ -19,14 +19,14 @@ from assay.shipped import criteria_names
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at, opened
+from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
-from reports.acceptance import store
-from reports.acceptance.checksums import sign
-from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
-from reports.acceptance.result import acceptance_result
-from reports.acceptance.verify import unproven
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
+from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.write import acceptance_files as store
+from reports.write.verify import unproven
 
 _STATUS = {
     "PASS": ExitStatus.PASS,

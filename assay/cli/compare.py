@@ -13,12 +13,12 @@ from assay.screens.screen import Screen
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import open_run
-from reports.comparison.compare import compare
-from reports.comparison.result import comparison_result
 from reports.render import html, markdown
 from reports.render.files import write_file
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.result import comparison_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

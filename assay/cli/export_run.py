@@ -21,10 +21,10 @@ from reports.export.of_history import count_samples, missed_points, night_points
 from reports.export.of_run import run_points, run_samples
 from reports.export.points import Point, line_protocol
 from reports.load.loading import load_run
-from reports.nightly.check import newest_night
-from reports.nightly.result import night_result
 from reports.render.metrics import openmetrics
 from reports.result import Sample
+from reports.verdicts.nightly.check import newest_night
+from reports.verdicts.nightly.result import night_result
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from records.forms import as_text
 from records.history.model import Acceptance
 from records.history.store import Store
 from records.run.run_directory import open_run
-from reports.nightly.forms import ChangeAcceptedForm, NightAddedForm
-from reports.nightly.night import read_night
+from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm
+from reports.verdicts.nightly.night import read_night
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,10 +17,10 @@ from records.forms import as_text
 from records.history import MOST_FINDS
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.nightly.forms import CampaignPart, SilentForm
-from reports.nightly.listing import changes_text, history_form, missed_text, nights_text
-from reports.nightly.result import night_result
 from reports.show.slides import write_pictures
+from reports.verdicts.nightly.forms import CampaignPart, SilentForm
+from reports.verdicts.nightly.listing import changes_text, history_form, missed_text, nights_text
+from reports.verdicts.nightly.result import night_result
 
 
 def check(arguments: argparse.Namespace) -> int:

@@ -13,10 +13,10 @@ from assay.terminal import say
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import open_run, refuse_other
-from reports.papers.claims import UNTESTABLE
-from reports.papers.definition import load_study
-from reports.papers.document import make_document
 from reports.show.slides import write_pictures
+from reports.verdicts.papers.claims import UNTESTABLE
+from reports.verdicts.papers.definition import load_study
+from reports.verdicts.papers.document import make_document
 from reports.write.paper import write_document
 
 #: Folder of the documents in a run directory.

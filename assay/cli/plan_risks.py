@@ -13,7 +13,7 @@ from assay.sites.site import Site
 from assay.terminal import say
 from records.forms import as_text
 from records.run.plan import Plan
-from reports.acceptance.values import stated_rates
+from reports.verdicts.acceptance.values import stated_rates
 
 
 def print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -> None:

@@ -13,10 +13,10 @@ from records.forms import as_text
 from records.run.run_directory import latest_run, open_run
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
-from reports.prediction.predict import CHECKS, predict
-from reports.prediction.result import prediction_result
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
+from reports.verdicts.prediction.predict import CHECKS, predict
+from reports.verdicts.prediction.result import prediction_result
 
 
 def run(arguments: argparse.Namespace) -> int:

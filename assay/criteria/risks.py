@@ -30,9 +30,9 @@ from records.criteria import (
 )
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal
-from reports.acceptance.judge import judge
-from reports.acceptance.model import Judgement
-from reports.acceptance.values import Evidence, LaunchRef, Values
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.model import Judgement
+from reports.verdicts.acceptance.values import Evidence, LaunchRef, Values
 
 #: Coefficient of variation of a launch.
 CV = 0.01

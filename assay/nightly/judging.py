@@ -16,13 +16,13 @@ from records.forms import as_text
 from records.history.store import Store
 from records.run.rerun import rerun_campaign
 from records.run.run_directory import open_run
-from reports.nightly.check import Checked, check_history
-from reports.nightly.night import read_night
-from reports.nightly.result import night_result
 from reports.render import html
 from reports.render.files import write_folder
 from reports.render.junit import junit
 from reports.render.terminal import show, text
+from reports.verdicts.nightly.check import Checked, check_history
+from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.result import night_result
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5

@@ -22,8 +22,8 @@ from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError
 from records.text.plain_text import one_line
 from records.text.withheld import masked
-from reports.nightly.answer import answer_of_night
-from reports.nightly.check import Checked
+from reports.verdicts.nightly.answer import answer_of_night
+from reports.verdicts.nightly.check import Checked
 
 Event = Literal["regression", "recovery", "silence"]
 EVENTS: tuple[Event, ...] = get_args(Event)

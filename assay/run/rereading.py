@@ -34,7 +34,7 @@ from records.run.plan import Plan
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.record import Record
 from records.site.pair_scans import ARTIFACT
-from reports.acceptance.verify import NotReadError
+from reports.write.verify import NotReadError
 
 _SECRET = re.compile(
     rf"^export ({SESSION_SECRET}|{PROGRAM_SECRET})=([0-9a-f]{{16}})$", re.MULTILINE

@@ -15,8 +15,8 @@ from assay.cli import main
 from assay.criteria.loading import load_criteria
 from assay.schema.loading import campaign_names
 from assay.shipped import criteria_names
-from reports.acceptance import store
 from reports.render.pdf import find_browser
+from reports.write import acceptance_files as store
 
 STORED = Path(__file__).with_name("stored_runs")
 STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}

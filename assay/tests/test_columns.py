@@ -20,9 +20,9 @@ from assay.cli import main
 from assay.cli.parser import COMMANDS, make_parser
 from assay.folding import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
-from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
+from reports.write import acceptance_files as store
 from reports.write import paper
 
 #: What is never broken: a path, a command to be copied, what stands in backticks.

@@ -24,8 +24,8 @@ from assay.tests.campaign_texts import CRITERIA
 from records.run.chain import SEAL
 from records.run.plan import case_id
 from records.run.record import SCHEMA, RecordWriter, read_records
-from reports.acceptance import store
 from reports.tests import acceptance_runs as runs
+from reports.write import acceptance_files as store
 
 Damage = Callable[[Path], object]
 

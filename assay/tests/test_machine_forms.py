@@ -32,10 +32,10 @@ from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
 from records.errors import ExitStatus
 from records.run.run_directory import open_run
-from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
+from reports.write import acceptance_files as store
 from reports.write import paper
 
 Capture = pytest.CaptureFixture[str]

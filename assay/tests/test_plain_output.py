@@ -29,8 +29,8 @@ from records.run.provenance import read_provenance
 from records.run.record import Record
 from records.text.plain_text import SUBSTITUTE, one_line, plain
 from records.text.withheld import WITHHELD
-from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
+from reports.write import acceptance_files as store
 
 #: Each kind once: C0, ESC, DEL, C1, bidi, separators, byte order mark, tags.
 CONTROLS = [

@@ -25,9 +25,9 @@ from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
 from records.run.record import Record
 from records.run.run_directory import open_run
-from reports.acceptance import store
 from reports.show.tables import Column
 from reports.tests import acceptance_runs, synthetic
+from reports.write import acceptance_files as store
 
 LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
 

@@ -150,20 +150,20 @@ def test_the_project_has_no_fault() -> None:
     assert faults(ROOT) == []
 
 
-#: Rooms that make results, and the room that shows them.
-VERDICTS = ("choice", "comparison", "nightly", "papers", "prediction")
+#: Rooms that make results, and the rooms that show them and write them to disk.
+VERDICTS = "reports.verdicts."
 RENDERERS = "reports.render."
+SHOWING = (RENDERERS, "reports.write.")
 
 
 def test_a_verdict_knows_no_renderer_and_a_renderer_no_verdict() -> None:
-    verdicts = tuple(f"reports.{name}." for name in VERDICTS)
     wrong = [
         f"{item.place}: {item.module} imports {item.target}"
         for item in imports_of(ROOT)
         if not item.in_test
         and (
-            (item.module.startswith(verdicts) and item.target.startswith(RENDERERS))
-            or (item.module.startswith(RENDERERS) and item.target.startswith(verdicts))
+            (item.module.startswith(VERDICTS) and item.target.startswith(SHOWING))
+            or (item.module.startswith(RENDERERS) and item.target.startswith(VERDICTS))
         )
     ]
     assert wrong == []

@@ -10,9 +10,9 @@ import numpy as np
 from records.history.model import History, Missed
 from records.text.withheld import masked
 from reports.export.points import Point
-from reports.nightly.result import series_labels
 from reports.notation.units import time_of
 from reports.result import Sample
+from reports.verdicts.nightly.result import series_labels
 
 
 def count_samples(site: str, campaign: str, nights: int, missed: int) -> Iterator[Sample]:

@@ -13,8 +13,8 @@ from records.metric import MetricDefinition, Register
 from records.run.plan import PlannedCase
 from records.site.limits import Nominal
 from records.site.pair_places import Indices, sampled_pairs
-from reports.acceptance.values import Evidence, LaunchRef, ScanValues
 from reports.load.scans import PairColumns
+from reports.verdicts.acceptance.values import Evidence, LaunchRef, ScanValues
 
 LEVEL, CV, CASE = 1e10, 0.01, "alltoall_pairs-1"
 REGISTER = Register.of(

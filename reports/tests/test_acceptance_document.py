@@ -18,15 +18,15 @@ from pypdf import PdfReader
 from assay.criteria.loading import criteria_from_text
 from records.errors import AssayError
 from records.run.chain import SEAL
+from records.run.checksums import SIGNATURE, digest, sign, sums_text
 from records.run.record import SCHEMA, RecordWriter, read_records
-from reports.acceptance import store
-from reports.acceptance.checksums import SIGNATURE, digest, sign, sums_text
-from reports.acceptance.dossier import make_dossier
-from reports.acceptance.result import acceptance_result
-from reports.acceptance.verify import verify
 from reports.render import html
 from reports.render.junit import junit
 from reports.render.pdf import find_browser
+from reports.verdicts.acceptance.dossier import make_dossier
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.write import acceptance_files as store
+from reports.write.verify import verify
 
 from . import acceptance_runs as runs
 

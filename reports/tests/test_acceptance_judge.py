@@ -15,15 +15,15 @@ from assay.criteria.loading import load_criteria
 from bench.simulated import machines as simulated_machines
 from records.criteria import Criteria
 from records.site.limits import Nominal
-from reports.acceptance.answer import answer_of_acceptance
-from reports.acceptance.dossier import make_dossier
-from reports.acceptance.judge import judge
-from reports.acceptance.result import acceptance_result
-from reports.acceptance.values import gather
-from reports.acceptance.wording import bound_text
 from reports.answers import MOST_WORDS
 from reports.load.loading import load_run
 from reports.render import html
+from reports.verdicts.acceptance.answer import answer_of_acceptance
+from reports.verdicts.acceptance.dossier import make_dossier
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.acceptance.values import gather
+from reports.verdicts.acceptance.wording import bound_text
 
 from . import acceptance_runs as runs
 

@@ -7,8 +7,8 @@ import pytest
 
 from assay.criteria.loading import criteria_from_text, load_criteria
 from bench.resampling import names
-from reports.acceptance.values import gather
 from reports.load.loading import load_run
+from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from records.site.pair_places import sampled_pairs
-from reports.acceptance.bounds import decide, median_bounds, spread_bounds
-from reports.acceptance.fabric import fabric_of
-from reports.acceptance.levels import peers_of, reach_of, top_of
-from reports.acceptance.sparse_fabric import sparse_fabric_of
+from reports.verdicts.acceptance.bounds import decide, median_bounds, spread_bounds
+from reports.verdicts.acceptance.fabric import fabric_of
+from reports.verdicts.acceptance.levels import peers_of, reach_of, top_of
+from reports.verdicts.acceptance.sparse_fabric import sparse_fabric_of
 
 pytestmark = pytest.mark.numerical
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from records.forms import as_bytes
-from reports.acceptance.dossier import make_dossier
-from reports.acceptance.judge import judge
-from reports.acceptance.result import acceptance_result
-from reports.acceptance.values import gather
 from reports.load.loading import load_run
 from reports.render import html
 from reports.tests.test_acceptance_judge import DAY, criteria, entry
+from reports.verdicts.acceptance.dossier import make_dossier
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
 

@@ -16,18 +16,18 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.criteria.loading import criteria_from_text
-from reports.acceptance.dossier import make_dossier
-from reports.acceptance.result import acceptance_result
-from reports.comparison.compare import compare
-from reports.comparison.result import comparison_result
-from reports.papers.definition import load_study
-from reports.papers.document import make_document
 from reports.render import html
 from reports.tests import acceptance_runs
 from reports.tests.browser import Browser
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_acceptance_document import CRITERIA
 from reports.tests.test_browser import needs_browser, nightly_page
+from reports.verdicts.acceptance.dossier import make_dossier
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.papers.definition import load_study
+from reports.verdicts.papers.document import make_document
 from reports.write.paper import render_html
 from reports.write.report import build_report
 

@@ -16,13 +16,13 @@ from pypdf import PdfReader
 from bench.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
-from reports.comparison.compare import compare
-from reports.comparison.result import comparison_result
-from reports.nightly.check import check_history
-from reports.nightly.result import night_result
 from reports.render import html
 from reports.render.pdf import find_browser
 from reports.tests.synthetic import write_run
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.result import night_result
 from reports.write.report import build_report
 
 needs_browser = pytest.mark.skipif(

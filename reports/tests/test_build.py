@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from records.errors import AssayError
-from reports.comparison.compare import compare
-from reports.comparison.result import comparison_result
 from reports.render import markdown
 from reports.show.listings import MOST_REASONS
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.result import comparison_result
 from reports.write.frames import CSV_COLUMNS
 from reports.write.report import build_report
 

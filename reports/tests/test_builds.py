@@ -6,7 +6,7 @@ import copy
 import msgspec
 
 from records.run.provenance import Provenance
-from reports.comparison.builds import ABSENT, belongs_to_builds, build_differences
+from reports.verdicts.comparison.builds import ABSENT, belongs_to_builds, build_differences
 
 LAM = {
     "version": "7.1.4",

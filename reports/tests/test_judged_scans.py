@@ -8,10 +8,10 @@ from datetime import date
 import numpy as np
 import pytest
 
-from reports.acceptance import kept_rows, peers, reruns, spreads, values
-from reports.acceptance.bounds import decide, median_bounds
-from reports.acceptance.judge import judge
-from reports.acceptance.kept_rows import LOWEST_KEPT, telling_rows
+from reports.verdicts.acceptance import kept_rows, peers, reruns, spreads, values
+from reports.verdicts.acceptance.bounds import decide, median_bounds
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.kept_rows import LOWEST_KEPT, telling_rows
 
 from .scanned_machine import criteria, measured, scan
 

@@ -3,9 +3,6 @@ from __future__ import annotations
 
 import pytest
 
-from reports.acceptance.bounds import Bounds
-from reports.acceptance.model import Item
-from reports.acceptance.wording import margin_text
 from reports.notation.palette import looks
 from reports.notation.units import (
     about_bytes_text,
@@ -18,6 +15,9 @@ from reports.notation.units import (
     unbroken,
 )
 from reports.render.markdown import md
+from reports.verdicts.acceptance.bounds import Bounds
+from reports.verdicts.acceptance.model import Item
+from reports.verdicts.acceptance.wording import margin_text
 
 
 def test_no_line_breaks_within_a_quantity() -> None:

@@ -14,15 +14,15 @@ from bench.simulated.nights import Event, normal, simulate
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
 from reports.answers import MOST_WORDS, Answer, State
-from reports.nightly.answer import answer_of_night
-from reports.nightly.check import Checked
-from reports.nightly.judge import NightJudge
-from reports.nightly.result import night_result
-from reports.nightly.rules import rules_for
-from reports.nightly.trends import span
-from reports.nightly.wording import natural_order
 from reports.render.html import page as page_of
 from reports.render.junit import junit
+from reports.verdicts.nightly.answer import answer_of_night
+from reports.verdicts.nightly.check import Checked
+from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.result import night_result
+from reports.verdicts.nightly.rules import rules_for
+from reports.verdicts.nightly.trends import span
+from reports.verdicts.nightly.wording import natural_order
 
 pytestmark = pytest.mark.numerical
 

@@ -13,8 +13,8 @@ import pytest
 
 from assay.cli import main
 from records.history.store import Store
-from reports.nightly.night import read_night
 from reports.tests.synthetic import HPL_FIXED, case, write_run
+from reports.verdicts.nightly.night import read_night
 
 pytestmark = pytest.mark.numerical
 

@@ -18,16 +18,16 @@ from records.history.model import Acceptance, Change, History, Night, NightValue
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
-from reports.nightly.answer import answer_of_night
-from reports.nightly.check import Checked
-from reports.nightly.findings import Verdict
-from reports.nightly.judge import NightJudge
-from reports.nightly.night import read_night
-from reports.nightly.peers import peers_of_night
-from reports.nightly.result import night_result
-from reports.nightly.rules import rules_for
 from reports.render.junit import junit
 from reports.render.terminal import text
+from reports.verdicts.nightly.answer import answer_of_night
+from reports.verdicts.nightly.check import Checked
+from reports.verdicts.nightly.findings import Verdict
+from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.peers import peers_of_night
+from reports.verdicts.nightly.result import night_result
+from reports.verdicts.nightly.rules import rules_for
 
 pytestmark = pytest.mark.numerical
 

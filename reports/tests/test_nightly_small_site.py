@@ -6,9 +6,9 @@ import pytest
 
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate
 from records.history.model import Night
-from reports.nightly.covariates import night_terms, term_factors
-from reports.nightly.judge import NightJudge
-from reports.nightly.rules import rules_for
+from reports.verdicts.nightly.covariates import night_terms, term_factors
+from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.rules import rules_for
 
 pytestmark = pytest.mark.numerical
 

@@ -7,12 +7,17 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
 from records.history.model import Acceptance, Change
-from reports.nightly.change_points import best_splits, is_change, may_shift, median_shifts
-from reports.nightly.judge import NightJudge
-from reports.nightly.limits import limits, run_of_nights
-from reports.nightly.reference import crossed_deviations, references, residuals, row_medians
-from reports.nightly.rules import Rules, rules_for
-from reports.nightly.tail import fit_tail, run_quantile
+from reports.verdicts.nightly.change_points import best_splits, is_change, may_shift, median_shifts
+from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.limits import limits, run_of_nights
+from reports.verdicts.nightly.reference import (
+    crossed_deviations,
+    references,
+    residuals,
+    row_medians,
+)
+from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.nightly.tail import fit_tail, run_quantile
 
 pytestmark = pytest.mark.numerical
 

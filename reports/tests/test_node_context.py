@@ -2,7 +2,7 @@
 """What else changed: a fact of nodes is named, and the first night that knows any is no change."""
 
 from records.history.model import Night
-from reports.nightly.segments import context_changes, context_starts
+from reports.verdicts.nightly.segments import context_changes, context_starts
 
 KNOWN = {"host.kernel": "6.1", "node.kernel": "Linux 5.14", "environments.mpich.library": "4.0.2"}
 

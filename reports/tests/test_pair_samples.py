@@ -11,15 +11,15 @@ import pytest
 
 from records.criteria import Criteria
 from records.site.pair_places import sampled_pairs
-from reports.acceptance.judge import judge
-from reports.acceptance.peer_groups import MOST_MISSING
-from reports.acceptance.values import gather
 from reports.analysis import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, seen
 from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns
 from reports.tests import acceptance_runs as runs
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.peer_groups import MOST_MISSING
+from reports.verdicts.acceptance.values import gather
 
 DAY = date(2026, 11, 21)
 NODES = tuple(f"n{number}" for number in range(1, 13))

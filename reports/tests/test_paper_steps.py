@@ -14,14 +14,14 @@ import yaml
 from assay.cli import main
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
-from reports.papers.beside import besides
-from reports.papers.definition import FOLDER, load_study
-from reports.papers.document import study_section
-from reports.papers.fields import LENGTH, Field, Point, Values
-from reports.papers.run_values import RunValues
-from reports.papers.tables import as_printed, machine_tables, tables_of, words
 from reports.tests.synthetic import case, write_run
 from reports.tests.whole_campaigns import write_campaign
+from reports.verdicts.papers.beside import besides
+from reports.verdicts.papers.definition import FOLDER, load_study
+from reports.verdicts.papers.document import study_section
+from reports.verdicts.papers.fields import LENGTH, Field, Point, Values
+from reports.verdicts.papers.run_values import RunValues
+from reports.verdicts.papers.tables import as_printed, machine_tables, tables_of, words
 
 #: t(m) = 40 µs + 0.01 µs a byte, in blocks 1 and 2; block 2 is twice as slow.
 LENGTHS = (0, 128, 512, 1024, 65536)

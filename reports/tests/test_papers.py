@@ -19,9 +19,15 @@ from checks.common.registry import CHECKS
 from records.errors import AssayError
 from reports.analysis import analyse
 from reports.load.loading import load_run
-from reports.papers import claims, tables
-from reports.papers.beside import besides, by_variant
-from reports.papers.claims import (
+from reports.render.markdown import md
+from reports.show.draw import put
+from reports.show.layout import Canvas, settle
+from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
+from reports.tests.synthetic import case, write_run
+from reports.tests.whole_campaigns import write_campaign
+from reports.verdicts.papers import claims, tables
+from reports.verdicts.papers.beside import besides, by_variant
+from reports.verdicts.papers.claims import (
     DIFFERS,
     FAILS,
     HOLDS,
@@ -32,16 +38,17 @@ from reports.papers.claims import (
     judge,
     judge_claims,
 )
-from reports.papers.definition import FOLDER, Claim, Measured, load_study, read_study, studies
-from reports.papers.document import make_document
-from reports.papers.labels import Label, label_beside, room_beside
-from reports.papers.run_values import RunValues
-from reports.render.markdown import md
-from reports.show.draw import put
-from reports.show.layout import Canvas, settle
-from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
-from reports.tests.synthetic import case, write_run
-from reports.tests.whole_campaigns import write_campaign
+from reports.verdicts.papers.definition import (
+    FOLDER,
+    Claim,
+    Measured,
+    load_study,
+    read_study,
+    studies,
+)
+from reports.verdicts.papers.document import make_document
+from reports.verdicts.papers.labels import Label, label_beside, room_beside
+from reports.verdicts.papers.run_values import RunValues
 from reports.write.paper import render_html, render_markdown
 
 TRANSCRIBED = ROOT.parent / "shared" / "reference"

@@ -19,20 +19,11 @@ from matplotlib.image import imread
 from assay.criteria.loading import criteria_from_text
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.acceptance.dossier import make_dossier
-from reports.acceptance.result import acceptance_result
 from reports.analysis import Analysis, analyse
 from reports.checks.common.roofline import Roof, reached, roof_of, roofline_picture
-from reports.comparison.compare import compare
-from reports.comparison.picture import changes_picture
 from reports.load.loading import load_run
-from reports.nightly.check import check_history
-from reports.nightly.night import read_night
-from reports.nightly.result import night_result
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
-from reports.papers.definition import load_study
-from reports.papers.document import make_document
 from reports.show.boxes import LEAST_BOXED, launches_picture
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
@@ -57,6 +48,15 @@ from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
+from reports.verdicts.acceptance.dossier import make_dossier
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.picture import changes_picture
+from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.result import night_result
+from reports.verdicts.papers.definition import load_study
+from reports.verdicts.papers.document import make_document
 from reports.write.pictures import take_out
 
 LOOK = Look("#0072B2", "o", ())

@@ -23,11 +23,11 @@ from reports.models.communication import (
     squarest_grid,
 )
 from reports.models.scaling import Counts, fit_law
-from reports.prediction.library import Library, Link, Resampled, library_of
-from reports.prediction.outcome import Outcome
-from reports.prediction.picture import prediction_picture
-from reports.prediction.predict import predict
 from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
+from reports.verdicts.prediction.library import Library, Link, Resampled, library_of
+from reports.verdicts.prediction.outcome import Outcome
+from reports.verdicts.prediction.picture import prediction_picture
+from reports.verdicts.prediction.predict import predict
 
 COUNTS = (1, 2, 4, 8, 16)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)

@@ -18,7 +18,6 @@ from reports.choice.failures import FailureRate
 from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
-from reports.nightly.night import read_night
 from reports.show.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.show.choice.sentences import choice_sentences
 from reports.show.choice.tables import choice_tables, score_note
@@ -26,6 +25,7 @@ from reports.show.panel import Panel, Rule, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
 from reports.tests.synthetic import HPL_FIXED, case, write_run
+from reports.verdicts.nightly.night import read_night
 
 pytestmark = pytest.mark.numerical
 

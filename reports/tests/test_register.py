@@ -14,11 +14,11 @@ from records.errors import AssayError
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.load.loading import load_run
-from reports.nightly.check import check_history
-from reports.nightly.night import read_night
-from reports.nightly.result import night_result
 from reports.render import html
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.night import read_night
+from reports.verdicts.nightly.result import night_result
 from reports.write.report import build_report
 
 WOBBLE = {

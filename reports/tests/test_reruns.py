@@ -10,10 +10,10 @@ import pytest
 from records.criteria import Criteria
 from records.run.plan import read_plan
 from records.run.rerun import rerun_campaign, rerun_ids
-from reports.acceptance.judge import judge
-from reports.acceptance.reruns import LEAST_GOOD
-from reports.acceptance.values import gather
 from reports.load.loading import load_run
+from reports.verdicts.acceptance.judge import judge
+from reports.verdicts.acceptance.reruns import LEAST_GOOD
+from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
 

@@ -7,8 +7,8 @@ import pytest
 from assay.cli import main
 from bench.simulated.nights import Event, normal, simulate
 from records.history.model import Change
-from reports.comparison.days import day_spreads
 from reports.tests.test_nightly_history import add_nights, folder, write_night  # noqa: F401
+from reports.verdicts.comparison.days import day_spreads
 
 pytestmark = pytest.mark.numerical
 

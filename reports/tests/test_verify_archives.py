@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from records.run.archive import ArchiveWriter, Packed
-from reports.acceptance.verify import _Named, _raw_faults
+from reports.write.verify import _Named, _raw_faults
 
 STEM = "hpl-1.b1.a1"
 TEXTS = {f"{STEM}.out": b"rate 1\n" * 40, f"{STEM}.err": b""}

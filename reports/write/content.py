@@ -8,8 +8,8 @@ from functools import cached_property
 
 from reports.analysis import Analysis
 from reports.checks.sections import CheckPart
-from reports.papers.document import StudySection
 from reports.show.raw_links import RawLinks
+from reports.verdicts.papers.document import StudySection
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.files import write_whole
-from reports.papers.document import StudyOutcome
-from reports.papers.tables import LONG
 from reports.render.markdown import markdown_table, md
 from reports.render.page import render_page
 from reports.render.pdf import BackgroundPrint, find_browser
+from reports.verdicts.papers.document import StudyOutcome
+from reports.verdicts.papers.tables import LONG
 from reports.write.summary import launches_text
 
 

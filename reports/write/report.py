@@ -17,9 +17,9 @@ from records.run.run_directory import refuse_other
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
-from reports.papers.document import study_section
 from reports.render.pdf import BackgroundPrint, find_browser
 from reports.show.listings import listed_with_raw_output
+from reports.verdicts.papers.document import study_section
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet

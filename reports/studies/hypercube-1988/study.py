@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from reports.papers.fields import LENGTH, Field
-from reports.papers.run_values import RunValues
+from reports.verdicts.papers.fields import LENGTH, Field
+from reports.verdicts.papers.run_values import RunValues
 
 #: Two nodes as Slurm places them.
 _NODES = {"params.placement": "between-nodes", "params.transport": "library", "params.hops": 0}

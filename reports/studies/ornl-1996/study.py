@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.papers.fields import LENGTH, Field
-from reports.papers.run_values import RunValues
+from reports.verdicts.papers.fields import LENGTH, Field
+from reports.verdicts.papers.run_values import RunValues
 
 #: Ranks that are neighbours, and the rows beside the machines of then that are of other kinds.
 _NEAR = {"params.transport": "library", "params.distance": 1, "params.hops": 0}

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.papers.fields import LENGTH, Field
-from reports.papers.run_values import RunValues
+from reports.verdicts.papers.fields import LENGTH, Field
+from reports.verdicts.papers.run_values import RunValues
 
 _NODES = {"params.placement": "between-nodes"}
 _MPI = {**_NODES, "params.transport": "library", "params.hops": 0}

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from reports.papers.fields import Field
-from reports.papers.run_values import RunValues
+from reports.verdicts.papers.fields import Field
+from reports.verdicts.papers.run_values import RunValues
 
 _IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
 _RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]

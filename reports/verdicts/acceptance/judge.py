@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judgement of an acceptance: all criteria, the nodes and links named, waivers, re-runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
+from records.run.plan import PlannedCase
+from reports.notation.units import readable_unit
+from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
+from reports.verdicts.acceptance.criteria_judges import (
+    Context,
+    judge_efficiency,
+    judge_limit,
+    judge_ratio,
+)
+from reports.verdicts.acceptance.findings import findings
+from reports.verdicts.acceptance.links import judge_links
+from reports.verdicts.acceptance.model import (
+    Item,
+    JudgedCriterion,
+    JudgedWaiver,
+    Judgement,
+    LaunchKey,
+    WaiverState,
+    judged,
+    with_waivers,
+)
+from reports.verdicts.acceptance.peers import judge_nodes
+from reports.verdicts.acceptance.reruns import cases_to_rerun
+from reports.verdicts.acceptance.spreads import judge_spread
+from reports.verdicts.acceptance.values import Evidence, TooManyPairsError
+
+_ANSWERS = "answers"
+_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
+    "limit": judge_limit,
+    "ratio": judge_ratio,
+    "spread": judge_spread,
+    "efficiency": judge_efficiency,
+    "nodes": judge_nodes,
+    "links": judge_links,
+}
+
+
+def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
+    """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
+
+    Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
+    limit that something keeps to, nothing passes.
+    """
+    context = Context(criteria, evidence)
+    valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
+    every = [(c, _judged(c, context)) for c in criteria.criteria]
+    left_out = [(r.id, r.note) for c, r in every if _left_out(c, r)]
+    results = [_answers(context), *(r for c, r in every if not _left_out(c, r))]
+    results = [with_waivers(result, valid) for result in results]
+    absolute = any(result.binds for result in results)
+    verdict = worst([result.effective for result in results])
+    named = findings(results)
+    return Judgement(
+        verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
+        criteria=tuple(results),
+        findings=tuple(named),
+        waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
+        rerun=cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {},
+        rerun_count=rerun_count,
+        left_out=tuple(left_out),
+        absolute=absolute,
+        proposals=() if absolute else tuple(_proposals(evidence)),
+    )
+
+
+def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
+    """The criterion judged; without items where it would judge too many pairs one by one."""
+    try:
+        return _JUDGES[criterion.kind](criterion, context)
+    except TooManyPairsError as error:
+        return judged(criterion, context.metric_title(criterion.metric), (), str(error))
+
+
+def _left_out(criterion: Criterion, result: JudgedCriterion) -> bool:
+    """Whether the site states no rate for a criterion that says that it need not."""
+    optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
+    return optional and result.lacks_rate
+
+
+def _proposals(evidence: Evidence) -> Iterable[str]:
+    """Absolute criteria that the site's nominal rates allow, for metrics that the run has."""
+    seen: set[str] = set()
+    for values in (*evidence.values, *(scan.row(0) for scan in evidence.scans)):
+        metric = evidence.register.metrics[values.metric]
+        if values.metric in seen or metric.unit not in ("bytes/s", "flop/s") or not values.place:
+            continue
+        rate = evidence.nominal_rate(values)
+        if rate is not None:
+            seen.add(values.metric)
+            readable = readable_unit(metric.unit, [rate])
+            yield (
+                f"{{kind: efficiency, peak: nominal, check: {values.case.check}, metric:"
+                f" {values.metric}}}, of {rate / readable.factor:.4g} {readable.label}"
+            )
+
+
+def _answers(context: Context) -> JudgedCriterion:
+    """Every launch gave the right answer: one item for each check and environment of the run.
+
+    Counts have no interval. FAIL: a wrong answer, or more launches without an answer than the
+    criteria allow. INCONCLUSIVE: launches lost to the machine or not run yet.
+    """
+    evidence = context.evidence
+    cases: dict[tuple[str, str], list[PlannedCase]] = {}
+    for case in evidence.planned:
+        cases.setdefault((case.check, case.environment), []).append(case)
+    place_of = {case.id: place for place, group in cases.items() for case in group}
+    found: dict[tuple[str, str], dict[str, list[LaunchKey]]] = {}
+    for key, launch in evidence.launches.items():
+        place = place_of.get(key[0])
+        if place is not None and launch.status != "skipped":
+            found.setdefault(place, {}).setdefault(launch.status, []).append(key)
+    items = [
+        _answers_item(cases[place], found[place], context) for place in cases if place in found
+    ]
+    allowed = context.criteria.failed_launches_at_most
+    return JudgedCriterion(
+        id=_ANSWERS,
+        kind="answers",
+        title="Every launch ran to its end with the right answer",
+        statement=f"no wrong answer, at most {allowed} launches of a check without an answer",
+        items=tuple(items),
+        note="" if items else "no launch has been recorded",
+    )
+
+
+def _answers_item(
+    cases: Sequence[PlannedCase], found: Mapping[str, Sequence[LaunchKey]], context: Context
+) -> Item:
+    """The launches of one check in one environment, `found` by their status."""
+    missing = sum(
+        (case.id, block) not in context.evidence.launches
+        for case in cases
+        if case.skipped is None and not case.params.get("reply_before_wait")
+        for block in range(1, context.evidence.fresh)
+    )
+    counts = {status: len(keys) for status, keys in found.items()}
+    total = sum(counts.values())
+    verdict: Verdict = "INCONCLUSIVE" if counts.get("lost") or missing else "PASS"
+    if counts.get("failed", 0) > context.criteria.failed_launches_at_most or counts.get("wrong"):
+        verdict = "FAIL"
+    told = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
+    told += [f"{missing} not run"] if missing else []
+    bad = [key for status, keys in found.items() if status != "ok" for key in keys]
+    return Item(
+        subject=cases[0].check,
+        environment=cases[0].environment,
+        bounds=Bounds(total, counts.get("ok", 0) / total, None, None, 1.0, "count"),
+        unit="1",
+        at_least=None,
+        at_most=None,
+        verdict=verdict,
+        note=", ".join(told) or f"all {total} ok",
+        launches=tuple(bad or found["ok"]),
+        metric=_ANSWERS,
+    )
+
+
+def _waiver_states(
+    waivers: Sequence[Waiver], valid: Sequence[Waiver], results: Sequence[JudgedCriterion]
+) -> Iterable[JudgedWaiver]:
+    for waiver in waivers:
+        state: WaiverState = "expired"
+        if waiver in valid:
+            alone = [with_waivers(result, [waiver]) for result in results]
+            used = any(item.waived for result in alone for item in result.items)
+            state = "applied" if used else "not needed"
+        yield JudgedWaiver(waiver, state)

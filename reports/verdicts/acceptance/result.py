@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A judged acceptance as a result: the document to be signed, its tables, pictures and tests."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Literal
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from records.criteria import Criteria
+from records.run.belonging import checksum_of
+from reports.notation.units import moment_text
+from reports.result import (
+    ON_TERMINAL,
+    Badge,
+    Block,
+    Facts,
+    Result,
+    SealMark,
+    Section,
+    Sentence,
+    Signing,
+    Test,
+)
+from reports.show.listings import provenance_rows
+from reports.show.panel import Picture
+from reports.show.raw_links import PAGES, RawLinks
+from reports.show.tables import Cell, Lead, numeric, pivot
+from reports.verdicts.acceptance.answer import answer_of_acceptance
+from reports.verdicts.acceptance.bounds import ORDER, Verdict
+from reports.verdicts.acceptance.dossier import FOLDER, Dossier
+from reports.verdicts.acceptance.forms import AcceptanceForm
+from reports.verdicts.acceptance.model import Finding, Item, JudgedCriterion
+from reports.verdicts.acceptance.pictures import margins, nodes_by_criterion, panels
+from reports.verdicts.acceptance.values import LaunchRef
+from reports.verdicts.acceptance.wording import (
+    bound_text,
+    centre_text,
+    limit_words,
+    margin_text,
+    measured_text,
+    sentences,
+)
+
+#: Items of one criterion that the page shows; the machine form has all.
+MOST_ITEMS = 120
+#: Launches of one item that are linked one by one; nodes and faults named in a sentence.
+MOST_LINKS, MOST_NODES, MOST_FAULTS = 12, 12, 6
+_MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "SUSPECT": "!"}
+_TONES: dict[str, Literal["good", "bad", "open"]] = {
+    "PASS": "good",
+    "FAIL": "bad",
+    "SUSPECT": "open",
+    "INCONCLUSIVE": "open",
+    "confirmed": "bad",
+    "suspected": "open",
+}
+_OUTCOMES: dict[Verdict, Literal["", "failure", "skipped"]] = {
+    "PASS": "",
+    "FAIL": "failure",
+    "SUSPECT": "skipped",
+    "INCONCLUSIVE": "skipped",
+}
+_NUMBERS = numeric("observed", "bound", "limit", "n", "margin")
+_RULE = (
+    "Each verdict rests on a bound, not on a mean: PASS if the whole bound is inside the limit,"
+    " FAIL if it is outside, SUSPECT if it is outside and fails unless a re-run clears it, else"
+    " INCONCLUSIVE. A row shows the value nearest to its limit; all values follow below."
+)
+_METHOD = (
+    "The unit is one launch; n counts launches. A launch’s value is the median of its samples"
+    " unless the metric says otherwise.",
+    "Bounds of single values are one-sided order statistics of the median, valid for any"
+    " distribution: with 5 to 7 launches all must keep to the limit, with 8 to 10 all but one."
+    " Below 5 launches Student’s bound of the mean stands in; below {least} there is no verdict.",
+    "Nodes and pairs are held against the good ones: the upper of two clusters where there are"
+    " two, else the median. What all share in a launch is taken off, so that drift of the whole"
+    " machine does not count. One passes when the bound of its median, with the noise pooled over"
+    " all, keeps to the limit, and so do four fifths of its launches.",
+    "A node or link is suspected from 5 launches on, when they are beyond the limit by order"
+    " statistics, and fails when at least two re-runs, and more than half of them, show it again."
+    " Half of the nodes or of their links, and a cut, fail at once, unless re-runs clear them.",
+    "If a node’s pairs with good nodes are slow, its own link is named; if the pairs between"
+    " groups of nodes are, the cut between them. That a node is slow explains no link.",
+    "Spread: the deviation pooled over nodes or pairs, what they share in a block taken off, by"
+    " bounds from the χ² distribution; one that scatters beyond the limit and beyond the others"
+    " (Holm over all) is named when re-runs show it too.",
+    "Limits from the machine itself cannot detect a fault common to all nodes: nothing passes"
+    " without an absolute limit, from the contract or from nominal rates.",
+    "Wrong answers and slow ones are kept apart: a launch with a wrong answer never enters a"
+    " number.",
+)
+
+
+def raw_links(dossier: Dossier) -> dict[str, RawLinks]:
+    """The links from the document's folder into each run directory, by run."""
+    here = dossier.run.directory.resolve() / FOLDER
+    found = {}
+    for run in (dossier.run, *dossier.reruns):
+        root = quote(os.path.relpath(run.directory.resolve(), here))
+        found[run.run_id] = RawLinks(root, f"{root}/report/{PAGES}")
+    return found
+
+
+def acceptance_result(
+    dossier: Dossier, name: str = "", links: Mapping[str, RawLinks] | None = None
+) -> Result[AcceptanceForm]:
+    """A judged acceptance as a result; the same dossier gives the same.
+
+    `name` is what commands call the run, its id by default: a document stays the same wherever its
+    run lies. `links` lead to raw output, and learn of the pages that they need.
+    """
+    run, criteria = dossier.run, dossier.criteria
+    answer = answer_of_acceptance(dossier, name)
+    ways = raw_links(dossier) if links is None else links
+    return Result(
+        kicker=" · ".join(filter(None, (f"Acceptance of site {run.plan.site}", criteria.contract))),
+        title=criteria.title,
+        data=replace(dossier.form, answer=answer.part),
+        answer=answer,
+        facts=Facts(_facts(dossier), codes=frozenset({"run", "seal"})),
+        sentences=sentences(dossier),
+        sections=[
+            Section("in-short", "", lambda: _in_short(dossier), shown_on=ON_TERMINAL),
+            Section("criteria", "Criteria", lambda: _criteria(dossier)),
+            Section("named", "Slow nodes and links", lambda: _named(dossier)),
+            Section("details", "Every value", lambda: _details(dossier, ways)),
+            Section("waivers", "Waivers", lambda: _waivers(dossier)),
+            Section("method", "How the verdicts come about", lambda: _method(criteria)),
+            Section("provenance", "Machine and software", lambda: _provenance(dossier)),
+            Section("signatures", "Signatures", lambda: _signatures(dossier)),
+        ],
+        closing=f"Made with {dossier.form.made_with}.",
+        tests=lambda: map(_test, dossier.judgement.criteria),
+        seal=SealMark(run.run_id, dossier.seal),
+    )
+
+
+def _facts(dossier: Dossier) -> list[tuple[str, str]]:
+    run, criteria = dossier.run, dossier.criteria
+    more = ", …" if len(run.nodes) > MOST_NODES else ""
+    return [
+        ("campaign", run.plan.campaign),
+        ("run", run.run_id),
+        ("measured from", f"{moment_text(run.provenance.started_at, 'not recorded')} UTC"),
+        ("judged on", dossier.day.isoformat()),
+        ("criteria file", criteria.name),
+        ("nodes", f"{len(run.nodes)}: {', '.join(run.nodes[:MOST_NODES])}{more}"),
+        ("confidence of each bound", f"{100 * criteria.confidence:g} %, one-sided"),
+        ("seal", dossier.seal),
+    ]
+
+
+def _in_short(dossier: Dossier) -> Iterator[Block | None]:
+    """A criterion a line, with its most telling value, on a terminal."""
+    for result in dossier.judgement.criteria:
+        lines, item = [], result.most_telling()
+        if item is None:
+            lines = [result.note]
+        elif result.kind != "answers":
+            limit = f"(limit {limit_words(item)}, n = {item.bounds.n})"
+            lines = [f"{_place(item)}: {bound_text(item)} {limit} {item.note}".rstrip()]
+        waived = " (waived)" if result.verdict != result.effective else ""
+        badge = Badge(f"{result.verdict}{waived}", _TONES[result.verdict])
+        yield Section(
+            result.id, f"{result.id}: {result.title}", partial(map, Sentence, lines), badge
+        )
+
+
+def _criteria(dossier: Dossier) -> Iterator[Block | None]:
+    yield Sentence(_RULE)
+    table = pivot(
+        dossier.judgement.criteria,
+        [
+            ("what must hold", lambda one: Cell(one.title, href=f"#criterion-{one.id}")),
+            ("verdict", _judged_cell),
+            (["nearest to the limit", *_NUMBERS], _telling_cells),
+        ],
+        anchor="table-criteria",
+        title="Criteria",
+    )
+    yield table
+    footer = f"judged {dossier.day.isoformat()} · run {dossier.run.run_id}"
+    yield _overview(dossier, footer)
+    text = "Each picture as SVG and PNG, for a slide:"
+    yield Sentence(text, code=f"assay accept {dossier.run.run_id} --pictures DIR")
+
+
+def _judged_cell(result: JudgedCriterion) -> Cell:
+    waived = "waived" if result.effective == "PASS" else "partly waived"
+    return _verdict_cell(result.verdict, waived if any(i.waived for i in result.items) else "")
+
+
+def _verdict_cell(verdict: Verdict, badge: str = "") -> Cell:
+    badges = (badge,) if badge else ()
+    return Cell(f"{_MARK[verdict]} {verdict}", tone=_TONES[verdict], badges=badges)
+
+
+def _telling_cells(result: JudgedCriterion) -> list[str]:
+    item = result.most_telling()
+    if item is None:
+        return [result.note, *["–"] * len(_NUMBERS)]
+    charged = f", charged to {item.charged_to}" if item.charged_to else ""
+    return [f"{_place(item)}{charged}", *_number_cells(item)]
+
+
+def _number_cells(item: Item) -> list[str]:
+    words = [centre_text(item), bound_text(item), limit_words(item)]
+    return [*words, str(item.bounds.n), margin_text(item)]
+
+
+def _place(item: Item) -> str:
+    return f"{item.subject}, {item.environment}"
+
+
+def _overview(dossier: Dossier, footer: str) -> Picture | None:
+    """All criteria together: margins to the limits, nodes by criterion."""
+    criteria = dossier.judgement.criteria
+    first = margins(criteria, footer)
+    drawn = [*([first] if first else []), *nodes_by_criterion(criteria, footer)]
+    caption = "What is signed is the document with its seal, not a picture taken from it."
+    return Picture("acceptance", "All criteria", caption, drawn, []) if drawn else None
+
+
+def _named(dossier: Dossier) -> Iterator[Block | None]:
+    judgement = dossier.judgement
+    titles = {result.id: result.title for result in judgement.criteria}
+    for number, finding in enumerate(judgement.named, start=1):
+        badge = Badge(finding.state, _TONES.get(finding.state, "plain"))
+        title = _sentence_case(finding.title)
+        make = partial(_finding, finding, titles, title)
+        yield Section(f"finding-{number}", title, make, badge)
+    if not judgement.named:
+        text = "None: no node and no link is found beyond the limits of these criteria."
+        yield Sentence(text)
+    if cleared := [finding.title for finding in judgement.findings if not finding.named]:
+        yield Sentence(f"Not confirmed by re-runs, and so not named: {', '.join(cleared)}.")
+    yield Section("reruns", "Re-runs", lambda: _reruns(dossier))
+
+
+def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block | None]:
+    if finding.note:
+        yield Sentence(f"{_sentence_case(finding.note)}.")
+    table = pivot(
+        finding.accusations,
+        [
+            ("by criterion", lambda one: titles[one.criterion]),
+            ("where", lambda one: _place(one.item)),
+            (numeric("measured"), lambda one: measured_text(one.item)),
+            (_NUMBERS, lambda one: _number_cells(one.item)),
+            ("re-runs", lambda one: one.item.note),
+        ],
+        anchor="",
+        title=title,
+    )
+    yield table
+
+
+def _reruns(dossier: Dossier) -> Iterator[Block | None]:
+    if wanted := len(dossier.judgement.rerun):
+        yield Sentence(
+            f"Wanted: {wanted} of the cases are undecided or await confirmation. This runs those"
+            " of acceptance/rerun.yaml and judges them:",
+            code=f"assay accept {dossier.run.run_id} --rerun",
+        )
+    elif dossier.reruns:
+        runs = ", ".join(rerun.run_id for rerun in dossier.reruns)
+        text = "Their launches are listed as r1, r2, … with the others."
+        yield Sentence(f"Re-runs that enter: {runs}. {text}")
+
+
+def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block | None]:
+    for result in dossier.judgement.criteria:
+        make = partial(_criterion, dossier, links, result)
+        badge = Badge(f"{_MARK[result.verdict]} {result.verdict}", _TONES[result.verdict])
+        yield Section(f"criterion-{result.id}", result.title, make, badge)
+
+
+def _criterion(
+    dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
+) -> Iterator[Block | None]:
+    """What it asks, its pictures, its items; of too many those of the worst verdicts."""
+    sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
+    yield Sentence(f"{_sentence_case(result.statement)}. Criterion {result.id}.")
+    if source := sources.get(result.id):
+        yield Sentence(f"Source of the limit: {source}.")
+    if result.note:
+        yield Sentence(f"{_sentence_case(result.note)}.")
+    yield _picture(dossier, result)
+    items = list(result.items)
+    if len(items) > MOST_ITEMS:
+        items.sort(key=lambda item: -ORDER.index(item.verdict))
+    table = pivot(
+        items[:MOST_ITEMS],
+        _item_columns(dossier, links, result),
+        anchor="",
+        title=result.title,
+    )
+    yield table
+    if len(items) > MOST_ITEMS:
+        omitted = len(items) - MOST_ITEMS
+        yield Sentence(f"{omitted} further rows with the better verdicts are in acceptance.json.")
+    if result.further:
+        text = f"{result.further:,} further ones pass and are listed nowhere; {result.bad_share}."
+        yield Sentence(text)
+
+
+def _picture(dossier: Dossier, result: JudgedCriterion) -> Picture | None:
+    drawn = panels(result, dossier.run.run_id, dossier.day.isoformat())
+    title = f"{result.title}, {'by node' if result.kind == 'nodes' else 'by pair of nodes'}"
+    anchor = f"picture-criterion-{result.id}"
+    return Picture(anchor, title, f"{result.statement}.", drawn, []) if drawn else None
+
+
+def _item_columns(
+    dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
+) -> Sequence[Lead[Item]]:
+    """The columns of a criterion's items, without those that would be empty."""
+    words = {"nodes": "node", "links": "pair of nodes", "answers": "check"}
+    columns: list[Lead[Item]] = [
+        (words.get(result.kind, "value"), _subject),
+        ("verdict", lambda one: _verdict_cell(one.verdict, "waived" if one.waived else "")),
+        ("environment", lambda one: one.environment),
+    ]
+    if any(item.measured is not None for item in result.items):
+        columns.append((numeric("measured"), measured_text))
+    columns.append((_NUMBERS, _number_cells))
+    if any(map(_note, result.items)):
+        columns.append(("note", _note))
+    return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
+
+
+def _subject(item: Item) -> str:
+    return f"{item.subject}, {item.group}" if item.group and item.place else item.subject
+
+
+def _note(item: Item) -> str:
+    return "" if item.bounds.method == "count" else item.note
+
+
+def _raw(dossier: Dossier, links: Mapping[str, RawLinks], item: Item) -> Cell:
+    """The raw output of an item's launches; that of a re-run is called r1, r2, …"""
+    launches = dossier.evidence.launches
+    found = [launches[key] for key in item.launches if key in launches]
+    parts = [_launch(dossier, links, launch) for launch in found[:MOST_LINKS]]
+    if len(found) > MOST_LINKS:
+        parts.append(Cell(f"{len(found) - MOST_LINKS} more"))
+    return Cell(", ".join(part.text for part in parts) or "–", parts=tuple(parts))
+
+
+def _launch(dossier: Dossier, links: Mapping[str, RawLinks], launch: LaunchRef) -> Cell:
+    digest = checksum_of(launch.artifacts, "stdout")
+    words = [f"{launch.case_id}, block {launch.block}, {launch.status}", *launch.flags]
+    again = "r" if launch.run_id != dossier.run.run_id else ""
+    return Cell(
+        f"{again}{launch.block}",
+        title=", ".join(words + ([f"SHA-256 {digest}"] if digest else [])),
+        href=links[launch.run_id].to(launch.artifacts.get("stdout", "")),
+    )
+
+
+def _waivers(dossier: Dossier) -> list[Block | None]:
+    table = pivot(
+        dossier.judgement.waivers,
+        [
+            ("criterion", lambda one: one.waiver.criterion),
+            ("for", lambda one: one.waiver.subject or "all of it"),
+            ("by", lambda one: one.waiver.author),
+            ("reason", lambda one: one.waiver.reason),
+            ("until", lambda one: str(one.waiver.expires)),
+            ("state", lambda one: one.state),
+        ],
+        anchor="",
+        title="Waivers",
+    )
+    return [table or Sentence("None.")]
+
+
+def _method(criteria: Criteria) -> Iterator[Block | None]:
+    return (Sentence(text.format(least=criteria.least_launches)) for text in _METHOD)
+
+
+def _provenance(dossier: Dossier) -> Iterator[Block | None]:
+    parts = provenance_rows(dossier.run.provenance)
+    return (Facts(pairs, name) for name, pairs in parts if pairs)
+
+
+def _signatures(dossier: Dossier) -> Iterator[Block | None]:
+    run, criteria, form, judgement = dossier.run, dossier.criteria, dossier.form, dossier.judgement
+    under = f" under {criteria.contract}" if criteria.contract else ""
+    named = ""
+    if judgement.named:
+        titles = ", ".join(finding.title for finding in judgement.named[:MOST_FAULTS])
+        more = ", …" if len(judgement.named) > MOST_FAULTS else ""
+        noun = "fault" if len(judgement.named) == 1 else "faults"
+        named = f" and {len(judgement.named)} named {noun} ({titles}{more})"
+    yield Signing(
+        f"The undersigned have read this document of site {run.plan.site}{under}, judged on"
+        f" {dossier.day.isoformat()} with the verdict {judgement.verdict}{named}.",
+        [(one.role, one.organisation, one.name) for one in criteria.parties],
+    )
+    signed = [
+        ("seal (acceptance.json)", dossier.seal),
+        ("criteria file", form.criteria.sha256),
+        (f"list of all {len(form.files)} files of the run (manifest.sha256)", form.manifest_sha256),
+    ]
+    for one in form.records:
+        bare = f", {one.without_chain} of them without chain" if one.without_chain else ""
+        name = f"head of the chain of {one.records} records{bare}: run {one.run_id}"
+        signed.append((name, one.head))
+    signed += [(name, value) for name, value in form.files.items() if "/" not in name]
+    yield Facts(signed, "What is signed", frozenset(name for name, _ in signed))
+    yield Sentence(
+        "All are SHA-256. This recomputes every checksum and every verdict from the records:",
+        code=f"assay verify {run.run_id} --seal {dossier.seal[:16]}",
+    )
+    yield Sentence(
+        "This, called in the run directory, checks the files without Assay:",
+        code="sha256sum --check acceptance/manifest.sha256",
+    )
+
+
+def _test(result: JudgedCriterion) -> Test:
+    """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
+    item = result.most_telling()
+    message = result.note
+    if item is not None:
+        message = f"{_place(item)}: {centre_text(item)}, bound {bound_text(item)}"
+        message += f", limit {limit_words(item)}, n = {item.bounds.n}"
+    outcome, kind = _OUTCOMES[result.effective], result.effective.lower()
+    return Test(f"acceptance.{result.kind}", f"{result.id}: {result.title}", outcome, message, kind)
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs of one campaign as a result: its keys, its wording, its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from records.forms import Form, Part, key
+from reports.analysis import Analysis, Row
+from reports.notation.units import count_text, percent, readable_unit, signed_percent, three_digits
+from reports.notation.values import between
+from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
+from reports.show.rows import value_cell
+from reports.show.tables import Cell, Heading, numeric, pivot
+from reports.statistics.descriptive import LEVEL, Interval
+from reports.verdicts.comparison.builds import Difference
+from reports.verdicts.comparison.compare import Change, Reading, RunComparison, cases_of
+from reports.verdicts.comparison.picture import changes_picture
+
+#: Rows of a table on paper.
+MOST_ROWS = 2000
+#: Rows of each table, and differences, that a terminal shows unless all are asked for.
+MOST_CHANGED, MOST_UNRESOLVED, MOST_DIFFERENT = 30, 5, 8
+_METHOD = (
+    "B against A: ratio of geometric means with its interval at 95 %: of two nights where a history"
+    " tells how far days differ, of the launches alone (Welch) where none does. Blocks of two runs"
+    " are no pairs, and each cell is read by itself: among many, some fall outside by chance. The"
+    " mean of rates is their arithmetic mean, not total work over total time."
+)
+#: What a reading says in a table; one that is missing here is a decision.
+_READINGS: dict[Reading, str] = {
+    "beyond launches": "beyond the launches' spread; two days cannot tell",
+    "not resolved": "not resolved",
+    "no interval": "no interval below n = 2",
+}
+#: Title of a table on a terminal, the readings in it, how many of its rows are shown.
+_ON_TERMINAL: tuple[tuple[str, tuple[Reading, ...], int], ...] = (
+    ("changed, each value by itself at 95 %", ("better", "worse"), MOST_CHANGED),
+    (
+        "beyond the launches' spread; two days cannot tell a change from the day",
+        ("beyond launches",),
+        MOST_CHANGED,
+    ),
+    ("not resolved", ("not resolved", "no interval"), MOST_UNRESOLVED),
+)
+_TONES: dict[Reading, Literal["good", "bad", "open"]] = {
+    "better": "good",
+    "worse": "bad",
+    "beyond launches": "open",
+}
+
+
+class SidePart(Part):
+    """One run's values in a comparison."""
+
+    n: Annotated[int, key("Launches.")]
+    mean: Annotated[float | None, key("Their mean, in SI base units.")]
+    stddev: Annotated[float | None, key("Their standard deviation.")]
+
+
+class ChangedPart(Part):
+    """One value in two runs."""
+
+    check: Annotated[str, key("The check.")]
+    case_id: Annotated[str, key("The case.")]
+    case: Annotated[str, key("Case and point in words.")]
+    environment: Annotated[str, key("The environment.")]
+    metric: Annotated[str, key("The metric.")]
+    unit: Annotated[str, key("Its SI unit.")]
+    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
+    at: Annotated[dict[str, Any], key("The point.")]
+    a: Annotated[SidePart, key("Run A.")]
+    b: Annotated[SidePart, key("Run B.")]
+    ratio: Annotated[
+        float | None, key("B over A, of geometric means; null below two launches of each.")
+    ]
+    interval: Annotated[
+        Interval | None,
+        key(
+            "Of the ratio: of two nights where a history has the spread of days, else of launches."
+        ),
+    ]
+    day_spread: Annotated[
+        float | None, key("The spread of days from the history, of logarithms; null: not known.")
+    ]
+    nights: Annotated[int, key("Nights behind it.")]
+    reading: Annotated[
+        Literal["better", "worse", "beyond launches", "not resolved", "no interval"],
+        key("What it says of B, this value alone."),
+    ]
+
+
+class DifferencePart(Part):
+    """One thing that differs in provenance, or between builds."""
+
+    what: Annotated[str, key("What it is.")]
+    a: Annotated[str, key("In run A.")]
+    b: Annotated[str, key("In run B.")]
+
+
+class ComparisonForm(Form, kw_only=True):
+    """`assay compare`: run B against run A."""
+
+    a: Annotated[str, key("The id of run A.")]
+    b: Annotated[str, key("The id of run B.")]
+    facts: Annotated[list[str], key("What the runs are, in sentences.")]
+    provenance: Annotated[list[DifferencePart], key("What differs in provenance.")]
+    builds: Annotated[list[DifferencePart], key("What differs between the builds.")]
+    changes: Annotated[
+        list[ChangedPart],
+        key("Every value: better or worse, then beyond launches, then the rest, each by size."),
+    ]
+
+
+def comparison_result(found: RunComparison, *, every: bool = False) -> Result[ComparisonForm]:
+    """A comparison as a result; `every`: a terminal leaves no row out."""
+    a, b = found.first.run, found.second.run
+    titles = found.first.register.check_title
+    return Result(
+        kicker="Assay · two runs of one campaign",
+        title=f"{b.run_id} against {a.run_id}",
+        data=_form(found),
+        facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in _facts(found)]),
+        sections=[
+            Section("results", "Results", lambda: _results(found)),
+            *(
+                Section(
+                    f"compare-{check}", titles(check), partial(_check, found, titles(check), check)
+                )
+                for check, changes in found.by_check.items()
+                if changes
+            ),
+            Section("table-builds", "What differs between the builds", lambda: _builds(found)),
+            Section("table-differences", "Provenance", lambda: _differences(found)),
+            Section("differing", "", lambda: _in_short(found, every), shown_on=ON_TERMINAL),
+            *(
+                Section("changes", "", partial(_short, found, every, *one), shown_on=ON_TERMINAL)
+                for one in _ON_TERMINAL
+            ),
+        ],
+        looks={**found.first.looks, **found.second.looks},
+        closing="Made by Assay from the records of both runs.",
+    )
+
+
+def _form(found: RunComparison) -> ComparisonForm:
+    return ComparisonForm(
+        a=found.first.run.run_id,
+        b=found.second.run.run_id,
+        facts=_facts(found),
+        provenance=[DifferencePart.filled(one) for one in found.provenance],
+        builds=[DifferencePart.filled(one, what=_what(one)) for one in found.builds],
+        changes=[_changed(change) for change in found.changes],
+    )
+
+
+def _changed(change: Change) -> ChangedPart:
+    return ChangedPart.filled(
+        change.metric,
+        check=change.case.check,
+        case_id=change.case.id,
+        case=change.label,
+        environment=change.case.environment,
+        metric=change.metric.name,
+        at=change.point,
+        a=_side(change.a),
+        b=_side(change.b),
+        ratio=change.ratio,
+        interval=change.interval,
+        day_spread=change.day and change.day.spread,
+        nights=change.day.nights if change.day else 0,
+        reading=change.reading,
+    )
+
+
+def _side(row: Row | None) -> SidePart:
+    return SidePart(0, None, None) if row is None else SidePart.filled(row.summary)
+
+
+def _what(one: Difference) -> str:
+    return f"{one.environment} {one.what}".strip()
+
+
+def _facts(found: RunComparison) -> list[str]:
+    """What the runs are, what they have in common, and what is known of days."""
+    first, second = found.first, found.second
+    shared = len(cases_of(first) & cases_of(second))
+    only_a, only_b = len(cases_of(first)) - shared, len(cases_of(second)) - shared
+    return [
+        *(
+            f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {_state(one)}"
+            for side, one in (("A", first), ("B", second))
+        ),
+        f"cases: {count_text(shared, 'case')} in both; only in A: {only_a}, only in B: {only_b}",
+        f"spread of days: {_days(found)}",
+        *(
+            f"{side}: {text}"
+            for side, one in (("A", first), ("B", second))
+            for text in one.run.warnings
+        ),
+    ]
+
+
+def _state(analysis: Analysis) -> str:
+    missing = count_text(len(analysis.holes), "launch", "launches")
+    state = f"not finished ({missing} missing)" if analysis.holes else "complete"
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
+    return f"{state}: {counts or 'nothing recorded'}"
+
+
+def _days(found: RunComparison) -> str:
+    if not found.days:
+        return (
+            "not known, so two days cannot tell a change from the day; a history of this campaign"
+            " can (assay history add RUN)"
+        )
+    nights = sorted(spread.nights for spread in found.days.values())
+    span = str(nights[0]) if nights[0] == nights[-1] else f"{nights[0]} to {nights[-1]}"
+    return f"from the history, {count_text(len(found.days), 'series', 'series')} of {span} nights"
+
+
+def _results(found: RunComparison) -> list[Block | None]:
+    return [Sentence(_METHOD), changes_picture(found)]
+
+
+def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
+    changes = found.by_check[check]
+    means = numeric(
+        *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
+        "spread of days",
+    )
+    headings: list[Heading] = ["case", "environment", "metric", *means, "unit", "reading"]
+    table = pivot(
+        changes[:MOST_ROWS],
+        [(headings, _cells)],
+        anchor=f"table-{check}",
+        title=title,
+        total=len(changes),
+        most=MOST_ROWS,
+    )
+    return [table]
+
+
+def _cells(change: Change) -> list[str | Cell]:
+    found = [one for one in (change.a, change.b) if one is not None]
+    unit = readable_unit(change.metric.unit, [one.summary.mean for one in found])
+    name = change.case.environment
+    cells: list[str | Cell] = [
+        change.label,
+        Cell(name, environment=name),
+        change.analysis.register.metric_title(change.metric.name),
+    ]
+    for one in (change.a, change.b):
+        cells += ["0" if one is None else str(one.summary.n)]
+        cells += [value_cell([one] if one else [], unit)]
+    reading = _READINGS.get(change.reading)
+    if reading is None:
+        reading = f"B {change.reading} at {100 * LEVEL:.0f} %, this cell alone"
+    if change.ratio is None or change.interval is None:
+        return [*cells, "–", "–", "–", unit.label, reading]
+    ends = between(change.interval.low, change.interval.high, signed_percent)
+    day = change.day
+    spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
+    return [*cells, signed_percent(change.ratio), ends, spread, unit.label, reading]
+
+
+def _builds(found: RunComparison) -> list[Block | None]:
+    table = pivot(
+        found.builds,
+        [
+            ("environment", lambda one: one.environment),
+            ("what", lambda one: one.what),
+            ("A", lambda one: one.a),
+            ("B", lambda one: one.b),
+        ],
+        anchor="table-of-builds",
+        title="What differs between the builds",
+        most=MOST_ROWS,
+    )
+    return [table]
+
+
+def _differences(found: RunComparison) -> list[Block | None]:
+    table = pivot(
+        found.provenance,
+        [("what", lambda one: one.what), ("A", lambda one: one.a), ("B", lambda one: one.b)],
+        anchor="table-of-differences",
+        title="What differs in provenance",
+        most=MOST_ROWS,
+    )
+    return [table or Sentence("Provenance: no difference.")]
+
+
+def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
+    """What differs, a line each, on a terminal."""
+    for name, differences in (("provenance", found.provenance), ("builds", found.builds)):
+        if not differences:
+            yield Sentence(f"{name}: no difference")
+        shown = differences if every else differences[:MOST_DIFFERENT]
+        yield from (Sentence(f"{name}: {_what(one)}: {one.a} → {one.b}") for one in shown)
+        if len(shown) < len(differences):
+            yield Sentence(f"{name}: {len(differences) - len(shown)} further differences (--all)")
+
+
+def _short(
+    found: RunComparison, every: bool, title: str, readings: Sequence[Reading], most: int
+) -> list[Block | None]:
+    """The greatest changes with one of these readings, on a terminal."""
+    changes = [change for change in found.changes if change.reading in readings]
+    headings: list[Heading] = numeric("B/A", "95 % interval", "A → B")
+    decided = "better" in readings
+    headings += ["B is", ""] if decided else [""]
+    table = pivot(
+        changes if every else changes[:most],
+        [(headings, lambda change: _short_cells(change, decided=decided))],
+        anchor="changes",
+        title=f"{title}: {len(changes)}",
+        most=len(changes) or 1,
+    )
+    left = 0 if every else len(changes) - most
+    rest = Sentence(f"{left} further ones: --all, --html FILE, --json")
+    return [table, rest if left > 0 else None]
+
+
+def _short_cells(change: Change, *, decided: bool) -> list[str | Cell]:
+    sides = [row.summary.mean if row else None for row in (change.a, change.b)]
+    unit = readable_unit(change.metric.unit, [mean for mean in sides if mean])
+    a, b = ("–" if mean is None else three_digits(mean / unit.factor) for mean in sides)
+    ratio = "–" if change.ratio is None else signed_percent(change.ratio)
+    ends = ""
+    if change.interval:
+        ends = between(
+            change.interval.low,
+            change.interval.high,
+            lambda value: signed_percent(value).removesuffix(" %"),
+        )
+    # Lines break at thin spaces too.
+    name = change.name.replace("\u202f", "")
+    tone = _TONES.get(change.reading)
+    word = [Cell(change.reading, tone=tone or "")] if decided else []
+    return [Cell(ratio, tone=tone or ""), ends, f"{a} → {b} {unit.label}", *word, name]

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges the nights of a history that are not judged yet, and keeps what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from records.errors import ExitStatus
+from records.history import USUAL_FINDS
+from records.history.model import Change, History, Night
+from records.history.reading import read_history
+from records.history.store import Store
+from reports.answers import State
+from reports.verdicts.nightly.findings import Finding, Judgement
+from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.nightly.segments import ContextChange, context_changes
+from reports.verdicts.nightly.tonight import StageA
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The newest night with its judgement, in a history (of `history_file`) whose changes are up to
+    date."""
+
+    history: History
+    judgement: Judgement
+    rules: Rules
+    history_file: str = ""
+
+    @property
+    def night(self) -> Night:
+        """The night that was judged."""
+        return self.history.nights[self.judgement.night]
+
+    @property
+    def changes_before(self) -> list[Change]:
+        """The changes as they were known before the night."""
+        return _before(self.history.changes, self.history, self.judgement.night)
+
+    @property
+    def context(self) -> list[ContextChange]:
+        """What changed in software, machine and nodes since the night before."""
+        place = self.judgement.night
+        nights = self.history.nights
+        return context_changes(nights[place - 1], nights[place]) if place else []
+
+    @property
+    def bad_launches(self) -> int:
+        """Launches of the night that were not ok (skipped cases do not count)."""
+        return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
+
+    @property
+    def more_nights(self) -> int:
+        """How many more nights the series need that are too young for PASS, at least."""
+        return max(self.judgement.learning.values(), default=0)
+
+    @property
+    def state(self) -> State:
+        """FAIL: a regression, new or open, a silent series, or bad launches. SUSPECT: something to
+        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged, or not as
+        finely as the site wants."""
+        if self.judgement.of("regression", "open", "silent") or self.bad_launches:
+            return State.FAIL
+        if self.judgement.of("suspect"):
+            return State.SUSPECT
+        if self.judgement.learning:
+            return State.LEARNING
+        decided = self.judgement.judged and not self.judgement.wide_reasons
+        return State.PASS if decided else State.INCONCLUSIVE
+
+    @property
+    def status(self) -> ExitStatus:
+        """What is not decided is no success."""
+        known = {State.PASS: ExitStatus.PASS, State.FAIL: ExitStatus.FAIL}
+        return known.get(self.state, ExitStatus.INCONCLUSIVE)
+
+    @cached_property
+    def stage_a(self) -> StageA:
+        """What the night was compared with."""
+        judge = NightJudge(self.history, self.rules)
+        return judge.stage_a(self.judgement.night, self.changes_before)
+
+    def groups(self, *verdicts: str) -> Iterator[tuple[str, list[Finding]]]:
+        """Findings with these verdicts by case id, the greatest worsening first."""
+        found: dict[str, list[Finding]] = {}
+        for item in sorted(self.judgement.findings, key=lambda finding: -finding.size):
+            if item.verdict in verdicts:
+                found.setdefault(self.history.series[item.series].case_id, []).append(item)
+        yield from found.items()
+
+
+def check_history(
+    store: Store,
+    site: str,
+    campaign: str,
+    alarms_a_month: float = 1.0,
+    finds: float = USUAL_FINDS,
+) -> Checked:
+    """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
+    history = read_history(store, site, campaign)
+    rules = rules_for(len(history.series), alarms_a_month, finds)
+    judge = NightJudge(history, rules)
+    changes = history.changes
+    for place, night in enumerate(history.nights):
+        if night.judged and night is not history.nights[-1]:
+            continue
+        judgement = judge.judge(place, _before(changes, history, place))
+        store.keep_judgement(
+            night,
+            [(history.series_ids[item.series], item) for item in judgement.changes],
+            [history.series_ids[item.series] for item in judgement.of("suspect")],
+            finds,
+        )
+        if any(finding.change for finding in judgement.findings):
+            changes = read_history(store, site, campaign).changes
+    # The findings name the changes with the numbers that the store gave them.
+    known = {(item.series, item.kind, item.found): item for item in changes}
+    findings = [
+        replace(finding, change=known.get((item.series, item.kind, item.found), item))
+        if (item := finding.change)
+        else finding
+        for finding in judgement.findings
+    ]
+    judgement = replace(judgement, findings=findings, changes=changes)
+    known_history = replace(history, changes=changes, unexplained=judge.unexplained)
+    return Checked(known_history, judgement, rules, str(store.path))
+
+
+def newest_night(history: History, history_file: str = "") -> Checked:
+    """The newest night by what the history holds; nothing is kept.
+
+    A night that was judged has the changes that were found then, whatever its limits were.
+    """
+    place = len(history.nights) - 1
+    night, changes = history.nights[place], history.changes
+    rules = rules_for(len(history.series), finds=night.finds)
+    found = [item for item in changes if item.found == night.id and item.accepted is None]
+    judge, before = NightJudge(history, rules), _before(changes, history, place)
+    judgement = judge.judge(place, before, found if night.judged else None)
+    return Checked(history, judgement, rules, history_file)
+
+
+def _before(changes: list[Change], history: History, place: int) -> list[Change]:
+    """The changes as they were known before a night; what somebody accepted stays."""
+    night = history.nights[place].id
+    return [
+        replace(change, closed=None) if change.closed == night else change
+        for change in changes
+        if change.accepted or history.position(change.found) < place
+    ]

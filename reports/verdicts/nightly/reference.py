@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stage A's reference: the level and the spread of the nights before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reports.statistics.descriptive import Matrix
+from reports.verdicts.nightly.rules import Rules
+
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+#: Standard deviations in a median absolute deviation of a normal distribution.
+_MAD = 1.4826
+#: A segment of fewer nights gives no spread.
+_LEAST_SEGMENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """For each series its level (median of `n` nights, unit of the values) and its spread.
+
+    `spread` is a fraction of the level, from `n_spread` nights: max(1.4826·MAD, 0.2 %) from 10
+    nights on, the standard deviation (ddof 1) below. NaN where there is no night.
+    """
+
+    n: Counts
+    median: Matrix
+    spread: Matrix
+    n_spread: Counts
+
+
+def row_medians(rows: Matrix) -> Matrix:
+    """The median of each row, NaN left out; NaN for a row without a number."""
+    ordered = np.sort(rows, axis=1)
+    n = np.isfinite(rows).sum(axis=1)
+    if not rows.shape[1]:
+        return np.full(len(rows), np.nan)
+    low, high = (
+        np.take_along_axis(ordered, np.maximum(place, 0)[:, np.newaxis], axis=1)[:, 0]
+        for place in ((n - 1) // 2, n // 2)
+    )
+    medians: Matrix = np.where(n > 0, (low + np.where(n % 2, low, high)) / 2, np.nan)
+    return medians
+
+
+def last_nights(chosen: Mask, most: int) -> Mask:
+    """Of the chosen nights (shape series × nights) the last `most` of each series."""
+    from_the_end = np.cumsum(chosen[:, ::-1], axis=1)[:, ::-1]
+    return chosen & (from_the_end <= most)
+
+
+def residuals(values: Matrix, chosen: Mask, segments: Counts) -> Matrix:
+    """How far each chosen night lies from the median of its own segment, as a fraction of it.
+
+    `segments` numbers, for each night (series × nights), what has one level: nights of one context
+    between accepted changes. So a level that has just begun takes its spread from the nights before
+    it: noise is a property of the machine, and three nights give no spread. Each segment of m
+    nights is widened by √(m/(m−1)), because its own median was subtracted.
+    """
+    found = np.full(values.shape, np.nan)
+    if not chosen.any():
+        return found
+    for segment in np.unique(segments[chosen]).tolist():
+        inside = chosen & (segments == segment)
+        rows = np.flatnonzero(inside.sum(axis=1) >= _LEAST_SEGMENT)
+        kept = np.where(inside[rows], values[rows], np.nan)
+        level = row_medians(kept)[:, np.newaxis]
+        m = inside[rows].sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            away = (kept / level - 1) * np.sqrt(m / (m - 1))
+        found[rows] = np.where(inside[rows] & (level > 0), away, found[rows])
+    return found
+
+
+def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> References:
+    """The reference of each series: `values` where `level` is set; spread from residuals `away`."""
+    kept = np.where(level, values, np.nan)
+    n_spread = np.isfinite(away).sum(axis=1)
+    early = np.maximum(_standard_deviation(away), rules.least_spread)
+    robust = np.maximum(_MAD * row_medians(np.abs(away)), rules.least_spread)
+    spread = np.where(n_spread >= rules.robust_from, robust, early)
+    return References(level.sum(axis=1), row_medians(kept), spread, n_spread)
+
+
+def _standard_deviation(rows: Matrix) -> Matrix:
+    n = np.isfinite(rows).sum(axis=1)
+    known = np.where(np.isfinite(rows), rows, 0.0)
+    mean = known.sum(axis=1) / np.maximum(n, 1)
+    squares = np.where(np.isfinite(rows), (known - mean[:, np.newaxis]) ** 2, 0.0).sum(axis=1)
+    deviation: Matrix = np.where(n > 1, np.sqrt(squares / np.maximum(n - 1, 1)), np.nan)
+    return deviation
+
+
+def crossed_deviations(away: Matrix, parts: int, rules: Rules) -> Matrix:
+    """Each night's residual in units of a spread that does not know it; shape (parts·series,
+    nights), the groups of nights that share a reference.
+
+    A series' nights are dealt into `parts` in turn; each part is centred and scaled by the median
+    and MAD of all others. Deviations from a spread that was taken from the same nights are too
+    small and hide that a spread from a few dozen nights is uncertain by a fifth; these do not.
+    Series of fewer than 20 nights are left out.
+    """
+    known = np.isfinite(away)
+    rows = np.flatnonzero(known.sum(axis=1) >= 2 * rules.robust_from)
+    away, known = away[rows], known[rows]
+    part = np.cumsum(known, axis=1) % parts
+    found = []
+    for number in range(parts):
+        mine = known & (part == number)
+        others = np.where(known & ~mine, away, np.nan)
+        centre = row_medians(others)[:, np.newaxis]
+        spread = _MAD * row_medians(np.abs(others - centre))
+        scale = np.maximum(spread, rules.least_spread)[:, np.newaxis]
+        found.append((np.where(mine, away, np.nan) - centre) / scale)
+    return np.concatenate(found)
+
+
+def worsening(values: Matrix, found: References, direction: Matrix) -> Matrix:
+    """(value − median)/median with the sign that makes worse positive.
+
+    `direction` is +1 where less is better, −1 where more is. `values` has one night, shape
+    (series,), or several, shape (series, nights).
+    """
+    shape = (-1,) + (1,) * (values.ndim - 1)
+    median, sign = found.median.reshape(shape), direction.reshape(shape)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return sign * (values - median) / np.abs(median)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The acceptance folder: its checksums, their signature, and the judgement made again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from records.criteria import Criteria
+from records.errors import AssayError
+from records.input_files import decoded, kind_at, read_whole
+from records.run.checksums import SIGNATURE, digest, read_sums, signer
+from reports.render import html
+from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.write import acceptance_files as store
+
+ReadCriteria = Callable[[str, str], Criteria]
+#: At most so many faults of one kind are listed.
+MOST_LISTED = 20
+#: Parts of the machine form that are compared separately.
+_APART = ("results", "files", "manifest_sha256", "criteria")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison of the verification and its faults; without faults nothing has changed.
+
+    `unproven`: a change could not have been found.
+    """
+
+    what: str
+    faults: tuple[str, ...] = ()
+    note: str = ""
+    unproven: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return not self.faults
+
+
+def clipped(faults: Iterable[str]) -> tuple[str, ...]:
+    """The first MOST_LISTED faults, then the number of the others."""
+    found = list(faults)
+    more = len(found) - MOST_LISTED
+    return (*found[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))
+
+
+def folder_checks(
+    run_dir: Path,
+    folder: Path,
+    read_criteria: ReadCriteria,
+    made_with: str,
+    signers: Path | None = None,
+) -> list[Check]:
+    """All comparisons of a folder that holds a machine form. `made_with` names this Assay,
+    `signers` is a file of allowed signers."""
+    checks = [_sums(folder), _signature(folder, signers)]
+    return [*checks, *_judged_again(run_dir, folder, read_criteria, made_with)]
+
+
+def _sums(folder: Path) -> Check:
+    """The files of the folder against its SHA256SUMS: all are listed, and no other."""
+    what = f"files of {FOLDER}/ against {store.SUMS}"
+    if not (folder / store.SUMS).is_file():
+        return Check(what, (f"{store.SUMS} is missing",))
+    try:
+        sums = read_sums(folder / store.SUMS)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
+    needed = {*store.SEALED} - {store.PRINT}
+    faults = [f"{name} is no file of a document" for name in sums if name not in store.SEALED]
+    faults += [
+        f"{name} was changed"
+        for name, value in sums.items()
+        if name in store.SEALED
+        and (kind_at(folder / name) != "a file" or digest(folder / name) != value)
+    ]
+    faults += [f"{name} is not listed" for name in sorted((there | needed) - {*sums})]
+    return Check(what, clipped(faults))
+
+
+def _signature(folder: Path, signers: Path | None) -> Check:
+    """The signature of SHA256SUMS; without one a user who can write the folder could replace it."""
+    what = f"signature of {store.SUMS}"
+    if kind_at(folder / (store.SUMS + SIGNATURE)) is None:
+        fault = (f"{store.SUMS + SIGNATURE} is missing",) if signers else ()
+        return Check(what, fault, "not signed")
+    try:
+        said = signer(folder / store.SUMS, signers)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    return Check(what, note=said if signers else f"{said}; whose key it is: --signers FILE")
+
+
+def _judged_again(
+    run_dir: Path, folder: Path, read_criteria: ReadCriteria, made_with: str
+) -> list[Check]:
+    """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
+    machine = folder / store.MACHINE
+    try:
+        stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
+        day = date.fromisoformat(stored["judged_on"])
+        recorded = dict(stored["files"])
+        results = {result["id"]: result for result in stored["results"]}
+    except (AssayError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error}",))]
+    try:
+        text = read_whole(folder / store.CRITERIA).decode()
+        dossier = make_dossier(
+            run_dir,
+            store.known_reruns(run_dir),
+            criteria=read_criteria(str(folder / store.CRITERIA), text),
+            criteria_text=text,
+            day=day,
+            made_with=str(stored.get("made_with")),
+        )
+    except (AssayError, UnicodeDecodeError) as error:
+        return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
+    now, criteria = dossier.form.files, stored.get("criteria")
+    files = [
+        f"{name} was changed" if name in now else f"{name} is missing"
+        for name, value in recorded.items()
+        if name not in now or now[name] != value
+    ]
+    files += [f"{name} was added" for name in now if name not in recorded]
+    same = isinstance(criteria, dict) and criteria.get("sha256") == dossier.form.criteria.sha256
+    other = dossier.form.made_with
+    note = "" if other == made_with else f"made with {other}; this is {made_with}"
+    return [
+        Check("every file of the run against the document", clipped(files)),
+        Check("criteria file against the document", () if same else ("criteria.yaml was changed",)),
+        Check("verdicts from the records", clipped(_verdicts(stored, results, dossier)), note),
+        _lists(folder, dossier, note),
+        _page(folder, dossier, note),
+    ]
+
+
+def _verdicts(
+    stored: Mapping[str, Any], results: Mapping[str, Any], dossier: Dossier
+) -> Iterator[str]:
+    fresh = json.loads(dossier.content)
+    if stored.get("schema") == 1:
+        fresh["schema"] = 1
+        del fresh["records"]
+    for result in fresh["results"]:
+        before = results.get(result["id"])
+        if before is None:
+            yield f"criterion {result['id']} is not in the document"
+        elif before != result:
+            old, new = before.get("verdict"), result["verdict"]
+            change = f"{old} in the document, {new} now" if old != new else "its numbers differ"
+            yield f"criterion {result['id']}: {change}"
+    for name in results.keys() - {result["id"] for result in fresh["results"]}:
+        yield f"criterion {name} of the document is not in the criteria file"
+    for key in sorted(fresh.keys() | stored.keys()):
+        if key not in _APART and stored.get(key) != fresh.get(key):
+            old, new = repr(stored.get(key))[:80], repr(fresh.get(key))[:80]
+            yield f"{key} differs: {old} in the document, {new} now"
+
+
+def _lists(folder: Path, dossier: Dossier, other: str) -> Check:
+    """The files of the folder that its seal does not cover, against those made again. `other` says
+    that another Assay made them."""
+    what = f"{store.MANIFEST}, {store.RERUNS} and {store.RERUN} made again from the records"
+    wanted = store.lists(dossier)
+    there = {name: kind_at(folder / name) for name in (store.MANIFEST, store.RERUNS, store.RERUN)}
+    try:
+        differ = [
+            name
+            for name, kind in there.items()
+            if (read_whole(folder / name) if kind else None) != wanted.get(name)
+        ]
+    except AssayError as error:
+        return Check(what, (str(error),))
+    if other and differ == [store.RERUN]:
+        return Check(what, note=f"{other}: {store.RERUN} is not compared", unproven=True)
+    return Check(what, tuple(f"{name} is not what the records give" for name in differ))
+
+
+def _page(folder: Path, dossier: Dossier, other: str) -> Check:
+    """The page bears the seal; one of this Assay is made again. That of another is proven by its
+    checksum, as is the print."""
+    what = f"{store.DOCUMENT} against the records"
+    try:
+        page = read_whole(folder / store.DOCUMENT)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    if digest(folder / store.MACHINE).encode() not in page:
+        return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
+    if other or page == html.page(acceptance_result(dossier)).encode("utf-8", "replace"):
+        return Check(what, note=f"{other}: its checksum alone is compared" if other else "")
+    return Check(what, (f"{store.DOCUMENT} does not say what the records say",))
