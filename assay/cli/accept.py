@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_checks, add_json, add_run, add_site
-from assay.cli.pictures import add_pictures, tell_pictures
+from assay.cli.options import add_checks, add_json, add_pictures, add_run, add_site, tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.run.provenance import made_with
 from assay.run.start import start_run

@@ -12,7 +12,6 @@ from typing import Any
 
 import yaml
 
-from assay.cli.options import add_checks, add_json
 from assay.schema.problems import allowed_text, did_you_mean, listed
 from assay.terminal import say
 from checks.common.definition import CheckDefinition
@@ -25,15 +24,8 @@ LISTED = 6
 INDENT = " " * 6
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("name", metavar="CHECK", nargs="?", help="explain this one")
-    add_checks(parser)
-    add_json(parser)
-    parser.set_defaults(run=_checks)
-
-
-def _checks(arguments: argparse.Namespace) -> int:
+def checks_command(arguments: argparse.Namespace) -> int:
+    """`assay checks`: print the list of checks, or the explanation of one."""
     name = arguments.name
     if name is None:
         told: Any = {"checks": [overview(check) for check in CHECKS.values()]}

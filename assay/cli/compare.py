@@ -1,40 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay compare`: two runs of one campaign side by side."""
+"""`assay compare` and `assay paper`: a run beside another run, or beside a study of the past."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from assay.cli.options import add_history, add_json
-from assay.cli.pictures import add_pictures, tell_pictures
+from assay.cli.options import tell_pictures
+from assay.forms import ClaimPart, PaperForm
 from assay.screens.screen import Screen
+from assay.terminal import say
 from records.errors import ExitStatus
 from records.forms import as_text
-from records.run.run_directory import open_run
+from records.run.run_directory import open_run, refuse_other
 from reports.render import html, markdown
 from reports.render.files import write_file
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.papers.claims import UNTESTABLE
+from reports.verdicts.papers.definition import load_study
+from reports.verdicts.papers.document import make_document
+from reports.write.paper import write_document
+
+#: Folder of the documents of a study in a run directory.
+FOLDER = "paper"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("run_a", metavar="RUN")
-    parser.add_argument("run_b", metavar="RUN")
-    parser.add_argument("--all", action="store_true", help="every value, what is not resolved too")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write it as a page")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write it as Markdown")
-    add_pictures(parser, "of the page")
-    add_history(parser)
-    add_json(parser)
-    parser.set_defaults(run=_compare)
-
-
-def _compare(arguments: argparse.Namespace) -> int:
+def compare_command(arguments: argparse.Namespace) -> int:
+    """`assay compare`: print and write the comparison of two runs."""
     first, second = (open_run(name).path for name in (arguments.run_a, arguments.run_b))
     found = compare(first, second, arguments.history)
     result = comparison_result(found, every=arguments.all)
@@ -49,4 +44,37 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.pictures:
         written = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
+    return ExitStatus.PASS
+
+
+def paper_command(arguments: argparse.Namespace) -> int:
+    """`assay paper`: write the documents of a study, and print its claims."""
+    study = load_study(arguments.study)
+    run = open_run(arguments.run_directory).path
+    folder = arguments.output or run / FOLDER
+    refuse_other(folder, folder=True)
+    document = make_document(study, run)
+    written = write_document(document, folder)
+    if arguments.pictures is not None:
+        pictures = [picture for part in document.parts for picture in part.pictures]
+        written += write_pictures(pictures, document.analysis.looks, arguments.pictures)
+    if arguments.json:
+        claims = [
+            ClaimPart(claim=one.claim.said, verdict=one.word, because=one.because)
+            for one in document.claims
+        ]
+        files = [str(path) for path in written]
+        form = PaperForm(
+            study=study.name, run=str(run), answer=document.answer, claims=claims, files=files
+        )
+        print(as_text(form), end="")
+        return ExitStatus.PASS
+    say(f"{study.authors} {study.year}: {document.answer}")
+    for text in document.warnings:
+        say(f"  note: {text}")
+    for one in document.claims:
+        why = f" ({one.because})" if one.word == UNTESTABLE else ""
+        say(f"  {one.word}: {one.claim.said}{why}")
+    for path in written:
+        say(str(path))
     return ExitStatus.PASS

@@ -73,19 +73,8 @@ compdef _assay assay
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "of",
-        choices=[*_GLUE, *_KINDS],
-        metavar="bash|zsh",
-        help="the script, for: source <(assay completion bash); the script itself also asks for"
-        f" {', '.join(_KINDS)}",
-    )
-    parser.set_defaults(run=_completion)
-
-
-def _completion(arguments: argparse.Namespace) -> int:
+def completion_command(arguments: argparse.Namespace) -> int:
+    """`assay completion`: print the script of a shell, or names that it offers."""
     if arguments.of in _KINDS:
         # Only names that need no quoting in a shell.
         print(*(n for n in _KINDS[arguments.of]() if re.fullmatch(r"[\w.:-]+", n)), sep="\n")

@@ -6,20 +6,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from assay.cli.options import add_json
 from assay.requirements import Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--site", metavar="SITE", help="check what this site needs")
-    add_json(parser)
-    parser.set_defaults(run=_doctor)
-
-
-def _doctor(arguments: argparse.Namespace) -> int:
+def doctor_command(arguments: argparse.Namespace) -> int:
+    """`assay doctor`."""
     if arguments.site:
         from assay.onboarding.requirements import site_requirements  # slow: reads sites
 

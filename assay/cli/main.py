@@ -7,9 +7,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 
-from assay.cli.parser import make_parser
+from assay.cli.parser import loaded, make_parser
 from assay.loading import ended_by_ctrl_c
 from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
@@ -30,10 +29,7 @@ def _run(argv: Sequence[str] | None) -> int:
         with ended_by_ctrl_c():
             _refuse_empty(words)
             arguments = make_parser(command).parse_args(words)
-            run = arguments.run
-            if isinstance(run, str):  # "module:function", where the module is slow to load
-                module, _, function = run.partition(":")
-                run = getattr(import_module(module), function)
+            run = loaded(arguments.run)
         return int(run(arguments))
     except AssayError as error:
         _tell(f"{error}")

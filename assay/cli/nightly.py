@@ -1,33 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay nightly`: tonight's run with its verdict, and the schedule that starts it."""
+"""`assay nightly`: tonight's run with its verdict, and the schedule that starts it.
+
+A night that cannot run is kept in the history with its reason. Those whom the history names are
+notified, also of a night that ran and could not be added or judged.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
 
-from assay.cli.options import add_checks, add_history, add_judging, add_site
-from assay.nightly.schedule import KINDS
+from assay.cli.history import judge, refuse_odd_limits
+from assay.nightly.notifying import Notifier, failure_notice
+from assay.nightly.schedule import Schedule, parse_time
+from assay.nightly.surroundings import Surroundings, surroundings_of
+from assay.run.start import start_run
+from assay.schema import load_campaign
+from assay.sites.loading import add_checks_of
+from assay.sites.site_file import chosen, read_site_file
+from assay.terminal import say
+from records.errors import AssayError, ExitStatus
+from records.history.model import Missed
+from records.history.store import Store
+from records.run.run_directory import open_run
+from records.text.withheld import masked
+from reports.verdicts.nightly.night import read_night
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommands."""
-    commands = parser.add_subparsers(dest="nightly_command", required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="run the campaign, add it to the history, judge it")
-    _add_night(run)
-    add_history(run)
-    add_judging(run)
-    run.set_defaults(run="assay.cli.nightly_run:run", rerun=True)
-    install = commands.add_parser("install", help="show a schedule, and with --yes write it")
-    install.add_argument("--with", dest="kind", required=True, choices=KINDS, help="what starts it")
-    _add_night(install)
-    install.add_argument("--at", default="02:30", help="when it starts, e.g. 02:30")
-    install.add_argument("--yes", action="store_true", help="write it; without, it is only shown")
-    install.add_argument("--remove", action="store_true", help="remove the schedule")
-    install.set_defaults(run="assay.cli.nightly_install:run")
+def run_command(arguments: argparse.Namespace) -> int:
+    """Run the night; gives the exit status of its judgement."""
+    refuse_odd_limits(arguments)
+    notifier = Notifier(arguments.history)
+    try:
+        status = start_run(arguments.campaign, arguments.site, False)
+    except Exception as error:
+        missed = _keep_reason(arguments, str(error) or type(error).__name__)
+        name, when = f"{missed.campaign} on {missed.site}", f"{missed.date} UTC."
+        notifier.send([failure_notice(f"{name}: no night", missed.reason, when)])
+        raise
+    try:
+        night, values = read_night(open_run(status.run_id).path)
+        with Store(arguments.history, create=True) as store:
+            store.add(night, values)
+            return judge(store, night.site, night.campaign, arguments, notifier)
+    except Exception as error:
+        site, campaign = _whose(arguments)
+        title = f"{campaign} on {site}: night not finished"
+        notifier.send([failure_notice(title, error, f"Run {status.run_id}.")])
+        raise
 
 
-def _add_night(parser: argparse.ArgumentParser) -> None:
-    text = "a name in campaigns/ or a file"
-    parser.add_argument("--campaign", metavar="CAMPAIGN", default="nightly", help=text)
-    add_site(parser)
-    add_checks(parser)
+def _whose(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Site and campaign of the night; where the campaign cannot be read its file's name."""
+    site, campaign = arguments.site.partition(":")[0], Path(arguments.campaign).stem
+    with suppress(AssayError):
+        campaign = load_campaign(arguments.campaign).name
+    return site, campaign
+
+
+def _keep_reason(arguments: argparse.Namespace, reason: str) -> Missed:
+    """Keep in the history that the night could not run; what ended it is what is reported."""
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    missed = Missed(*_whose(arguments), now, masked(reason))
+    try:
+        with Store(arguments.history, create=True) as store:
+            store.add_missed(missed)
+    except AssayError as error:
+        print(f"assay: the night's failure is not in the history: {error}", file=sys.stderr)
+    return missed
+
+
+def install_command(arguments: argparse.Namespace) -> int:
+    """Show the schedule, then write or remove it as asked; gives the exit status."""
+    add_checks_of(arguments.site)
+    name = load_campaign(arguments.campaign).name
+    folder, _, part = arguments.site.partition(":")
+    file = read_site_file(folder)
+    needed = Surroundings() if file.virtual_cluster else surroundings_of(chosen(file, part))
+    words = ("nightly", "run", "--campaign", arguments.campaign, "--site", arguments.site)
+    schedule = Schedule(
+        f"assay-{name}-{arguments.site.replace(':', '-')}",
+        *parse_time(arguments.at),
+        command=(str(Path(sys.executable).with_name("assay")), *words),
+        folder=Path.cwd(),
+        job_options=needed.job_options,
+        prologue=needed.prologue,
+    )
+    if arguments.remove:
+        gone = schedule.remove(arguments.kind)
+        say(f"{schedule.name}: {'removed' if gone else 'there was none'}")
+        return ExitStatus.PASS
+    for path, text in schedule.texts(arguments.kind).items():
+        print(f"--- {path}\n{text}")
+    agreed = arguments.yes or (
+        sys.stdin.isatty() and input("write this? [y/N] ").strip().lower() in ("y", "yes")
+    )
+    if not agreed:
+        say("nothing written; do it with --yes")
+        return ExitStatus.PASS
+    schedule.install(arguments.kind)
+    say(f"written; remove it with: assay nightly install --with {arguments.kind} --remove")
+    return ExitStatus.PASS

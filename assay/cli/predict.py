@@ -4,38 +4,58 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import sys
 
-from assay.cli.options import add_json, add_run
+from assay.cli.options import MOST_NODES
+from assay.screens.screen import Screen
+from records.errors import AssayError, ExitStatus
+from records.forms import as_text
+from records.run.run_directory import latest_run, open_run
+from reports.analysis import Analysis, analyse
+from reports.load.loading import load_run
+from reports.render.terminal import show
+from reports.show.slides import write_pictures
+from reports.verdicts.prediction.predict import CHECKS, predict
+from reports.verdicts.prediction.result import prediction_result
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_run(parser, optional=True)
-    parser.add_argument(
-        "--nodes", metavar="N", type=int, action="append", default=[], help="may be repeated"
-    )
-    parser.add_argument(
-        "--leave-out",
-        metavar="N",
-        type=int,
-        action="append",
-        default=[],
-        help="predict this measured node count from the others, against the measurement; may be"
-        " repeated",
-    )
-    parser.add_argument(
-        "--environment", metavar="NAME", action="append", default=[], help="may be repeated"
-    )
-    parser.add_argument(
-        "--check",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="predict su3_rmd, hpl or collectives alone; may be repeated",
-    )
-    parser.add_argument(
-        "--pictures", metavar="DIR", type=Path, help="write pictures into DIR, as SVG and PNG"
-    )
-    add_json(parser)
-    parser.set_defaults(run="assay.cli.predict_run:run")
+def predict_command(arguments: argparse.Namespace) -> int:
+    """Predict; INCONCLUSIVE where nothing can be predicted."""
+    nodes, left_out = sorted(set(arguments.nodes)), sorted(set(arguments.leave_out))
+    if not nodes and not left_out:
+        raise AssayError("predict: for how many nodes? Give --nodes N, or --leave-out N")
+    for count in (*nodes, *left_out):
+        if not 1 <= count <= MOST_NODES:
+            raise AssayError(f"predict: {count} nodes; allowed are 1 to {MOST_NODES}")
+    if unknown := set(arguments.check) - set(CHECKS):
+        raise AssayError(f"--check {min(unknown)}: allowed are {', '.join(CHECKS)}")
+    found = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    analysis = analyse(load_run(found.path))
+    _check_names(analysis, left_out, arguments.environment)
+    checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
+    outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
+    result = prediction_result(analysis, outcome, nodes, left_out)
+    if arguments.pictures is not None:
+        written = write_pictures(result.pictures(), analysis.looks, arguments.pictures)
+        result.data.pictures += map(str, written)
+    if arguments.json:
+        print(as_text(result.data), end="")
+    else:
+        show(result, Screen())
+        for path in result.data.pictures:
+            print(path, file=sys.stderr)
+    return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
+
+
+def _check_names(analysis: Analysis, left_out: list[int], environments: list[str]) -> None:
+    """Raise AssayError for a count or an environment that the run does not have."""
+    counts = {case.nodes for case in analysis.run.plan.cases}
+    if unknown := set(left_out) - counts:
+        raise AssayError(
+            f"--leave-out {min(unknown)}: the run has no case on so many nodes; it has"
+            f" {', '.join(map(str, sorted(counts)))}"
+        )
+    if odd := [name for name in environments if name not in analysis.looks]:
+        raise AssayError(
+            f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
+        )

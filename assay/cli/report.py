@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay report`: the answer of a run, with tables, plots and verdicts in files."""
+"""`assay report` and the end of `assay run`: a run's answer, its tables and plots in files."""
 
 from __future__ import annotations
 
@@ -8,42 +8,26 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.options import add_json, add_run
-from assay.cli.pictures import add_pictures, tell_pictures
-from assay.run.status import BAD, Bad, failed_for
+from assay.cli.options import tell_pictures
+from assay.forms import RunForm, status_form
+from assay.run.status import BAD, Bad, RunStatus, failed_for
 from assay.screens.answer import show_report
 from assay.screens.screen import Screen
-from checks.common.sources import FURTHER_CHECKS, further_folders
+from assay.screens.status import show_status
+from checks.common.registry import FOLDERS
+from checks.common.sources import further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import as_text
 from records.run.run_directory import latest_run, open_run
 from reports.analysis import Analysis
-from reports.answer.forms import report_form
+from reports.answer.forms import ReportForm, report_form
 from reports.write.pictures import take_out
 from reports.write.report import FORMATS, ReportPaths, build_report, default_formats
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_run(parser, optional=True)
-    parser.add_argument("--format", action="append", choices=FORMATS)
-    parser.add_argument("--out", type=Path, help="folder; default: RUN/report")
-    add_pictures(parser, "of the page", only=True)
-    parser.add_argument(
-        "--checks",
-        metavar="DIR",
-        action="append",
-        type=Path,
-        default=[],
-        help="a folder of checks outside the tree, for the report.py that they bring; may be"
-        f" repeated; {FURTHER_CHECKS} names more",
-    )
-    add_json(parser)
-    parser.set_defaults(run=_report)
-
-
-def _report(arguments: argparse.Namespace) -> int:
+def report_command(arguments: argparse.Namespace) -> int:
+    """`assay report`: write the files, print the answer."""
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     if arguments.pictures is not None:
         if arguments.json:
@@ -89,3 +73,28 @@ def _folders(checks: Sequence[Path]) -> list[Path]:
                 f"{folder}: no such folder of checks; give one that holds NAME/report.py"
             )
     return folders
+
+
+def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> None:
+    """Tell how a run ended and what it says; it stays as it is if its report cannot be written."""
+    told = _report_of(status.path) if report else None
+    if as_json:
+        form = RunForm(status=status_form(status), report=told, exit_status=int(code))
+        print(as_text(form), end="")
+        return
+    screen = Screen()
+    if told is None:
+        show_status(screen, status)
+        return
+    show_report(screen, told, status.reasons)
+
+
+def _report_of(run: str) -> ReportForm | None:
+    """All files but the PDF, which takes a browser's time: `assay report` prints it."""
+    try:
+        formats = [name for name in FORMATS if name != "pdf"]
+        made = make_report(Path(run), None, formats, FOLDERS)
+        return report_form(made.analysis, made.files)
+    except AssayError as error:
+        print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
+        return None

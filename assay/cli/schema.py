@@ -7,7 +7,6 @@ import argparse
 import json
 from typing import Any
 
-from assay.cli.options import add_checks
 from assay.criteria.loading import criteria_schema
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
@@ -17,17 +16,8 @@ from records.forms import key_table
 _WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": site_schema}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    text = f"{', '.join(_WRITTEN)} (default: campaign), or a form; `forms` lists those"
-    parser.add_argument("of", metavar="OF", nargs="?", default="campaign", help=text)
-    text = "the keys of a site.yaml, or of a form, as tables in place of the schema"
-    parser.add_argument("--markdown", action="store_true", help=text)
-    add_checks(parser)
-    parser.set_defaults(run=_schema)
-
-
-def _schema(arguments: argparse.Namespace) -> int:
+def schema_command(arguments: argparse.Namespace) -> int:
+    """`assay schema`: print a schema, or the tables of its keys."""
     from assay.json_schemas import FORMS, form_schema  # slow: the analysis of runs
 
     of = arguments.of

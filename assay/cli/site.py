@@ -4,31 +4,80 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from typing import Any
 
-from assay.cli.options import add_json
+import msgspec
+
+from assay.onboarding.check import check_site
+from assay.onboarding.init import Wishes, Written, init_site
+from assay.onboarding.questions import Questions
+from assay.onboarding.stopping import Stopping
+from assay.terminal import say
+from records.errors import ExitStatus
+
+#: Where the text of a finding begins.
+_HANG = len("not proven  ")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    text = "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml"
-    init = commands.add_parser("init", help=text, description=text)
-    init.add_argument("name", metavar="NAME", nargs="?", help="default: Slurm's cluster name")
-    init.add_argument(
-        "--yes", action="store_true", help="accept detected defaults without prompting"
+def init_command(arguments: argparse.Namespace) -> int:
+    """Write the site; gives the exit status."""
+    access = [
+        f"--{key}={value}" for key in ("account", "qos") if (value := getattr(arguments, key))
+    ]
+    wishes = Wishes(
+        name=arguments.name,
+        access=[*access, *(arguments.access or [])],
+        partitions=arguments.partition or [],
+        environments=(arguments.environments or "").replace(",", " ").split(),
+        work_dir=arguments.work_dir,
+        overwrite=arguments.overwrite,
     )
-    init.add_argument("--account", help="Slurm account of the jobs")
-    init.add_argument("--qos", help="QOS of the jobs")
-    init.add_argument("--access", metavar="OPTION", action="append", help="further sbatch option")
-    init.add_argument("--partition", action="append", help="only this partition; may be repeated")
-    init.add_argument("--environments", metavar="LIST", help="only these, with commas between")
-    init.add_argument("--work-dir", metavar="DIR", help="folder that all nodes see")
-    init.add_argument("--overwrite", action="store_true", help="replace a site.yaml that exists")
-    add_json(init)
-    init.set_defaults(run="assay.cli.site_init:run")
-    text = "repeat the proof of a site, and name what changed"
-    check = commands.add_parser("check", help=text, description=text)
-    check.add_argument("site", metavar="SITE", help="a folder of site-config/")
-    check.add_argument("--accept", action="store_true", help="keep what is there now as the proof")
-    add_json(check)
-    check.set_defaults(run="assay.cli.site_check:run")
+    with Stopping() as stopping:
+        written = init_site(wishes, Questions(guess=arguments.yes), progress, stopping.pause)
+    if arguments.json:
+        print(json.dumps(as_plain(written), indent=1))
+    else:
+        say(f"written: {written.file}")
+        name, (_, *others) = written.data["name"], written.data["partitions"]
+        say(f"next: assay run quick --site {name}")
+        if others:
+            sites = " or ".join(f"`--site {name}:{one}`" for one in others)
+            say(f"on other nodes: {sites}")
+    return ExitStatus.PASS
+
+
+def as_plain(written: Written) -> dict[str, Any]:
+    """What was written, for machines."""
+    return {
+        "schema": 1,
+        "site": written.data["name"],
+        "file": str(written.file),
+        "description": written.data,
+        "left_out": written.left_out,
+        "proof": msgspec.to_builtins(written.proof),
+    }
+
+
+def progress(text: str) -> None:
+    """Progress: not part of what a machine reads."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def check_command(arguments: argparse.Namespace) -> int:
+    """Prove the site again; gives the exit status: FAIL where something changed."""
+    with Stopping() as stopping:
+        found = check_site(arguments.site, progress, stopping.pause, accept=arguments.accept)
+    if arguments.json:
+        print(json.dumps({"schema": 1, **msgspec.to_builtins(found)}, indent=1))
+    else:
+        for fault in found.faults:
+            say(f"not proven  {fault}", hang=_HANG)
+        for change in found.changes:
+            say(f"changed     {change.text}", hang=_HANG)
+        if not found.faults and not found.changes:
+            say(f"site {found.site}: proven, nothing changed")
+        elif arguments.accept and found.proof is not None:
+            say(f"kept as the proof of site {found.site}")
+    return ExitStatus.FAIL if found.faults or found.changes else ExitStatus.PASS

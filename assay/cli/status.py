@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay status`: progress, failures by reason, time left of a run."""
+"""`assay status` and `assay raw`: how far a run is, and the raw output of one of its launches."""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import sys
 
-from assay.cli.options import add_json, add_run
+import msgspec
+
 from assay.run.status import run_status
-from records.errors import ExitStatus
+from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.run.run_directory import latest_run, open_run
+from records.input_files import decoded
+from records.run.archive import RawFiles
+from records.run.belonging import Belonging, artifacts_fault, checksum_of
+from records.run.chain import Chain
+from records.run.record_lines import Line, batches
+from records.run.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
+from records.text.plain_text import plain
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_run(parser, optional=True)
-    add_json(parser)
-    parser.set_defaults(run=_status)
-
-
-def _status(arguments: argparse.Namespace) -> int:
+def status_command(arguments: argparse.Namespace) -> int:
+    """`assay status`; FAIL where launches failed."""
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     status = run_status(run)
     if arguments.json:
@@ -32,3 +35,91 @@ def _status(arguments: argparse.Namespace) -> int:
 
         show_status(Screen(), status)
     return ExitStatus.FAIL if status.failed else ExitStatus.PASS
+
+
+def raw_command(arguments: argparse.Namespace) -> int:
+    """`assay raw`: print the raw output; raises AssayError where it was changed."""
+    run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    launch, artifacts = _asked(run, arguments)
+    names = {kind: artifacts[kind] for kind in RAW_SUFFIX if kind in artifacts}
+    if arguments.only:
+        names = {kind: name for kind, name in names.items() if kind == arguments.only}
+    if not names:
+        raise AssayError(
+            f"{launch.case_id}, block {launch.block}: its record names no"
+            f" {arguments.only or 'raw output'} ({launch.status}: {launch.reason or 'no reason'})"
+        )
+    with RawFiles(run.path) as files:
+        found = {
+            kind: _proven(run, files, name, checksum_of(artifacts, kind))
+            for kind, name in names.items()
+        }
+    if arguments.json:
+        from assay.forms import RawFilePart, RawForm  # slow: the analysis of runs
+
+        parts = [
+            RawFilePart.filled(
+                None,
+                kind=kind,
+                path=artifacts[kind],
+                sha256=checksum_of(artifacts, kind),
+                text=content.decode("utf-8", "replace"),
+            )
+            for kind, content in found.items()
+        ]
+        form = RawForm.filled(launch, run_id=run.run_id, files=parts)
+        print(as_text(form), end="")
+    elif arguments.only and not sys.stdout.isatty():
+        sys.stdout.buffer.write(found[arguments.only])
+    else:
+        for kind, content in found.items():
+            if not arguments.only:
+                print(f"==> {names[kind]} ({kind}) <==")
+            print(plain(content.decode("utf-8", "replace")))
+    return ExitStatus.PASS
+
+
+def _asked(run: RunDirectory, arguments: argparse.Namespace) -> tuple[Line, dict[str, str]]:
+    """The record of the launch that is asked for, with its artifacts."""
+    case_id, plan = _case(run, arguments.case, arguments.environment), run.plan()
+    belonging = Belonging(plan, run.provenance().run_id or "")
+    found, where = None, ""
+    for batch in batches(run.records_file, belonging, Chain.of(run.path)):
+        for number, line in enumerate(batch.lines, start=batch.first):
+            if (line.case_id, line.block) != (case_id, arguments.block):
+                continue
+            if arguments.attempt in (None, line.attempt):
+                found, where = line, f"{run.records_file}:{number}"
+    if found is None:
+        raise AssayError(
+            f"{case_id}, block {arguments.block}: has no such record in {run.path}; planned are"
+            f" {plan.blocks} blocks"
+        )
+    decode = msgspec.json.Decoder(dict[str, str]).decode
+    artifacts = decoded(decode, bytes(found.artifacts), where, "a record: `artifacts`")
+    if fault := artifacts_fault(artifacts):
+        raise AssayError(f"{where}: {fault}")
+    return found, artifacts
+
+
+def _case(run: RunDirectory, name: str, environment: str | None) -> str:
+    """The id of the one case that is called so. Raises AssayError for none, and for several."""
+    cases = [case for case in run.plan().cases if environment in (None, case.environment)]
+    if any(case.id == name for case in cases):
+        return name
+    found = [case.id for case in cases if case.check == name or case.id.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    some = ", ".join((found or [case.id for case in cases])[:5])
+    told = f"{len(found)} cases are called {name!r}" if found else f"no case is called {name!r}"
+    raise AssayError(f"{told} in {run.path}; give an id, e.g. {some or 'of another environment'}")
+
+
+def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str) -> bytes:
+    """A raw file. Raises AssayError unless it is what the record says."""
+    content = files.read(name)
+    if content is None:
+        raise AssayError(f"{run.path / name}: is missing")
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise AssayError(f"{run.path / name}: is not what its record says; it was changed")
+    return content

@@ -7,7 +7,6 @@ import argparse
 import re
 from pathlib import Path
 
-from assay.cli.options import add_checks, add_json
 from assay.criteria.loading import criteria_from_text
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
@@ -22,20 +21,8 @@ _CONSISTENT = "consistent; not held against a seal on paper"
 _HANG = 11
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("target", metavar="DOCUMENT|RUN", help="a document, or its run")
-    parser.add_argument("--run", dest="run_name", metavar="RUN", help="the run of the document")
-    parser.add_argument("--seal", help="the seal on the signed paper, eight digits or more")
-    parser.add_argument(
-        "--signers", type=Path, metavar="FILE", help="allowed signers, as ssh-keygen(1) has them"
-    )
-    add_checks(parser)
-    add_json(parser)
-    parser.set_defaults(run=_verify)
-
-
-def _verify(arguments: argparse.Namespace) -> int:
+def verify_command(arguments: argparse.Namespace) -> int:
+    """`assay verify`: print what was verified; FAIL where something differs."""
     run, document = _target(arguments.target, arguments.run_name)
     from assay.run.provenance import made_with  # slow: Slurm's libraries
     from assay.run.rereading import Rereader  # slow: ReFrame

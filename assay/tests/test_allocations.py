@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.cli.run import _time
+from assay.cli.options import length_s
 from assay.plan import make_plan
 from assay.run import allocation as allocations_module
 from assay.run import infrastructure
@@ -145,7 +145,7 @@ def test_a_beat_that_fails_is_told_once_and_tried_again(beats):
     [("1-02:03", 93780), ("1-02", 93600), ("4:00:00", 14400), ("30:00", 1800), ("30", 1800)],
 )
 def test_the_time_asked_for_is_read_as_sbatch_reads_it(text, seconds):
-    assert _time(text) == seconds
+    assert length_s(text) == seconds
 
 
 @pytest.mark.parametrize("fault", ["allocation", "clock"])

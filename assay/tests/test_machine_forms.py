@@ -16,8 +16,8 @@ import yaml
 
 from assay.cli import main
 from assay.cli.parser import COMMANDS, make_parser
-from assay.cli.run_ending import end
-from assay.cli.site_init import as_plain
+from assay.cli.report import end
+from assay.cli.site import as_plain
 from assay.criteria.risks import Risk
 from assay.forms import SiteCheckForm
 from assay.json_schemas import FORMS, form_schema

@@ -10,7 +10,8 @@ import json
 import pytest
 
 from assay.cli import main
-from assay.cli.narrowing import add_narrowing, narrowing_of
+from assay.cli.campaign import narrowing_of
+from assay.cli.options import add_narrowing
 from assay.plan import Narrowing, make_plan, render_plan
 from assay.run.status import run_status
 from assay.schema import campaign_from_text, campaign_names, load_campaign

@@ -172,7 +172,7 @@ def test_a_night_that_ran_and_cannot_be_added_is_told(
     run = write_night(place, 1)
     (run / "records.jsonl").write_bytes(b"{\n" * 2)
     started = SimpleNamespace(run_id=run.name)
-    monkeypatch.setattr("assay.cli.nightly_run.start_run", lambda *_: started)
+    monkeypatch.setattr("assay.cli.nightly.start_run", lambda *_: started)
     addressed(place, f"{webhook.address}\n")
     assert main(["nightly", "run", "--campaign", "quick", "--site", "virtual"]) == 2
     (told,) = webhook.posted
@@ -187,7 +187,7 @@ def test_a_secret_in_the_reason_of_a_missed_night_is_withheld_everywhere(
     def no_start(*_: object) -> None:
         raise InfrastructureError("sbatch: HUB_TOKEN=geheim was not taken")
 
-    monkeypatch.setattr("assay.cli.nightly_run.start_run", no_start)
+    monkeypatch.setattr("assay.cli.nightly.start_run", no_start)
     addressed(place, f"{webhook.address}\n")
     words = ["--campaign", "quick", "--site", "virtual"]
     assert main(["nightly", "run", *words]) == 4

@@ -14,7 +14,7 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
-from assay.cli.run_ending import end
+from assay.cli.report import end
 from assay.folding import MOST, WIDTH
 from assay.run.launches import Launch
 from assay.run.progress import Progress, TimeLeft, time_text

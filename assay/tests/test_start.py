@@ -3,44 +3,64 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import subprocess
 import sys
-from importlib import import_module
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-from assay.cli.parser import COMMANDS, make_parser
+from assay.cli import declarations
+from assay.cli.parser import COMMANDS, loaded, make_parser
+from records.run.run_directory import RAW_SUFFIX
+from reports.write.report import FORMATS
 
-SLOW = {"matplotlib", "polars", "reframe", "scipy"}
-#: Commands that draw or print pages; they load what they need for it.
-WRITING = {"accept", "compare", "paper", "report", "verify"}
+#: Libraries that take longer to load than all of ours.
+SLOW = {"matplotlib", "msgspec", "numpy", "polars", "pydantic", "reframe", "rich", "scipy", "yaml"}
 
 
-def loaded_by(commands: set[str]) -> set[str]:
-    """The modules loaded when the arguments of these commands have been declared."""
-    program = (
-        "import sys; from assay.cli.parser import make_parser\n"
-        f"make_parser({sorted(commands)!r}); print(*sys.modules)"
-    )
+def loaded_by(statement: str) -> set[str]:
+    """The modules that are loaded after a statement."""
+    program = f"import sys; {statement}; print(*sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     return set(answer.stdout.decode().split())
 
 
-def test_slow_libraries_are_loaded_by_commands_that_write_reports_only():
-    assert not SLOW & loaded_by(set(COMMANDS) - WRITING)
-    assert {"matplotlib", "polars"} <= loaded_by({"report"})
+def declaring(commands: Iterable[str]) -> str:
+    return f"from assay.cli.parser import make_parser; make_parser({sorted(commands)!r})"
 
 
-@pytest.mark.parametrize("words", [["nightly", "run"], ["history", "show"]])
-def test_a_slow_command_is_loaded_when_it_is_run(words):
-    module, _, function = make_parser(words).parse_args(words).run.partition(":")
-    assert callable(getattr(import_module(module), function))
+def test_no_slow_library_is_loaded_to_declare_the_arguments_of_commands():
+    assert not SLOW & loaded_by(declaring(set(COMMANDS) - {"accept", "cluster"}))
+    assert SLOW - {"reframe"} <= loaded_by("import assay.cli.report")
 
 
-@pytest.mark.parametrize("commands", [set(), {"doctor"}, {"nightly"}])
-def test_help_doctor_and_schedules_load_no_library(commands):
-    assert not {*SLOW, "numpy", "pydantic", "yaml", "msgspec", "rich"} & loaded_by(commands)
+@pytest.mark.parametrize("module", ["status", "doctor"])
+def test_quick_commands_load_no_analysis(module):
+    slow = {"matplotlib", "polars", "reframe", "scipy"}
+    assert not slow & loaded_by(f"import assay.cli.{module}")
+
+
+def works(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """What the commands of a parser, and those below them, name as their work."""
+    below = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    for action in below:
+        for command in action.choices.values():
+            yield from works(command)
+    if not below:
+        yield parser.get_default("run")
+
+
+def test_the_work_of_each_command_is_found():
+    named = [*works(make_parser(COMMANDS))]
+    assert len(named) > len(COMMANDS)
+    assert all(callable(loaded(run)) for run in named)
+
+
+def test_choices_are_those_of_the_modules_that_are_slow_to_load():
+    assert declarations.REPORT_FORMATS == FORMATS
+    assert tuple(RAW_SUFFIX) == declarations.RAW_KINDS
 
 
 @pytest.mark.parametrize("module", ["assay.cli.main", "assay.cli.report", "polars"])

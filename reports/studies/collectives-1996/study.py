@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
-from reports.verdicts.papers.fields import LENGTH, NOWHERE, Field, Values, computed, plain_value
-from reports.verdicts.papers.run_values import RunValues
 
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
+from reports.verdicts.papers.fields import LENGTH, NOWHERE, Field, Values, computed, plain_value
+from reports.verdicts.papers.run_values import RunValues
 
 #: The forms f of start-up and g of delay in the paper's Table 3.
 FORMS_OF: dict[str, tuple[Form, Form]] = {
