@@ -187,32 +187,34 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The word with what it rests on; never "equal"."""
         if self.effect is None:
             return f"no verdict: {self.n} common blocks, at least {LEAST_N} are needed"
-        word, judged = self.word, self.judgement
+        word, judged, unresolved = self.word, self.judgement, not_resolved(self.n)
         if judged is None:
             least = detectable_at_least_blocks(self.n, max(1, self.family))
             ratio = least_ratio(self.effect.log_stddev * least)
             return (
-                f"{not_resolved(self.n)}, smallest detectable difference"
-                f" {'about ' * (ratio < inf)}{detectable_text(ratio)} at n = {LEAST_BLOCKS}"
+                f"{unresolved}, smallest detectable difference"
+                f" {'about ' * (ratio < inf)}{_detectable_text(ratio)} at n = {LEAST_BLOCKS}"
             )
         if self.unreliable:
             rate = self.failures[self.unreliable == self.reference]
-            text = f"{not_resolved(self.n)}: {self.unreliable} failed in {rate.failed} of"
+            text = f"{unresolved}: {self.unreliable} failed in {rate.failed} of"
             return f"{text} {rate.launched} launches"
+        if word == "not resolved" and not judged.bounded:
+            return (
+                f"{unresolved}: the values are equal, or too coarse or too far apart to bound a"
+                " ratio; time longer batches"
+            )
         text = f"{word} (n = {self.n}, {judged.text})"
         if judged.separated and word in ("not slower", "not faster"):
             text = f"{text}; a difference, but not beyond 3 % for certain"
-        if word == "not resolved" and not judged.bounded:
-            return (
-                f"{not_resolved(self.n)}: the values are equal, or too coarse or too far apart to"
-                " bound a ratio; time longer batches"
-            )
         if word == "not resolved":
             text = (
-                f"{not_resolved(self.n)} ({judged.text}), smallest detectable difference"
-                f" {detectable_text(judged.detectable)}"
+                f"{unresolved} ({judged.text}), smallest detectable difference"
+                f" {_detectable_text(judged.detectable)}"
             )
-        return f"{text}; {dependence_text(self.lag)}" if self.dependent else text
+        if self.dependent:
+            text += f"; too sure: neighbouring blocks are alike (correlation {self.lag or 0:.2f})"
+        return text
 
     @property
     def needed_n(self) -> int:
@@ -230,11 +232,6 @@ def least_ratio(shift: float) -> float:
     return LEAST_DIFFERENCE * exp(shift) if shift <= log(_MOST_OPEN) else inf
 
 
-def detectable_text(ratio: float) -> str:
+def _detectable_text(ratio: float) -> str:
     """ "4.2 %"; a ratio that no such data tell is named as such."""
     return percent(ratio - 1) if ratio < inf else "unknown"
-
-
-def dependence_text(lag: float | None) -> str:
-    """The warning added to a verdict whose blocks are not independent of each other."""
-    return f"too sure: neighbouring blocks are alike (correlation {lag or 0:.2f})"

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
-import msgspec.structs
 import numpy as np
+from msgspec.structs import replace
 
 from reports.choice.cells import Comparison, Judgement
-from reports.choice.family import Cell, Family, QuestionKey, gather
+from reports.choice.family import Family, gather
 from reports.choice.score import OverallScore
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels
@@ -58,7 +59,7 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
         return compare_after(run, labels, run.judged_after)
     family = gather(run, labels)
     serial = _serial(family.questions)
-    return _told(family, answers(family.questions, _wider(serial)), serial)
+    return _judged(family, answers(family.questions, serial.wider if serial else 1.0), serial)
 
 
 def compare_after(
@@ -72,7 +73,7 @@ def compare_after(
     judgements = Judgements(labels)
     for block in blocks:
         judgements.add(run.until(block), block)
-    return judgements.found() if blocks else _told(gather(run, labels), [], None)
+    return judgements.found() if blocks else _judged(gather(run, labels), [], None)
 
 
 class Judgements:
@@ -81,55 +82,24 @@ class Judgements:
 
     def __init__(self, labels: Mapping[str, CheckLabels]) -> None:
         self._labels = labels
-        self._known: dict[QuestionKey, JointBounds] = {}
-        self._judged: list[InterimJudgement] = []
+        self._known: dict[Hashable, JointBounds | None] = {}
+        self._made: list[InterimJudgement] = []
         self._family: Family
         self._serial: Dependence | None = None
 
     def add(self, run: Run, block: int) -> None:
         """Judge a run that ends after `block`."""
-        self._family = gather(run, self._labels)
-        self._serial = _serial(self._family.questions)
-        found, made = answers_after(
-            self._family.questions, block, self._judged, run.plan.blocks, _wider(self._serial)
-        )
-        self._judged.append(made)
-        pairs = zip(self._family.keys, found, strict=True)
-        self._known |= {key: answer for key, answer in pairs if answer is not None}
+        family = self._family = gather(run, self._labels)
+        serial = self._serial = _serial(family.questions)
+        wider = serial.wider if serial else 1.0
+        found, made = answers_after(family.questions, block, self._made, run.plan.blocks, wider)
+        self._made.append(made)
+        self._known |= {key: one for key, one in zip(family.keys, found, strict=True) if one}
 
     def found(self) -> Comparisons:
         """What is known after the last one."""
         answered = [self._known.get(key) for key in self._family.keys]
-        blocks = tuple(made.block for made in self._judged)
-        return _told(self._family, answered, self._serial, blocks)
-
-
-def _told(
-    family: Family,
-    answered: Sequence[JointBounds | None],
-    serial: Dependence | None,
-    judged: tuple[int, ...] = (),
-) -> Comparisons:
-    """The cells with what the answers to all questions of the family say of them, if any."""
-    answered = answered or [None] * len(family.questions)
-    cells = family.cells
-    judged_cells = _judged(cells, answered[len(answered) - len(cells) :], len(answered))
-    ends = len(family.overall), len(family.overall) + len(family.groups)
-    score = family.costs.judged(answered) if family.costs else None
-    return Comparisons(
-        reference=family.names[0] if family.names else "",
-        overall=_in_order(judged_cells[: ends[0]]),
-        groups=_in_order(judged_cells[ends[0] : ends[1]]),
-        points=_in_order(judged_cells[ends[1] :]),
-        unranked=family.wrong,
-        score=score,
-        every_pair=family.every_pair,
-        unusable=family.unusable,
-        dependence=serial,
-        scored=tuple(family.costs.names) if family.costs else (),
-        judged=judged,
-        estimates=family.costs.estimates() if family.costs and score is None else {},
-    )
+        return _judged(self._family, answered, self._serial, (*(one.block for one in self._made),))
 
 
 def _serial(questions: Sequence[Question]) -> Dependence | None:
@@ -137,44 +107,63 @@ def _serial(questions: Sequence[Question]) -> Dependence | None:
     return serial_dependence(rows) if rows else None
 
 
-def _wider(serial: Dependence | None) -> float:
-    return serial.wider if serial else 1.0
-
-
 def _judged(
-    cells: Sequence[Cell], answered: Sequence[JointBounds | None], family: int
-) -> list[Comparison]:
-    """Add effects, computed together for each n, and what the family says of them."""
+    family: Family,
+    answered: Sequence[JointBounds | None],
+    serial: Dependence | None,
+    judged: tuple[int, ...] = (),
+) -> Comparisons:
+    """The cells with their effects, computed together for each n, and what the answers to all
+    questions of the family say of them, if there are any."""
+    questions = family.questions
+    answered = answered or [None] * len(questions)
+    cells = [*chain(*family.cells.values())]
+    first = len(questions) - len(cells)
     by_n: dict[int, list[int]] = {}
-    for position, cell in enumerate(cells):
-        if cell.comparison.n >= LEAST_N:
-            by_n.setdefault(cell.comparison.n, []).append(position)
+    for place, cell in enumerate(cells):
+        if cell.n >= LEAST_N:
+            by_n.setdefault(cell.n, []).append(place)
     effects: dict[int, PairedEffect] = {}
     lags: dict[int, float] = {}
-    for positions in by_n.values():
-        rows = np.stack([cells[position].question.values for position in positions])
-        effects.update(zip(positions, paired_effects(rows), strict=True))
-        lags.update(zip(positions, lag_1(rows).tolist(), strict=True))
+    for places in by_n.values():
+        rows = np.stack([questions[first + place].values for place in places])
+        effects.update(zip(places, paired_effects(rows), strict=True))
+        lags.update(zip(places, lag_1(rows).tolist(), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
-    judged = []
-    for place, (cell, answer) in enumerate(zip(cells, answered, strict=True)):
-        effect, judgement = effects.get(place), Judgement.of(answer) if answer else None
-        judged.append(
-            msgspec.structs.replace(
-                cell.comparison,
-                effect=judgement.holding(effect) if judgement and effect else effect,
-                judgement=judgement,
-                p_holm=adjusted.get(place),
-                family=family,
-                lag=lags.get(place),
-            )
+    for place, cell in enumerate(cells):
+        effect, answer = effects.get(place), answered[first + place]
+        judgement = Judgement.of(answer) if answer else None
+        cells[place] = replace(
+            cell,
+            effect=judgement.holding(effect) if judgement and effect else effect,
+            judgement=judgement,
+            p_holm=adjusted.get(place),
+            family=len(answered),
+            lag=lags.get(place),
         )
-    return judged
+    rest = iter(cells)
+    checks, curves, points = (_in_order([*islice(rest, len(of))]) for of in family.cells.values())
+    costs = family.costs
+    score = costs.judged(answered) if costs else None
+    return Comparisons(
+        reference=family.names[0] if family.names else "",
+        overall=checks,
+        groups=curves,
+        points=points,
+        unranked=family.wrong,
+        score=score,
+        every_pair=family.every_pair,
+        unusable=family.unusable,
+        dependence=serial,
+        scored=tuple(costs.names) if costs else (),
+        judged=judged,
+        estimates=costs.estimates() if costs and score is None else {},
+    )
 
 
-def _in_order(judged: Sequence[Comparison]) -> list[Comparison]:
+def _in_order(cells: Sequence[Comparison]) -> list[Comparison]:
     """Scope by scope, cell by cell, environments of one cell together."""
-    scopes = {name: place for place, name in enumerate(dict.fromkeys(c.scope for c in judged))}
-    labels = dict.fromkeys((cell.scope, cell.label) for cell in judged)
+    scopes = {name: place for place, name in enumerate(dict.fromkeys(c.scope for c in cells))}
+    labels = dict.fromkeys((cell.scope, cell.label) for cell in cells)
     order = {name: (scopes[name[0]], place) for place, name in enumerate(labels)}
-    return sorted(judged, key=lambda cell: order[cell.scope, cell.label])
+    return sorted(cells, key=lambda cell: order[cell.scope, cell.label])

@@ -12,8 +12,7 @@ doubt is not preferred to who does not; who is proven to fail more often ranks b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -65,54 +64,46 @@ class FailureRate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Failures:
-    """Failures of a run by case, and the blocks in which they were."""
+    """Failures of a run by case, `blocks` those in which they were; (check, environment) of cases
+    that always failed, and ended well elsewhere, are `hopeless`."""
 
     def __init__(self, run: Run) -> None:
-        self._cases = run.plan.cases
-        self._launched = [0] * len(self._cases)
-        self._failed = [0] * len(self._cases)
-        self.blocks: defaultdict[int, set[int]] = defaultdict(set)
+        self._cases, launches = run.plan.cases, run.launches
+        failed = launches.of_status("failed")
+        every = len(self._cases)
+        self._failed = np.bincount(launches.case[failed], minlength=every).tolist()
+        replaced = launches.case[failed & ~launches.counted]
+        self._launched = np.bincount(replaced, minlength=every).tolist()
         for (case, status, flags), count in run.tally.items():
             if status in ("ok", "failed", "wrong") and INVALID_ON_PURPOSE not in flags:
                 self._launched[case] += count
-        for launch in run.launches.where(run.launches.of_status("failed")):
-            self._failed[launch.case] += 1
-            if launch.counted:
-                self.blocks[launch.case].add(launch.block)
-            else:
-                self._launched[launch.case] += 1
+        self.blocks: defaultdict[int, set[int]] = defaultdict(set)
+        for case, block in launches.places(failed & launches.counted):
+            self.blocks[case].add(block)
         ended = {run.first_alike[series.case] for series in run.series}
-        #: (check, environment) of cases that always failed, and ended well elsewhere.
         self.hopeless = {
             (self._cases[place].check, self._cases[place].environment)
-            for place, failed in enumerate(self._failed)
-            if 0 < failed == self._launched[place] and run.first_alike[place] in ended
+            for place, count in enumerate(self._failed)
+            if 0 < count == self._launched[place] and run.first_alike[place] in ended
         }
+        #: Equal rates are one: there may be 100,000 cells.
+        self._rates: dict[tuple[int, int], FailureRate] = {}
 
     def of(self, cases: Iterable[int]) -> FailureRate:
         """The failures of these cases together, each counted once."""
         places = {*cases}
-        if len(places) == 1:
-            return self._rates[places.pop()]
-        return FailureRate(
-            sum(map(self._failed.__getitem__, places)),
-            sum(map(self._launched.__getitem__, places)),
-        )
+        pair = sum([self._failed[p] for p in places]), sum([self._launched[p] for p in places])
+        rate = self._rates.get(pair)
+        if rate is None:
+            rate = self._rates[pair] = FailureRate(*pair)
+        return rate
 
-    @cached_property
-    def _rates(self) -> list[FailureRate]:
-        """Those of each case alone; equal ones are one."""
-        known: dict[tuple[int, int], FailureRate] = {}
-        pairs = zip(self._failed, self._launched, strict=True)
-        return [known.setdefault(pair, FailureRate(*pair)) for pair in pairs]
-
-    def of_checks(self, checks: Iterable[str], environment: str) -> FailureRate:
+    def of_checks(self, checks: Collection[str], environment: str) -> FailureRate:
         """The failures of all cases of these checks in an environment."""
-        wanted = {*checks}
         return self.of(
             place
             for place, case in enumerate(self._cases)
-            if case.environment == environment and case.check in wanted
+            if case.environment == environment and case.check in checks
         )
 
 

@@ -15,8 +15,9 @@ from reports.answers import AnswerPart
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
 from reports.choice.leaders import Ranking, rankings
-from reports.choice.ranking import Pair, Standing
+from reports.choice.ranking import Standing
 from reports.choice.score import OverallScore
+from reports.statistics.descriptive import Interval
 from reports.statistics.serial import lag_1_limit
 
 Ends = tuple[float, float]
@@ -40,13 +41,9 @@ class StandingPart(Part):
     """An environment in the ranking by the campaign's weights."""
 
     environment: Annotated[str, key("The environment.")]
-    place: Annotated[
-        tuple[int, int], key("Best and worst place that the bounds allow; 1 is first.")
-    ]
+    place: Annotated[tuple[int, int], key("Best and worst place within the bounds; 1 is first.")]
     cost: Annotated[float, key("What the workload costs, over what it costs in the reference.")]
-    bounds: Annotated[
-        Ends | None, key("Bounds of that ratio that hold together for all questions; null: none.")
-    ]
+    bounds: Annotated[Ends | None, key("Joint bounds of that ratio over all questions; or null.")]
     failed: Annotated[int, key("Failed launches.")]
     launched: Annotated[int, key("Launches.")]
     unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
@@ -55,10 +52,7 @@ class StandingPart(Part):
 class PlacePart(StandingPart):
     """The same with the interval's ends."""
 
-    interval: Annotated[
-        Ends | None,
-        key("Interval of that ratio by itself, which decides nothing; null for the reference."),
-    ]
+    interval: Annotated[Ends | None, key("Interval of that ratio alone; null for the reference.")]
     level: Annotated[float | None, key("Level of the interval.")]
 
 
@@ -69,17 +63,11 @@ class PairPart(Part):
     ratio: Annotated[float, key("Cost of the first over that of the second.")]
     interval: Annotated[Ends, key("Its interval, of this pair alone.")]
     level: Annotated[float, key("Level of the interval.")]
-    bounds: Annotated[
-        Ends | None,
-        key("Bounds that hold together for all questions of the run; null below six blocks."),
-    ]
+    bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
     p_family: Annotated[float | None, key("p over all questions.")]
     lag_1: Annotated[float, key("Correlation of neighbouring blocks.")]
     separated: Annotated[bool, key("Whether the bounds exclude 1.")]
-    carried_by: Annotated[
-        dict[str, float],
-        key("Checks that make more than half of the difference each, and their share of it."),
-    ]
+    carried_by: Annotated[dict[str, float], key("Checks that make over half of the difference.")]
 
 
 class ExcludedPart(Part):
@@ -103,19 +91,13 @@ class ScorePart(Part):
 class AheadPart(Part):
     """Who leads a check, and by how much."""
 
-    scope: Annotated[
-        str, key("What was compared: the check, and the placement where there are several.")
-    ]
+    scope: Annotated[str, key("The check, and the placement where there are several.")]
     metric: Annotated[str, key("The deciding metric.")]
     best: Annotated[str, key("The environment with the best estimate.")]
     runner_up: Annotated[str, key("The next one.")]
     n: Annotated[int, key("Common blocks.")]
-    advantage: Annotated[
-        float, key("How many times better the best is than the runner-up; 1.05 is 5 %.")
-    ]
-    bounds: Annotated[
-        Ends | None, key("Bounds that hold together for all questions; null below six blocks.")
-    ]
+    advantage: Annotated[float, key("Best over runner-up in the good direction; 1.05: 5 %.")]
+    bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
     verdict: Annotated[str, key("faster, equivalent, not slower, not resolved, …")]
 
 
@@ -126,13 +108,12 @@ class CheckLeaderPart(AheadPart):
     interval: Annotated[Ends, key("Interval of the advantage, by itself.")]
     level: Annotated[float, key("Level of the interval.")]
     unranked: Annotated[list[str], key("Environments left out for wrong answers.")]
-    failing: Annotated[
-        list[str], key("Environments that lead nothing because they fail more often.")
-    ]
+    failing: Annotated[list[str], key("Environments that cannot lead: they fail more often.")]
 
 
 class CellPart(Part, kw_only=True):
-    """An environment against another."""
+    """An environment against another. `advantage` to `lag_1_limit` are left out below three common
+    blocks, what follows below six."""
 
     scope: Annotated[str, key("What was compared.")]
     label: Annotated[str, key("The curve or point in words.")]
@@ -143,33 +124,21 @@ class CellPart(Part, kw_only=True):
     cases: Annotated[tuple[str, str], key("The case of each.")]
     n: Annotated[int, key("Common blocks.")]
     points: Annotated[int, key("Points that went in.")]
-    verdict: Annotated[
-        str, key("The verdict's word: faster, slower, equivalent, not resolved, no verdict, …")
-    ]
+    verdict: Annotated[str, key("faster, slower, equivalent, not resolved, no verdict, …")]
     text: Annotated[str, key("The verdict in words.")]
     failed: Annotated[tuple[int, int], key("Failed launches of each.")]
     launched: Annotated[tuple[int, int], key("Launches of each.")]
-    advantage: Annotated[
-        float | UnsetType,
-        key("How many times better the environment is; 1.05 is 5 %. Left out below three blocks."),
-    ] = UNSET
+    advantage: Annotated[float | UnsetType, key("Ratio in the good direction; 1.05: 5 %.")] = UNSET
     interval: Annotated[Ends | UnsetType, key("Interval of the advantage, by itself.")] = UNSET
     level: Annotated[float | UnsetType, key("Level of the interval.")] = UNSET
     p: Annotated[float | UnsetType, key("p of this comparison by itself.")] = UNSET
     p_holm: Annotated[float | UnsetType | None, key("The same by Holm over all cells.")] = UNSET
     cells_in_family: Annotated[int | UnsetType, key("Questions judged together.")] = UNSET
     lag_1: Annotated[float | UnsetType | None, key("Correlation of neighbouring blocks.")] = UNSET
-    lag_1_limit: Annotated[float | UnsetType | None, key("Above this the verdict is too sure.")] = (
-        UNSET
-    )
-    bounds: Annotated[
-        Ends | UnsetType | None,
-        key("Bounds that hold together for all questions. Left out below six blocks."),
-    ] = UNSET
+    lag_1_limit: Annotated[float | UnsetType, key("Above this the verdict is too sure.")] = UNSET
+    bounds: Annotated[Ends | UnsetType | None, key("Joint bounds over all questions.")] = UNSET
     p_family: Annotated[float | UnsetType, key("p over all questions.")] = UNSET
-    detectable: Annotated[
-        float | UnsetType | None, key("The least ratio found with 80 % power.")
-    ] = UNSET
+    detectable: Annotated[float | UnsetType | None, key("Least ratio at 80 % power.")] = UNSET
 
 
 class NotRankedPart(Part):
@@ -183,10 +152,7 @@ class ChoicePart(Part):
     """Environments against each other."""
 
     reference: Annotated[str, key("The environment that the others are compared with first.")]
-    score: Annotated[
-        ScorePart | None,
-        key("The overall score; null: fewer than two environments have what it takes."),
-    ]
+    score: Annotated[ScorePart | None, key("The overall score; null below two environments.")]
     leaders: Annotated[list[CheckLeaderPart], key("Who leads each check.")]
     interims: Annotated[list[dict[str, Any]], key("The judgements of a sequential design.")]
     not_ranked: Annotated[list[NotRankedPart], key("Environments with wrong answers.")]
@@ -215,28 +181,51 @@ def choice_part(
 ) -> ChoicePart:
     """The environments against each other, without the comparisons at single points: there may be
     very many, see `cell_part`."""
+    leaders = []
+    for ranking in rankings(found):
+        keys = ahead_keys(ranking) | {"check": ranking.comparison.check}
+        leaders.append(CheckLeaderPart.filled(ranking, **keys | _ends(keys["interval"])))
     return ChoicePart(
         reference=found.reference,
         score=None if found.score is None else _score(found.score),
-        leaders=[_leader(ranking) for ranking in rankings(found)],
+        leaders=leaders,
         interims=[to_builtins(interim) for interim in interims],
-        not_ranked=[
-            NotRankedPart(check_title(check), name) for check, name in sorted(found.unranked)
-        ],
+        not_ranked=[NotRankedPart(check_title(c), name) for c, name in sorted(found.unranked)],
         overall=[cell_part(cell) for cell in found.overall],
         groups=[cell_part(cell) for cell in found.groups],
         points=[],
     )
 
 
+def _ends(interval: Interval | None) -> dict[str, Any]:
+    """The keys of an interval."""
+    ends = interval and (interval.low, interval.high)
+    return {"interval": ends, "level": interval and interval.level}
+
+
 def _score(score: OverallScore) -> ScorePart:
-    turns = [turn.as_json() for turn in score.turns]
+    pairs = [
+        PairPart.filled(
+            pair,
+            environments=(pair.first, pair.second),
+            ratio=pair.effect.ratio,
+            bounds=pair.judgement and pair.judgement.ends,
+            p_family=pair.judgement and pair.judgement.p,
+            lag_1=pair.lag,
+            carried_by=dict(pair.carried),
+            **_ends(pair.effect.interval),
+        )
+        for pair in score.pairs
+    ]
     return ScorePart.filled(
         score,
-        places=[_place(item) for item in score.standings],
-        pairs=[_pair(pair) for pair in score.pairs],
+        places=[
+            PlacePart.filled(item, **standing_keys(item) | _ends(item.interval))
+            for item in score.standings
+        ],
+        pairs=pairs,
         excluded=[ExcludedPart(*one) for one in score.excluded],
-        sensitivity={"lowest": score.lowest, "turns": turns},
+        sensitivity={"lowest": score.lowest, "turns": [turn.as_json() for turn in score.turns]},
     )
 
 
@@ -251,27 +240,6 @@ def standing_keys(item: Standing) -> dict[str, Any]:
     }
 
 
-def _place(item: Standing) -> PlacePart:
-    ends = item.interval and (item.interval.low, item.interval.high)
-    level = item.interval and item.interval.level
-    return PlacePart.filled(item, **standing_keys(item), interval=ends, level=level)
-
-
-def _pair(pair: Pair) -> PairPart:
-    interval = pair.effect.interval
-    return PairPart.filled(
-        pair,
-        environments=(pair.first, pair.second),
-        ratio=pair.effect.ratio,
-        interval=(interval.low, interval.high),
-        level=interval.level,
-        bounds=pair.judgement and pair.judgement.ends,
-        p_family=pair.judgement and pair.judgement.p,
-        lag_1=pair.lag,
-        carried_by=dict(pair.carried),
-    )
-
-
 def ahead_keys(ranking: Ranking) -> dict[str, Any]:
     """The keys of an AheadPart that are not attributes of the ranking, and the interval; ratios are
     advantages of the best over the runner-up."""
@@ -284,13 +252,6 @@ def ahead_keys(ranking: Ranking) -> dict[str, Any]:
         "verdict": cell.word,
         "interval": cell.effect.interval,
     }
-
-
-def _leader(ranking: Ranking) -> CheckLeaderPart:
-    keys = ahead_keys(ranking)
-    interval = keys["interval"]
-    keys |= {"interval": (interval.low, interval.high), "level": interval.level}
-    return CheckLeaderPart.filled(ranking, **keys, check=ranking.comparison.check)
 
 
 def cell_part(cell: Comparison) -> CellPart:

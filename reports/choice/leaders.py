@@ -11,8 +11,6 @@ import numpy as np
 
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
-from reports.notation.units import advantage_text
-from reports.statistics.signed_rank import PairedEffect
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,48 +43,34 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
     Ties go to the greater sum of ln of the advantages. None without two comparable environments.
     """
     unranked = {name for check, name in wrong if check == cells[0].check}
-    failing = _failing(cells)
+    failing = set()  # beyond doubt more often than another; they lead nothing
+    for cell in cells:
+        for name in (cell.environment, cell.reference):
+            own, other = cell.seen_from(name).failures
+            if own.unreliable_beside(other):
+                failing.add(name)
     scores: defaultdict[str, float] = defaultdict(float)
     wins: Counter[str] = Counter()
-    against: defaultdict[str, dict[str, tuple[Comparison, PairedEffect]]] = defaultdict(dict)
+    against: defaultdict[str, dict[str, Comparison]] = defaultdict(dict)
     for cell in cells:
         mine, theirs = cell.environment, cell.reference
         if cell.effect and not {mine, theirs} & (unranked | failing):
             scores[mine] += float(np.log(cell.effect.ratio))
             scores[theirs] -= float(np.log(cell.effect.ratio))
             wins[mine if cell.effect.ratio > 1 else theirs] += 1
-            against[mine][theirs] = cell, cell.effect
-            against[theirs][mine] = cell, cell.effect.inverse()
+            against[mine][theirs] = cell
+            against[theirs][mine] = cell.seen_from(theirs)
     leaders = sorted(scores, key=lambda name: (-wins[name], -scores[name]))[:2]
     if not leaders or leaders[1] not in against[leaders[0]]:
         return None
     best, second = leaders
-    cell, effect = against[best][second]
     others = [
-        f"{name} {advantage_text(1 / against[best][name][1].ratio)}"
+        f"{name} {against[name][best].difference}"
         for name in scores
         if name != second and name in against[best]
     ]
+    cell = against[best][second]
     return Ranking(
-        cell.scope,
-        cell.metric,
-        best,
-        second,
-        cell.seen_from(best),
-        advantage_text(effect.ratio),
-        ", ".join(others),
-        tuple(sorted(unranked)),
-        tuple(sorted(failing)),
+        *(cell.scope, cell.metric, best, second, cell, cell.difference, ", ".join(others)),
+        *(tuple(sorted(unranked)), tuple(sorted(failing))),
     )
-
-
-def _failing(cells: Sequence[Comparison]) -> set[str]:
-    """Environments that fail beyond doubt more often than another; they lead nothing."""
-    found = set()
-    for cell in cells:
-        mine, theirs = cell.failures
-        if mine.unreliable_beside(theirs):
-            found.add(cell.environment)
-        if theirs.unreliable_beside(mine):
-            found.add(cell.reference)
-    return found

@@ -11,7 +11,7 @@ bounds are wider, such a word may still become "faster" or "equivalent".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -38,14 +38,11 @@ class Race:
     @cached_property
     def beaten(self) -> frozenset[str]:
         """Environments that are slower than another that is fit."""
-        found = set()
-        for (first, second), judged in self.pairs.items():
-            if judged is not None and not {first, second} & self.unfit:
-                if judged.word == "faster":
-                    found.add(second)
-                if judged.word == "slower":
-                    found.add(first)
-        return frozenset(found)
+        return frozenset(
+            {"faster": second, "slower": first}[judged.word]
+            for (first, second), judged in self.pairs.items()
+            if judged and judged.word in ("faster", "slower") and not {first, second} & self.unfit
+        )
 
     @property
     def open(self) -> list[tuple[str, str]]:
@@ -81,31 +78,25 @@ def races(found: Comparisons, until: Sequence[str]) -> list[Race]:
         unfit = {item.environment for item in found.score.standings if item.unreliable}
         unfit |= {name for name, _ in found.score.excluded}
         result.append(Race("overall cost", pairs, frozenset(unfit)))
-    for level, cells in (
-        ("checks", found.overall),
-        ("curves", found.groups),
-        ("points", found.points),
-    ):
-        if level in until:
-            result += _of_cells(level, cells, found.unranked)
-    return result
-
-
-def _of_cells(
-    level: str, cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]
-) -> Iterator[Race]:
-    alike: dict[tuple[str, str, str], list[Comparison]] = {}
-    for cell in cells:
-        alike.setdefault((cell.scope, cell.metric, cell.label), []).append(cell)
-    for (scope, _, label), found in alike.items():
-        names = {name for cell in found for name in (cell.environment, cell.reference)}
-        yield Race(
-            scope if level == "checks" else f"{scope}, {label}",
-            {(cell.environment, cell.reference): cell.judgement for cell in found},
-            frozenset(name for name in names if (found[0].check, name) in wrong),
-            frozenset((cell.environment, cell.reference) for cell in found if cell.unreliable),
-            (found[0].check,),
+    levels = {"checks": found.overall, "curves": found.groups, "points": found.points}
+    alike: dict[tuple[str, str, str, str], list[Comparison]] = {}
+    for level, cells in levels.items():
+        for cell in cells if level in until else ():
+            title = cell.scope if level == "checks" else f"{cell.scope}, {cell.label}"
+            alike.setdefault((level, title, cell.metric, cell.check), []).append(cell)
+    for (_, title, _, check), mine in alike.items():
+        judged = {(cell.environment, cell.reference): cell for cell in mine}
+        names = {name for pair in judged for name in pair}
+        result.append(
+            Race(
+                title,
+                {pair: cell.judgement for pair, cell in judged.items()},
+                frozenset(name for name in names if (check, name) in found.unranked),
+                frozenset(pair for pair, cell in judged.items() if cell.unreliable),
+                (check,),
+            )
         )
+    return result
 
 
 @dataclass(frozen=True)
@@ -126,26 +117,23 @@ def outcome(run: Run, found: Comparisons) -> OpenQuestions:
     A launch is made only while a question that it bears on is open: its check's, or that of the
     overall cost. An environment that has no valid launch and failed does not go on.
     """
-    sequential = run.plan.sequential
-    assert sequential is not None
-    every = races(found, sequential.until)
+    assert run.plan.sequential is not None
+    every = races(found, run.plan.sequential.until)
     cases = run.plan.cases
     pairs = list(dict.fromkeys((case.environment, case.check) for case in cases))
+    names, checks = {name for name, _ in pairs}, {check for _, check in pairs}
     wanted = {
         (name, check)
         for race in every
         for pair in race.open
         for name in pair
-        for check in race.checks or run.plan.weights or {check for _, check in pairs}
+        for check in race.checks or run.plan.weights or checks
     }
     text = [f"{race.title}: {a} against {b}" for race in every for a, b in race.open]
-    absent = {name for name, _ in pairs} - {cases[case].environment for case, _, _ in run.tally}
-    racing = {name for race in every for pair in race.pairs for name in pair}
-    if not racing and len(run.plan.environments) > 1:
+    absent = names - {cases[case].environment for case, _, _ in run.tally}
+    if not any(race.pairs for race in every) and len(run.plan.environments) > 1:
         failed = {cases[case].environment for case, status, _ in run.tally if status != "lost"}
-        absent |= {name for name, _ in pairs} - (
-            failed - {cases[series.case].environment for series in run.series}
-        )
+        absent |= names - (failed - {cases[series.case].environment for series in run.series})
         text = [NOTHING_IN_COMMON]
     before = asked_blocks(run.plan, run.interims)
     last = max(before.values(), default=0)

@@ -78,29 +78,39 @@ def standings(
     test, 5 % over all pairs), else who is separated as better and does not fail too often to be
     preferred: a place never contradicts the bounds of two that fail alike.
     """
-    orders, unreliable = _orders(pairs, failures)
-    ahead = Counter(better for better, _ in orders)
-    behind = Counter(worse for _, worse in orders)
-    reference = names[0]
-    to_reference = {
-        (pair.first if pair.second == reference else pair.second): pair.seen_from(reference)
-        for pair in pairs
-        if reference in (pair.first, pair.second)
-    }
-    found = [
-        Standing(
-            name,
-            to_reference[name].effect.ratio if name in to_reference else 1.0,
-            to_reference[name].judgement if name in to_reference else None,
-            to_reference[name].effect.interval if name in to_reference else None,
-            1 + behind[name],
-            len(names) - ahead[name],
-            failures[name],
-            name in unreliable,
+    level = ALPHA / max(1, len(pairs))
+    best, worst = Counter(names), Counter(dict.fromkeys(names, len(names)))
+    unreliable = set()
+    for pair in pairs:
+        better, worse = pair.by_estimate
+        rates = failures[better], failures[worse]
+        if proven := rates[0].worse_than(rates[1], level):
+            better, worse = worse, better
+        if proven or rates[1].worse_than(rates[0], level):
+            unreliable.add(worse)
+        elif not pair.separated or rates[0].unreliable_beside(rates[1]):
+            continue
+        best[worse] += 1
+        worst[better] -= 1
+    found = []
+    for name in names:
+        ends, own = {name, names[0]}, None
+        for pair in pairs:
+            if {pair.first, pair.second} == ends:
+                own = pair.seen_from(names[0])
+        found.append(
+            Standing(
+                name,
+                own.effect.ratio if own else 1.0,
+                own.judgement if own else None,
+                own.effect.interval if own else None,
+                best[name],
+                worst[name],
+                failures[name],
+                name in unreliable,
+            )
         )
-        for name in names
-    ]
-    least = min((rate for rate in failures.values()), key=lambda rate: rate.share)
+    least = min(failures.values(), key=lambda rate: rate.share)
     return sorted(
         found,
         key=lambda item: (
@@ -109,23 +119,3 @@ def standings(
             item.score,
         ),
     )
-
-
-def _orders(
-    pairs: Sequence[Pair], failures: Mapping[str, FailureRate]
-) -> tuple[list[tuple[str, str]], set[str]]:
-    """Of each pair with an order who is ahead and who behind; who is proven to fail more."""
-    found: list[tuple[str, str]] = []
-    unreliable = set()
-    level = ALPHA / max(1, len(pairs))
-    for pair in pairs:
-        better, worse = pair.by_estimate
-        rates = failures[better], failures[worse]
-        if proven := rates[0].worse_than(rates[1], level):
-            better, worse = worse, better
-        if proven or failures[worse].worse_than(failures[better], level):
-            unreliable.add(worse)
-        elif not pair.separated or rates[0].unreliable_beside(rates[1]):
-            continue
-        found.append((better, worse))
-    return found, unreliable

@@ -11,7 +11,7 @@ score to the reference's, paired by block.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -89,13 +89,12 @@ class Costs:
 
     def questions(self) -> list[Question]:
         """ln of the ratio of each pair, in the order of `combinations`."""
-        logs = np.log(self.scores)
         found = []
-        shares = [self.failures[name].share for name in self.names]
-        for a, b in combinations(range(len(self.names)), 2):
-            difference = logs[a] - logs[b]
+        for a, b in combinations(self.names, 2):
+            first, second = (self.scores[self.names.index(name)] for name in (a, b))
+            difference = np.log(first) - np.log(second)
             blocks = np.flatnonzero(np.isfinite(difference))
-            kept = max(0.1, 1 - 2 * max(shares[a], shares[b]))
+            kept = max(0.1, 1 - 2 * max(self.failures[a].share, self.failures[b].share))
             found.append(Question(blocks + 1, difference[blocks], kept, self.asked, "score"))
         return found
 
@@ -106,6 +105,34 @@ class Costs:
         rows = zip(self.names, logs, strict=True)
         known = {name: row[np.isfinite(row)] for name, row in rows}
         return {name: float(np.exp(row.mean())) for name, row in known.items() if row.size}
+
+    def judged(self, answered: Sequence[JointBounds | None]) -> OverallScore | None:
+        """The score with places; `answered` begins with the answers to `questions`."""
+        questions = self.questions()
+        if any(len(item.blocks) < LEAST_N for item in questions):
+            return None
+        pairs = []
+        both = combinations(self.names, 2)
+        for names, item, answer in zip(both, questions, answered, strict=False):
+            effect = paired_effects(item.values[np.newaxis, :])[0]
+            judgement = Judgement.of(answer) if answer else None
+            effect = judgement.holding(effect) if judgement else effect
+            lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
+            pairs.append(Pair(*names, effect, judgement, lag, carried))
+        weights = {share.check: share.weight for share in self.shares}
+        lowest, changes = turns(self.names, self.scores, self.by_check, weights)
+        return OverallScore(
+            self.names[0],
+            self.declared,
+            self.shares,
+            max(len(item.blocks) for item in questions),
+            standings(self.names, pairs, self.failures),
+            pairs,
+            self.excluded,
+            friedman(self.scores[:, np.isfinite(self.scores).all(axis=0)].T),
+            lowest,
+            tuple(changes),
+        )
 
     def _carried(
         self, first: str, second: str, blocks: NDArray[np.int64]
@@ -122,36 +149,6 @@ class Costs:
         found = {check: part / whole for check, part in parts.items() if whole and len(parts) > 1}
         above = [(check, share) for check, share in found.items() if round(share, 2) > 0.5]
         return tuple(sorted(above, key=lambda item: -item[1]))
-
-    def judged(self, answered: Sequence[JointBounds | None]) -> OverallScore | None:
-        """The score with places; `answered` begins with the answers to `questions`."""
-        questions = self.questions()
-        if any(len(item.blocks) < LEAST_N for item in questions):
-            return None
-        pairs = []
-        for names, item, answer in zip(
-            combinations(self.names, 2), questions, answered, strict=False
-        ):
-            effect = paired_effects(item.values[np.newaxis, :])[0]
-            judgement = Judgement.of(answer) if answer else None
-            effect = judgement.holding(effect) if judgement else effect
-            lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
-            pairs.append(Pair(*names, effect, judgement, lag, carried))
-        whole = self.scores[:, np.isfinite(self.scores).all(axis=0)]
-        weights = {share.check: share.weight for share in self.shares}
-        lowest, changes = turns(self.names, self.scores, self.by_check, weights)
-        return OverallScore(
-            self.names[0],
-            self.declared,
-            self.shares,
-            max(len(item.blocks) for item in questions),
-            standings(self.names, pairs, self.failures),
-            pairs,
-            self.excluded,
-            friedman(whole.T),
-            lowest,
-            tuple(changes),
-        )
 
 
 def weighted_costs(
@@ -171,21 +168,34 @@ def weighted_costs(
     measured = dict.fromkeys((check for check, _ in table), 1.0)
     weights = run.plan.weights or measured
     checks = {check: weights[check] for check in measured if weights.get(check, 0) > 0}
-    excluded = _vetoed(table, environments, checks, wrong, failures)
-    named = {name for name, _ in excluded}
-    scored = [name for name in environments if name not in named]
+    points = {
+        (check, name): _series_of(table, check, name) for check in checks for name in environments
+    }
+    excluded = []
+    for name in environments:
+        for why, bad in (
+            ("wrong answers in", [check for check in checks if (check, name) in wrong]),
+            ("no valid launch of", [check for check in checks if not points[check, name]]),
+            (
+                "every launch of a case failed in",
+                [check for check in checks if (check, name) in failures.hopeless],
+            ),
+        ):
+            if bad:
+                excluded.append((name, f"{why} {', '.join(bad)}"))
+                break
+    scored = [name for name in environments if name not in dict(excluded)]
     if len(scored) < 2 or not checks:
         return None
     blocks = max((int(series.blocks[-1]) for series in run.series), default=0)
     total: Matrix = np.zeros((len(scored), max(blocks, run.plan.blocks)))
     present, shares, by_check = np.zeros_like(total), [], {}
     for check, weight in checks.items():
-        cost, measured_share, points, planned = _relative_cost(
-            run.plan.register, table, check, scored, total.shape[1]
-        )
+        found = [points[check, name] for name in scored]
+        cost, known, used, planned = _relative_cost(run.plan.register, found, total.shape[1])
         by_check[check] = cost
-        total, present = total + weight * cost, present + weight * measured_share
-        shares.append(CheckShare(check, weight, points, planned))
+        total, present = total + weight * cost, present + weight * known
+        shares.append(CheckShare(check, weight, used, planned))
     for row, name in enumerate(scored if run.interims else ()):
         total[row, min(run.asked[name, check] for check in checks) :] = np.nan
     whole = sum(checks.values())
@@ -201,28 +211,10 @@ def weighted_costs(
     )
 
 
-def _vetoed(
-    table: Table,
-    environments: Sequence[str],
-    checks: Mapping[str, float],
-    wrong: frozenset[tuple[str, str]],
-    failures: Failures,
-) -> list[tuple[str, str]]:
-    result = []
-    for name in environments:
-        bad = [check for check in checks if (check, name) in wrong]
-        missing = [check for check in checks if not _series_of(table, check, name)]
-        hopeless = [check for check in checks if (check, name) in failures.hopeless]
-        if bad:
-            result.append((name, f"wrong answers in {', '.join(bad)}"))
-        elif missing:
-            result.append((name, f"no valid launch of {', '.join(missing)}"))
-        elif hopeless:
-            result.append((name, f"every launch of a case failed in {', '.join(hopeless)}"))
-    return result
+_Points = dict[tuple[str, PointKey], Series]
 
 
-def _series_of(table: Table, check: str, environment: str) -> dict[tuple[str, PointKey], Series]:
+def _series_of(table: Table, check: str, environment: str) -> _Points:
     """All points of the check's deciding metrics in one environment."""
     return {
         (metric, key): series
@@ -233,42 +225,35 @@ def _series_of(table: Table, check: str, environment: str) -> dict[tuple[str, Po
 
 
 def _relative_cost(
-    register: Register, table: Table, check: str, environments: Sequence[str], blocks: int
+    register: Register, found: Sequence[_Points], blocks: int
 ) -> tuple[Matrix, Matrix, int, int]:
     """By environment and block: mean over points of the cost relative to the first environment's
     median, and the share of points measured; points used, points known.
     """
-    found = [_series_of(table, check, name) for name in environments]
     common = [key for key in found[0] if all(key in other for other in found[1:])]
-    logs = np.full((len(environments), len(common), blocks), np.nan)
-    lower = {name for name, metric in register.metrics.items() if metric.better == "lower"}
-    signs = [1.0 if metric in lower else -1.0 for metric, _ in common]
+    planned = len({key for other in found for key in other})
+    logs = np.full((len(found), len(common), blocks), np.nan)
+    signs = [1.0 if register.metrics[name].better == "lower" else -1.0 for name, _ in common]
     for row, other in enumerate(found if common else ()):
         series = [other[key] for key in common]
-        lengths = [len(item.values) for item in series]
-        places = np.repeat(np.arange(len(series)), lengths)
+        places = np.repeat(np.arange(len(series)), [len(item.values) for item in series])
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.log(np.concatenate([item.values for item in series]))
         at = np.concatenate([item.blocks for item in series]) - 1
-        logs[row, places, at] = np.repeat(signs, lengths) * values
+        logs[row, places, at] = np.array(signs)[places] * values
     logs[~np.isfinite(logs)] = np.nan
     usable = np.isfinite(logs)
     least = min(LEAST_N, int(usable.any(axis=(0, 1)).sum()))
     kept = (usable.sum(axis=2) >= max(1, least)).all(axis=0)
     if not kept.any():
-        empty = np.full((len(environments), blocks), np.nan)
+        empty = np.full((len(found), blocks), np.nan)
         return empty, np.zeros_like(empty), 0, len(common)
     logs, usable = logs[:, kept], usable[:, kept]
     logs -= np.nanmedian(logs[0], axis=1)[:, np.newaxis]
-    cost = np.exp(_completed(logs, usable)).mean(axis=1)
-    planned = len({key for other in found for key in other})
-    return cost, usable.mean(axis=1), int(kept.sum()), planned
-
-
-def _completed(logs: Matrix, usable: Matrix) -> Matrix:
-    """A missing value is its environment's mean at the point plus what the block adds for others;
-    NaN where no environment has a value."""
+    # A missing value is its environment's mean at the point plus what the block adds for others;
+    # NaN where no environment has a value.
     levels = np.nanmean(logs, axis=2, keepdims=True)
-    known = usable.sum(axis=0)
-    drift = np.where(usable, logs - levels, 0).sum(axis=0) / np.where(known > 0, known, np.nan)
-    return np.asarray(np.where(usable, logs, levels + drift), dtype=np.float64)
+    others = usable.sum(axis=0)
+    drift = np.where(usable, logs - levels, 0).sum(axis=0) / np.where(others > 0, others, np.nan)
+    cost = np.exp(np.where(usable, logs, levels + drift)).mean(axis=1)
+    return cost, usable.mean(axis=1), int(kept.sum()), planned
