@@ -17,7 +17,7 @@ step() { # step NAME RANKS KIND ARGUMENT… -- PROGRAM OPTION…: run, judge out
     echo "== $library: $name"
     timeout 600 "${launch[@]}" -np "$ranks" "$out/$2" "${@:3}" \
         >"$work/lines" 2>"$work/errors" </dev/null || status=$?
-    if ! LD_PRELOAD='' python3 "$here/prove_lines.py" "${judge[@]}" <"$work/lines" ||
+    if ! LD_PRELOAD='' python3 "$here/../../tests/prove_lines.py" "${judge[@]}" <"$work/lines" ||
         { [[ ${judge[0]} == error ]] && ((status == 0)); } ||
         { [[ ${judge[0]} != error ]] && ((status != 0)); }; then
         echo "WRONG  exit status $status"; tail -n 5 "$work/errors"; failed=1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh CC OUT PRECISION PROOF…: run the proofs OUT/PROOF_PRECISION at 1 to 4 ranks and
-# prove_program.py, with CC's own launcher on this host.
+# tests/prove_program.py, with CC's own launcher on this host.
 set -euo pipefail
 
 export cc=$1 # for launcher.sh
@@ -22,6 +22,6 @@ done
 echo "== $library: su3_rmd $precision"
 mkdir -p "$work/files"
 chmod 777 "$work/files"
-python3 -B "$here/prove_program.py" "$out/su3_rmd_$precision" "$precision" "$work/files" \
+python3 -B "$here/../../tests/prove_program.py" "$out/su3_rmd_$precision" "$precision" "$work/files" \
     "${launch[@]}" || failed=1
 exit "$failed"

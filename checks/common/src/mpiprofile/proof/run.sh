@@ -15,7 +15,7 @@ prove() { # prove WHAT PROGRAM [evidence]
     for ranks in 1 2 3 4; do
         echo "== $library: $1, $ranks ranks"
         timeout 600 "${launch[@]}" -np "$ranks" "$out/$2" </dev/null >"$work/lines" || failed=1
-        LD_PRELOAD='' python3 -B "$here/prove_profile.py" "$ranks" "${@:3}" <"$work/lines" || failed=1
+        LD_PRELOAD='' python3 -B "$here/../../../tests/prove_profile.py" "$ranks" "${@:3}" <"$work/lines" || failed=1
     done
 }
 

@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-SAMPLES = Path(__file__).parent / "data"
+SAMPLES = Path(__file__).parents[1] / "src/proof/data"
 SINGLE_TOLERANCE = 2e-5
 #: A launch takes seconds; only one that hangs takes this long, however loaded the machine is.
 TIMEOUT_S = 600

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parent.parent
+SOURCES = Path(__file__).resolve().parents[1] / "src"
 PROOFS = ("prove_parts", "prove_halo", "prove_force", "prove_kernels", "prove_gauge")
 OWN = re.compile(r"\b(" + "|".join(sorted(path.stem for path in SOURCES.glob("*.c"))) + r")\.c:\d+")
 INPUT = """prompt 0
