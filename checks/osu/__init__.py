@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
@@ -23,45 +23,19 @@ from checks.common.parameters import (
     ranks_per_node_field,
     refuse_least_above_greatest,
 )
-from checks.osu.metrics import METRICS
+from checks.osu.tables import METRICS, ONE_SIDED, TESTS, WINDOW, OsuTest
 from records.metric import Metric
 
-PointToPoint = Literal["osu_latency", "osu_bw", "osu_bibw", "osu_multi_lat", "osu_mbw_mr"]
-Collective = Literal[
-    "osu_allgather",
-    "osu_allreduce",
-    "osu_alltoall",
-    "osu_bcast",
-    "osu_gather",
-    "osu_reduce",
-    "osu_reduce_scatter",
-    "osu_scatter",
-    "osu_iallreduce",
-    "osu_ialltoall",
-    "osu_ibcast",
-]
-OneSided = Literal["osu_put_latency", "osu_put_bw", "osu_get_latency", "osu_get_bw"]
-Unsized = Literal["osu_barrier", "osu_ibarrier", "osu_init", "osu_hello"]
-Test = PointToPoint | Collective | OneSided | Unsized
-
-#: Tests between exactly two ranks.
-PAIR_TESTS = frozenset({"osu_latency", "osu_bw", "osu_bibw", *get_args(OneSided)})
-#: Tests whose option -f gives least and greatest over ranks.
-COLLECTIVE_TESTS = frozenset({*get_args(Collective), "osu_barrier", "osu_ibarrier"})
-#: Tests without message sizes.
-UNSIZED_TESTS = frozenset(get_args(Unsized))
-#: Tests whose value is half of a round trip; those of windows of messages, and how many those are.
-ROUND_TRIP_TESTS = frozenset({"osu_latency", "osu_multi_lat"})
-WINDOW_TESTS = frozenset({"osu_bw", "osu_bibw", "osu_mbw_mr", "osu_put_bw", "osu_get_bw"})
-WINDOW_MESSAGES = 64
-#: Tests that take neither iterations nor statistics.
-STARTUP_TESTS = frozenset({"osu_init", "osu_hello"})
+if TYPE_CHECKING:
+    TestName = str
+else:
+    TestName = Literal[tuple(TESTS)]
 
 
 class OsuParameters(Parameters):
     """One run of one test."""
 
-    test: Test = quantity("The suite's program.", "none", "osu_latency")
+    test: TestName = quantity("The suite's program.", "none", "osu_latency")
     ranks: int = quantity("Ranks of the launch.", "ranks", 2, ge=2, le=MAX_RANKS)
     ranks_per_node: RanksPerNode = ranks_per_node_field()
     least_bytes: int = quantity("Least message (-m).", "bytes", 1, ge=0, le=2**30)
@@ -78,11 +52,16 @@ class OsuParameters(Parameters):
     validate_data: bool = quantity("Received data checked (-c).", "none", False)
     tails: bool = quantity("Tail percentiles too (-z).", "none", False)
 
+    @property
+    def suite_test(self) -> OsuTest:
+        """What the suite's program prints, and between which ranks."""
+        return TESTS[self.test]
+
     def model_post_init(self, context: Any) -> None:
         """Refuse what the test does not have."""
-        if self.test in PAIR_TESTS and self.ranks != 2:
+        if self.suite_test.pair and self.ranks != 2:
             raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
-        if self.full and self.test not in COLLECTIVE_TESTS:
+        if self.full and self.suite_test.prints not in ("collective", "overlap"):
             raise ValueError(f"full is for collective operations; {self.test} has no option -f")
         refuse_least_above_greatest(self.least_bytes, self.greatest_bytes)
 
@@ -105,47 +84,46 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     def memory_bytes_per_node(self, params: OsuParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size for every rank, at each rank, and the allowance."""
         on_node = self.ranks_per_node(params, cores_per_node)
-        size = 0 if params.test in UNSIZED_TESTS else params.greatest_bytes
+        size = params.greatest_bytes if params.suite_test.sized else 0
         return on_node * (2 * params.ranks * size + RANK_ALLOWANCE_BYTES)
 
     def durations_s(self, params: OsuParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """All iterations of each size, in one go: their mean is the value."""
-        ways = 2 if params.test in ROUND_TRIP_TESTS else 1
-        for metric in metrics:
-            if params.test in STARTUP_TESTS:
-                return
+        test = params.suite_test
+        for metric in metrics if test.prints != "start-up" else ():
             if metric.name in ("osu_latency", "osu_overall_time"):
-                yield ways * params.iterations * metric.value
+                yield (2 if test.round_trip else 1) * params.iterations * metric.value
             elif metric.name == "osu_bandwidth":
                 size = float((metric.at or {}).get("message_bytes", 0))
-                yield params.iterations * WINDOW_MESSAGES * size / metric.value
+                yield params.iterations * WINDOW * size / metric.value
 
     def fastest_s(self, params: OsuParameters, fast: FastMachine) -> Iterable[float]:
         """One message an iteration, of each size by doubling, or a window of them."""
-        window = WINDOW_MESSAGES if params.test in WINDOW_TESTS else 1
-        trips = params.iterations * (2 if params.test in ROUND_TRIP_TESTS else 1)
-        if params.test in UNSIZED_TESTS - STARTUP_TESTS:
+        test = params.suite_test
+        window = WINDOW if test.prints in ("bandwidth", "rate") else 1
+        trips = params.iterations * (2 if test.round_trip else 1)
+        if not test.sized and test.prints != "start-up":
             yield trips * fast.message_s(0)
         size = max(1, params.least_bytes)
-        while params.test not in UNSIZED_TESTS and size <= params.greatest_bytes:
+        while test.sized and size <= params.greatest_bytes:
             yield trips * fast.message_s(window * size)
             size *= 2
 
     def one_sided(self, params: OsuParameters) -> bool:
         """By its test."""
-        return params.test in get_args(OneSided)
+        return params.test in ONE_SIDED
 
     def estimate_s(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every size's iterations, each of all ranks' messages one by one.
 
         Assumes 100 µs a message and the link's speed, 1 GB/s within a node.
         """
-        if params.test in STARTUP_TESTS:
+        test = params.suite_test
+        if test.prints == "start-up":
             return site.launch_overhead_s + 0.2 * layout.ranks
-        bytes_per_s = link_bytes_per_s(layout, site)
-        sizes = 1 if params.test in UNSIZED_TESTS else params.greatest_bytes.bit_length()
-        volume = 0 if params.test in UNSIZED_TESTS else 2 * params.greatest_bytes
-        once_s = layout.ranks * (1e-4 * sizes + volume / bytes_per_s)
+        sizes = params.greatest_bytes.bit_length() if test.sized else 1
+        volume = 2 * params.greatest_bytes if test.sized else 0
+        once_s = layout.ranks * (1e-4 * sizes + volume / link_bytes_per_s(layout, site))
         return site.launch_overhead_s + (params.iterations + params.warmup) * once_s
 
 

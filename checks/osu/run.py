@@ -14,7 +14,7 @@ from checks.common.answer import Reading, died, longer_than_launch, other_progra
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
 from checks.common.metrics import LAUNCH
-from checks.osu import CHECK, STARTUP_TESTS, UNSIZED_TESTS, OsuParameters
+from checks.osu import OsuParameters
 from checks.osu import output as osu
 from records.metric import Metric
 
@@ -22,10 +22,8 @@ from records.metric import Metric
 class Run(MpiCheck):
     """One test of the suite."""
 
-    @property
-    def foreign(self) -> str | None:
-        """Always the site's."""
-        return "osu"
+    #: Always the site's.
+    foreign = "osu"
 
     @property
     def program(self) -> Path:
@@ -38,11 +36,11 @@ class Run(MpiCheck):
 
     def command(self) -> list[str]:
         """The test with the suite's own options."""
-        asked = self.params
-        if asked.test in STARTUP_TESTS:
+        asked, test = self.params, self.params.suite_test
+        if test.prints == "start-up":
             return [str(self.program)]
         words = ["-i", str(asked.iterations), "-x", str(asked.warmup)]
-        if asked.test not in UNSIZED_TESTS and not asked.suite_sizes:
+        if test.sized and not asked.suite_sizes:
             words += ["-m", f"{asked.least_bytes}:{asked.greatest_bytes}"]
         switches = {"-f": asked.full, "-c": asked.validate_data, "-z": asked.tails}
         chosen = [switch for switch, wanted in switches.items() if wanted]
@@ -54,9 +52,7 @@ class Run(MpiCheck):
 
     def partial(self, text: str) -> list[Metric]:
         """What a run that failed had printed."""
-        if self.params.test in STARTUP_TESTS:
-            return []
-        return [_metric(value) for value in osu.parse_partial(text)]
+        return [] if self.params.suite_test.prints == "start-up" else osu.parse_partial(text)
 
     def wrong_answer(self, text: str) -> str | None:
         """The suite ends a run whose data failed its validation, as any that fails."""
@@ -82,14 +78,7 @@ def read_test(asked: OsuParameters, output: Output, text: str, *, greets: bool =
         return Reading([measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))])
     if asked.test == "osu_init":
         values = osu.parse_init(text, asked.ranks)
-        wrong = longer_than_launch(max(value.value for value in values), output)
-        return Reading([_metric(value) for value in values], wrong)
+        return Reading(values, longer_than_launch(max(one.value for one in values), output))
     table = osu.parse(text, asked)
     wrong = longer_than_launch(table.least_duration_s, output)
-    return Reading([_metric(value) for value in table.values], wrong, [f"OSU {table.version}"])
-
-
-def _metric(value: osu.Value) -> Metric:
-    at = {"message_bytes": value.message_bytes, "percentile": value.percentile}
-    known = {key: number for key, number in at.items() if number is not None}
-    return measured(CHECK.metrics_by_name[value.metric], value.value, known or None)
+    return Reading(table.values, wrong, [f"OSU {table.version}"])

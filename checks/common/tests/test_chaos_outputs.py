@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from checks.common.tests.good_outputs import samples
 from checks.netpipe.output import schedule
-from checks.osu import STARTUP_TESTS, UNSIZED_TESTS
 from checks.osu.output import expected_sizes
+from checks.osu.tables import TESTS
 
 GOOD = {sample.name: sample for sample in samples()}
 COUNT = int(os.environ.get("ASSAY_CHANGED_OUTPUTS", "1500"))
@@ -299,7 +299,7 @@ def facts(sample, text):
 def of_format(sample, text):
     """Facts in the lines of a foreign format, HPL explains its own words first."""
     text = re.split(r"(?m)^(?=The following parameter values)", text, maxsplit=1)[-1]
-    startup = getattr(sample.params, "test", "") in STARTUP_TESTS
+    startup = getattr(sample.params, "test", "") in ("osu_init", "osu_hello")
     held = TEXT.get("osu startup" if startup else sample.definition.name, ())
     for line in (" ".join(line.split()) for line in text.split("\n")):
         for pattern, share in held:
@@ -424,8 +424,8 @@ def without_effect(sample):
     if sample.definition.name != "osu":
         return set()
     test, found = sample.params.test, {"warmup", "suite_sizes"}
-    found |= {"least_bytes", "greatest_bytes"} if test in UNSIZED_TESTS else set()
-    found |= {"validate_data", "tails"} if test in STARTUP_TESTS else set()
+    found |= {"least_bytes", "greatest_bytes"} if not TESTS[test].sized else set()
+    found |= {"validate_data", "tails"} if TESTS[test].prints == "start-up" else set()
     return found | (set() if sample.params.full and "_i" not in test else {"iterations"})
 
 
@@ -445,7 +445,7 @@ def sizes_asked(sample):
     bounds = [dump.pop("least_bytes", 0), dump.pop("greatest_bytes", 0)]
     if sample.definition.name == "netpipe":
         return schedule(*bounds, asked.perturbation_bytes), dump
-    if sample.definition.name == "osu" and asked.test not in UNSIZED_TESTS:
+    if sample.definition.name == "osu" and TESTS[asked.test].sized:
         return expected_sizes(*bounds), dump
     return bounds, dump
 

@@ -28,13 +28,13 @@ def test_version_5_one_sided_and_rates():
         "# Size          Latency (us)\n0                       1.20\n1                       1.31\n"
     )
     found = parse(latency, "osu_put_latency", least=0)
-    assert [value.message_bytes for value in found] == [0, 1]
+    assert [value.at["message_bytes"] for value in found] == [0, 1]
     rate = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.3\n"
     rate += "# [ pairs: 1 ] [ window size: 64 ]\n"
     rate += "# Size                  MB/s        Messages/s\n"
     rate += "1                       3.17        3173310.11\n"
     values = parse(rate, "osu_mbw_mr")
-    assert [(v.metric, v.value) for v in values] == [
+    assert [(v.name, v.value) for v in values] == [
         ("osu_bandwidth", 3.17e6),
         ("osu_message_rate", 3173310.11),
     ]
@@ -64,7 +64,7 @@ def test_full_statistics_of_operations_that_do_not_block(version, heading, size)
     test = "osu_ibarrier" if size is None else "osu_iallreduce"
     title = "Barrier" if size is None else "Allreduce"
     text = NON_BLOCKING.format(title, version, heading, size or "", "9032.55")
-    values = {value.metric: value.value for value in parse(text, test, 4, 4, full=True)}
+    values = {value.name: value.value for value in parse(text, test, 4, 4, full=True)}
     assert values["osu_test_time"] == 0
     assert values["osu_wait_time"] == pytest.approx(9.53e-6)
     assert values["osu_communication_least"] < values["osu_communication_time"]
@@ -78,7 +78,7 @@ def test_tails_of_a_bandwidth_stand_a_space_apart():
     text += "# Size      Bandwidth (MB/s) P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)\n"
     text += "4                       0.05              0.04              0.56              0.57\n"
     values = parse(text, "osu_bw", 4, 4, tails=True)
-    found = {value.percentile: value.value for value in values}
+    found = {value.at.get("percentile"): value.value for value in values}
     assert found == pytest.approx({None: 5e4, 50: 4e4, 90: 5.6e5, 99: 5.7e5})
 
 
@@ -90,7 +90,7 @@ def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
     values = "8                      21.75        2718661.04"
     whole = f"{text}{values}             29.36             35.18         35.18\n"
     found = parse(whole, "osu_mbw_mr", 8, 8, tails=True)
-    assert [value.percentile for value in found] == [None, None, 50, 90, 99]
+    assert [value.at.get("percentile") for value in found] == [None, None, 50, 90, 99]
     with pytest.raises(OutputError, match="does not fit OSU's heading"):
         parse(f"{text}{values}\n", "osu_mbw_mr", 8, 8, tails=True)
 
@@ -123,7 +123,7 @@ def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
         "1                       1.50              0.00              3.00          20\n"
     )
     found = parse(text, "osu_gather", full=True, iterations=20)
-    values = {value.metric: value.value for value in found}
+    values = {value.name: value.value for value in found}
     assert values["osu_latency_least"] == 0
     with pytest.raises(OutputError, match="not a possible measurement"):
         parse(text.replace("1.50", "0.00"), "osu_gather", full=True, iterations=20)
