@@ -27,6 +27,9 @@ from records.untrusted import FILE, KINDS, RefusedFileError, open_regular
 #: Bytes of a file that is read as a whole, and of a line.
 MOST_BYTES = 1 << 30
 MOST_LINE_BYTES = 1 << 28
+#: Bytes read and decoded together: few, so that their objects stay in the cache.
+_BATCH_BYTES = 1 << 16
+_NEWLINE = b"\n"
 
 _T = TypeVar("_T")
 
@@ -34,15 +37,11 @@ _T = TypeVar("_T")
 def kind_at(path: Path) -> str | None:
     """What is called so, "a file" or "a FIFO", links not followed; None where nothing is."""
     try:
-        return _kind(path.lstat().st_mode)
+        return KINDS.get(stat.S_IFMT(path.lstat().st_mode), "a file")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise _unreadable(path, error) from error
-
-
-def _kind(mode: int) -> str:
-    return KINDS.get(stat.S_IFMT(mode), "a file")
 
 
 def opened(path: Path) -> BufferedReader:
@@ -51,9 +50,14 @@ def opened(path: Path) -> BufferedReader:
     Raises AssayError for what cannot be opened or is no regular file.
     """
     try:
-        return _regular(os.open(path, FILE), path)
+        descriptor = os.open(path, FILE)
     except OSError as error:
         raise _unreadable(path, error) from error
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise AssayError(f"{path}: is {KINDS[stat.S_IFMT(mode)]}; allowed is a regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 def opened_below(folder: Path, name: str) -> BufferedReader:
@@ -72,14 +76,6 @@ def opened_below(folder: Path, name: str) -> BufferedReader:
         raise AssayError(f"{path}: {refused}") from refused
     except OSError as error:
         raise _unreadable(path, error) from error
-
-
-def _regular(descriptor: int, path: Path) -> BufferedReader:
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        raise AssayError(f"{path}: is {_kind(mode)}; allowed is a regular file")
-    return os.fdopen(descriptor, "rb")
 
 
 def _unreadable(path: Path, error: OSError) -> AssayError:
@@ -102,29 +98,37 @@ def read_whole(path: Path) -> bytes:
     return content
 
 
-def whole_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
-    """The lines of a file with their newlines; what follows the last newline is left out."""
-    for number in range(1, 1 << 62):
-        line = rest_of_line(file, partial("{}:{}".format, path, number))
-        if not line.endswith(b"\n"):
-            refuse_returns(line, f"{path}:{number}")
-            return
-        yield line
+def whole_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+    """File and number of each line of a file, and the line without its newline."""
+    with opened(path) as file:
+        for first, _, lines in line_batches(file, path):
+            for number, line in enumerate(lines, start=first):
+                yield f"{path}:{number}", line
 
 
-def refuse_returns(rest: bytes, where: str) -> None:
-    """Raise AssayError for the rest of a file that is no torn line: lines that end in CR only."""
-    if b"\r" in rest:
-        raise AssayError(f"{where}: lines end in CR; allowed are lines that end in LF")
+def line_batches(
+    file: BufferedReader, path: Path, first: int = 1
+) -> Iterator[tuple[int, bytes, list[bytes]]]:
+    """An open file in pieces of whole lines: the number of its first line, here `first`, the piece,
+    and its lines without their newlines. What follows the last newline is left out.
 
-
-def rest_of_line(file: BufferedReader, where: Callable[[], str]) -> bytes:
-    """What follows up to the next newline. Raises AssayError for a line without an end; `where` is
-    its file and number."""
-    line = file.readline(MOST_LINE_BYTES + 1)
-    if len(line) > MOST_LINE_BYTES:
-        raise AssayError(f"{where()}: a line of more than {MOST_LINE_BYTES} bytes; it is damaged")
-    return line
+    Raises AssayError for a line without an end, and for lines that end in CR only.
+    """
+    while piece := file.read(_BATCH_BYTES):
+        if not piece.endswith(_NEWLINE):
+            rest = file.readline(MOST_LINE_BYTES + 1)
+            if len(rest) > MOST_LINE_BYTES:
+                where = f"{path}:{first + piece.count(_NEWLINE)}"
+                raise AssayError(
+                    f"{where}: a line of more than {MOST_LINE_BYTES} bytes; it is damaged"
+                )
+            piece += rest
+        *lines, torn = piece.split(_NEWLINE)
+        if lines:
+            yield first, piece[: len(piece) - len(torn)], lines
+        first += len(lines)
+        if b"\r" in torn:
+            raise AssayError(f"{path}:{first}: lines end in CR; allowed are lines that end in LF")
 
 
 def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
@@ -149,24 +153,19 @@ def decoded_once(decode: Callable[[bytes], _T], content: bytes, where: str, what
 
 def refuse_twice(content: bytes, where: str, what: str) -> None:
     """Raise AssayError for JSON with a member twice in one object; our own encoder's is quick."""
-    if decoded(_written_again, content, where, what) != content.rstrip(b"\n"):
-        decoded(_once, content, where, what)
 
+    def once(members: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(members)
+        if len(found) < len(members):
+            name = next(name for name, count in Counter(n for n, _ in members).items() if count > 1)
+            raise ValueError(f"the member {name!r} stands twice in one object")
+        return found
 
-def _written_again(content: bytes) -> bytes:
-    return msgspec.json.encode(msgspec.json.decode(content))
+    def again(content: bytes) -> bytes:
+        return msgspec.json.encode(msgspec.json.decode(content))
 
-
-def _once(content: bytes) -> object:
-    return json.loads(content, object_pairs_hook=_object)
-
-
-def _object(members: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(members)
-    if len(found) < len(members):
-        name = next(name for name, count in Counter(n for n, _ in members).items() if count > 1)
-        raise ValueError(f"the member {name!r} stands twice in one object")
-    return found
+    if decoded(again, content, where, what) != content.rstrip(b"\n"):
+        decoded(partial(json.loads, object_pairs_hook=once), content, where, what)
 
 
 def line_with(content: bytes, *members: str) -> int:

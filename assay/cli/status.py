@@ -7,16 +7,13 @@ import argparse
 import hashlib
 import sys
 
-import msgspec
-
 from assay.run.status import run_status
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.input_files import decoded
 from records.run.archive import RawFiles
-from records.run.belonging import Belonging, artifacts_fault, checksum_of
+from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
-from records.run.record_lines import Line, batches
+from records.run.record_lines import Line, artifacts_of, batches
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
 from records.text.plain_text import plain
 
@@ -95,11 +92,7 @@ def _asked(run: RunDirectory, arguments: argparse.Namespace) -> tuple[Line, dict
             f"{case_id}, block {arguments.block}: has no such record in {run.path}; planned are"
             f" {plan.blocks} blocks"
         )
-    decode = msgspec.json.Decoder(dict[str, str]).decode
-    artifacts = decoded(decode, bytes(found.artifacts), where, "a record: `artifacts`")
-    if fault := artifacts_fault(artifacts):
-        raise AssayError(f"{where}: {fault}")
-    return found, artifacts
+    return found, artifacts_of(found, where)
 
 
 def _case(run: RunDirectory, name: str, environment: str | None) -> str:

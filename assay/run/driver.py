@@ -32,8 +32,8 @@ from checks.common.slurm.text import HALTING_S, limits_s
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.run.chain import SEAL
-from records.run.ledger import Ledger
 from records.run.record import Record, RecordWriter
+from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, launch_stem
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.

@@ -13,9 +13,9 @@ from assay.plan import block_order, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
 from records.run.interims import Ended, Interim, asked_blocks, write_interims
-from records.run.ledger import Entry
 from records.run.plan import Plan
 from records.run.record import CASE_ID, Record, latest_attempts
+from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory
 
 

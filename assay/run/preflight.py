@@ -24,8 +24,8 @@ from assay.sites.site import Site
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
-from records.run.ledger import Entry
 from records.run.plan import Plan
+from records.run.record_lines import Entry
 from records.site.node_facts import NodeFacts
 
 #: Seconds of the job: for itself, and for each environment.

@@ -32,8 +32,8 @@ from assay.sites.values import expanded, unset_fault
 from checks.common.registry import CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.run.ledger import Ledger
 from records.run.plan import Plan
+from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
 
 

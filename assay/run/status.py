@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from records.flags import INVALID_ON_PURPOSE
 from records.run.interims import Interim, asked_blocks
-from records.run.ledger import Entry, Ledger
 from records.run.plan import Plan
 from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
+from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
 from records.text.reasons import grouped

@@ -9,8 +9,8 @@ import pytest
 
 from assay.run.status import run_status
 from records.errors import AssayError
-from records.run.ledger import Ledger
 from records.run.record import RecordWriter, read_records
+from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory
 from reports.tests.synthetic import quick_cases, write_run
 

@@ -17,13 +17,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import nullcontext
 from io import BufferedReader, BytesIO
+from operator import attrgetter
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from records.errors import AssayError
 from records.files import append_whole, force_to_disk
 from records.flags import RAW_LIMIT_BYTES
-from records.input_files import kind_at, opened_below
+from records.input_files import kind_at, opened, opened_below
 from records.values import is_artifact
 
 #: Greatest member: what is kept of a raw file, and the line that stands where it was cut. Deflated,
@@ -35,6 +36,11 @@ _HEADER = struct.Struct("<4s5H3L2H")
 _MEMBER, _DIRECTORY, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 #: Bytes of the end of a directory, and of a member in it beside its name, below _LONG bytes.
 _END_BYTES, _LISTED_BYTES, _LONG = 22, 46, 1 << 32
+#: What a directory says of a member, without its time and mode.
+_LISTED = attrgetter(
+    *("filename", "header_offset", "compress_type", "flag_bits"),
+    *("compress_size", "file_size", "CRC"),
+)
 
 
 def archive_name(block: int) -> str:
@@ -44,8 +50,8 @@ def archive_name(block: int) -> str:
 
 def archives(folder: Path) -> dict[int, Path]:
     """The archives of a folder, by block."""
-    found = ((_ARCHIVE.fullmatch(path.name), path) for path in sorted(folder.glob("b*.zip")))
-    return {int(match[1]): path for match, path in found if match}
+    found = sorted(folder.glob("b*.zip"))
+    return {int(match[1]): path for path in found if (match := _ARCHIVE.fullmatch(path.name))}
 
 
 def is_member(path: str) -> bool:
@@ -80,44 +86,30 @@ class ArchiveWriter:
     def __init__(
         self, path: Path, recorded: Callable[[str], bool], named: Set[str] = frozenset()
     ) -> None:
-        self.path, self.cut = path, 0
+        self.path, members, sealed = path, list[ZipInfo](), False
         new = kind_at(path) is None
-        if new:
-            self._refuse_without(named)
+        if not new:
+            with opened(path) as file:
+                members, sealed = list(walk(file, path)), is_sealed(file)
+        if lacking := named - {member.filename for member in members}:
+            raise AssayError(
+                f"{path}: {min(lacking)}, which a record names, and all behind it are missing;"
+                " put back a whole copy, or move the archive away: assay verify names what it held"
+            )
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         self._file = os.fdopen(os.open(path, flags, 0o600), "r+b")
         found = os.fstat(self._file.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
             self._file.close()
             raise AssayError(f"{path}: is no regular file with one name; move it away")
-        self._members: list[ZipInfo] = []
-        self._end = 0
         if new:
             force_to_disk(path.parent)
-        try:
-            self._take_in(recorded, named, found.st_size)
-        except AssayError:
-            self._file.close()
-            raise
-
-    def _take_in(self, recorded: Callable[[str], bool], named: Set[str], size: int) -> None:
-        with os.fdopen(os.dup(self._file.fileno()), "rb") as file:
-            members, sealed = list(walk(file, self.path)), is_sealed(file)
-        self._refuse_without(named - {member.filename for member in members})
         end = _end(members)
         while members and not recorded(members[-1].filename):
             members.pop()
         self._members, self._end = members, _end(members)
-        self.cut = 0 if sealed and self._end == end else size - self._end
+        self.cut = 0 if sealed and self._end == end else found.st_size - self._end
         os.ftruncate(self._file.fileno(), self._end)
-
-    def _refuse_without(self, lacking: Set[str]) -> None:
-        """Raise AssayError where members are missing."""
-        if lacking:
-            raise AssayError(
-                f"{self.path}: {min(lacking)}, which a record names, and all behind it are missing;"
-                " put back a whole copy, or move the archive away: assay verify names what it held"
-            )
 
     def append(self, packed: Iterable[Packed]) -> None:
         """Write members and force them to disk; after an OSError the archive is as it was."""
@@ -169,12 +161,11 @@ class RawFiles:
         if kind_at(self._directory / archive) is None:
             return None
         file, members, damage = self._archive(archive)
-        info = members.get(member)
-        if info is None:
-            if damage:
-                raise AssayError(damage)
-            return None
-        return BytesIO(content(file, info, f"{self._directory / archive}"))
+        if member in members:
+            return BytesIO(content(file, members[member], f"{self._directory / archive}"))
+        if damage:
+            raise AssayError(damage)
+        return None
 
     def read(self, name: str) -> bytes | None:
         """What a raw file holds; None: it is not there. Raises AssayError as `open` does."""
@@ -204,7 +195,7 @@ class RawFiles:
             return True
         try:
             with ZipFile(file) as directory:
-                return [*map(_listed, directory.filelist)] == [*map(_listed, members.values())]
+                return [*map(_LISTED, directory.filelist)] == [*map(_LISTED, members.values())]
         except BadZipFile:
             return False
 
@@ -289,12 +280,6 @@ def content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:
     if not whole or (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
         raise AssayError(f"{where}: its member {info.filename} is damaged")
     return data
-
-
-def _listed(info: ZipInfo) -> tuple[str | int, ...]:
-    """What a directory says of a member, beside its time and mode."""
-    sizes = info.compress_size, info.file_size, info.CRC
-    return info.filename, info.header_offset, info.compress_type, info.flag_bits, *sizes
 
 
 def is_sealed(file: BufferedReader) -> bool:

@@ -19,7 +19,7 @@ import msgspec
 
 from records.errors import AssayError
 from records.files import write_whole
-from records.input_files import decoded, decoded_once, kind_at, opened, read_whole, whole_lines
+from records.input_files import decoded, decoded_once, kind_at, read_whole, whole_lines
 from records.values import Count
 
 SEAL = "seal.json"
@@ -146,13 +146,10 @@ class Chain:
 def chain_of(directory: Path) -> Chain:
     """The chain of all records of a run directory. Raises AssayError naming the line of a fault."""
     chain, path = Chain.of(directory), directory / "records.jsonl"
-    if kind_at(path):
-        with opened(path) as file:
-            for number, line in enumerate(whole_lines(file, path), start=1):
-                where = f"{path}:{number}"
-                carried = decoded(_link.decode, line, where, "a record").chain
-                if fault := chain.follow([line[:-1]], [carried]):
-                    raise AssayError(f"{where}: {fault}")
+    decode = msgspec.json.Decoder(_Link).decode
+    for where, line in whole_lines(path) if kind_at(path) else ():
+        if fault := chain.follow([line], [decoded(decode, line, where, "a record").chain]):
+            raise AssayError(f"{where}: {fault}")
     if fault := chain.missing():
         raise AssayError(f"{path}:{chain.records}: {fault}")
     return chain
@@ -160,12 +157,8 @@ def chain_of(directory: Path) -> Chain:
 
 def write_seal(directory: Path, chain: Chain) -> None:
     """Write the seal of a run. Raises OSError."""
-    seal = Seal(
-        records=chain.records,
-        unchained=chain.unchained,
-        head=chain.head,
-        began_with=chain.began_with,
-    )
+    counts = {"records": chain.records, "unchained": chain.unchained}
+    seal = Seal(**counts, head=chain.head, began_with=chain.began_with)
     write_whole(directory / SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1) + b"\n")
 
 
@@ -174,7 +167,7 @@ def read_seal(directory: Path) -> Seal | None:
     path = directory / SEAL
     if kind_at(path) is None:
         return None
-    seal = decoded_once(_seal.decode, read_whole(path), str(path), "a seal")
+    seal = decoded_once(msgspec.json.Decoder(Seal).decode, read_whole(path), str(path), "a seal")
     if seal.schema != SCHEMA:
         raise AssayError(
             f"{path}:1: is a seal of schema {seal.schema}; this Assay reads schema {SCHEMA}"
@@ -184,7 +177,3 @@ def read_seal(directory: Path) -> Seal | None:
 
 class _Link(msgspec.Struct):
     chain: str | _Unset = msgspec.UNSET
-
-
-_link = msgspec.json.Decoder(_Link)
-_seal = msgspec.json.Decoder(Seal)

@@ -38,12 +38,11 @@ def manifest(run: Path, reruns: Sequence[Path]) -> dict[str, str]:
         for place, folders, files in os.walk(folder):
             left_out = NOT_EVIDENCE if Path(place) == folder else frozenset[str]()
             folders[:] = [name for name in folders if name not in left_out]
-            for name in folders:
-                if Path(place, name).is_symlink():
-                    raise AssayError(f"{Path(place, name)}: is a symbolic link; a run holds none")
-            names += [
-                os.path.relpath(Path(place, name), run) for name in files if name not in left_out
-            ]
+            for path in (Path(place, name) for name in folders):
+                if path.is_symlink():
+                    raise AssayError(f"{path}: is a symbolic link; a run holds none")
+            here = (Path(place, name) for name in files if name not in left_out)
+            names += [os.path.relpath(path, run) for path in here]
     return {name: digest(run / name) for name in sorted(names)}
 
 
@@ -58,8 +57,8 @@ def sums_text(sums: Mapping[str, str]) -> str:
 def read_sums(path: Path) -> dict[str, str]:
     """The checksums of a sha256sum file. Raises AssayError naming the line that is none."""
     sums: dict[str, str] = {}
-    lines = read_whole(path).decode("utf-8", "replace").splitlines()
-    for number, line in enumerate(lines, start=1):
+    text = read_whole(path).decode("utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), start=1):
         found = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
         if found is None:
             raise AssayError(f"{path}:{number}: is no line of a sha256sum file")
@@ -82,8 +81,7 @@ def signer(sums: Path, allowed_signers: Path | None) -> str:
     With `allowed_signers` (a file as ssh-keygen(1) describes it) the principal, else the key alone.
     Raises AssayError for a signature of something else, or of nobody in that file.
     """
-    signature = str(sums.with_name(sums.name + SIGNATURE))
-    content = read_whole(sums)
+    signature, content = str(sums.with_name(sums.name + SIGNATURE)), read_whole(sums)
     about = ("-n", NAMESPACE, "-s", signature)
     if allowed_signers is None:
         return _ssh_keygen("check-novalidate", *about, given=content)
@@ -92,12 +90,11 @@ def signer(sums: Path, allowed_signers: Path | None) -> str:
     return _ssh_keygen("verify", *listed, "-I", found[0], *about, given=content)
 
 
-def _ssh_keygen(task: str, *arguments: str, given: bytes = b"") -> str:
+def _ssh_keygen(task: str, *arguments: str, given: bytes | None = None) -> str:
     command = ["ssh-keygen", "-Y", task, *arguments]
+    given = b"" if given is None and task != "sign" else given  # it asks for the passphrase
     try:
-        done = subprocess.run(
-            command, input=given if task != "sign" else None, capture_output=True, check=False
-        )
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
     except OSError as error:
         raise AssayError(
             f"ssh-keygen: {error.strerror}; signatures need OpenSSH 8.1 or later (Debian:"

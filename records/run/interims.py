@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sequential design decided after which block: `interims.jsonl`, a line a judgement.
+"""Interim judgements of a sequential design, one a line in `interims.jsonl`.
 
 It is next to the records, so that a resumed run goes on as decided, and a report knows which
 launches were never asked for. The report makes each judgement again from the records.
@@ -16,7 +16,7 @@ import msgspec
 
 from records.errors import AssayError
 from records.files import write_whole
-from records.input_files import decoded, kind_at, opened, whole_lines
+from records.input_files import decoded, kind_at, whole_lines
 from records.run.plan import Plan
 from records.values import Count
 
@@ -41,39 +41,35 @@ class Interim(msgspec.Struct, frozen=True, kw_only=True):
         if self.ended == "answered":
             return [f"{head}: all that is asked is known; the run ends"]
         count = len(self.open)
-        told = [f"{head}: {count} {'question is' if count == 1 else 'questions are'} open"]
+        head += f": {count} {'question is' if count == 1 else 'questions are'} open"
         if self.ended is None:
-            told[0] += f"; it goes on with {self.going_told(plan)}"
-        if self.ended == "node_hours":
-            told.append("limits.node_hours does not suffice for the next blocks; the run ends")
+            return [f"{head}; it goes on with {self.going_told(plan)}"]
         if self.ended == "blocks":
-            told.append("no launch is left; the run ends")
-        return told
+            return [head, "no launch is left; the run ends"]
+        return [head, "limits.node_hours does not suffice for the next blocks; the run ends"]
 
     def going_told(self, plan: Plan) -> str:
         """What goes on: "startup of mpich, lam; hpl of all"."""
-        asked = list(dict.fromkeys((case.check, case.environment) for case in plan.cases))
+        asked: dict[str, dict[str, None]] = {}
+        for case in plan.cases:
+            asked.setdefault(case.check, {})[case.environment] = None
         parts = []
-        for check in dict.fromkeys(check for check, _ in asked):
-            every = [name for other, name in asked if other == check]
+        for check, every in asked.items():
             names = [name for name in every if check in self.going.get(name, ())]
             if names:
-                parts.append(f"{check} of {'all' if names == every else ', '.join(names)}")
+                parts.append(f"{check} of {'all' if names == [*every] else ', '.join(names)}")
         return "; ".join(parts) or "nothing"
 
 
 def asked_blocks(plan: Plan, interims: Sequence[Interim]) -> dict[tuple[str, str], int]:
     """For each environment and check the block up to which its launches are asked, as far as
     decided."""
-    pairs = dict.fromkeys((case.environment, case.check) for case in plan.cases)
-    if plan.sequential is None:
-        return dict.fromkeys(pairs, plan.blocks)
-    looks = plan.sequential.interims
-    asked = dict.fromkeys(pairs, looks[0])
+    looks = plan.sequential.interims if plan.sequential else [plan.blocks]
+    asked = dict.fromkeys(((case.environment, case.check) for case in plan.cases), looks[0])
     for interim, following in zip(interims, looks[1:], strict=False):
-        for pair in asked if interim.ended is None else ():
-            if pair[1] in interim.going.get(pair[0], ()):
-                asked[pair] = following
+        for name, check in asked if interim.ended is None else ():
+            if check in interim.going.get(name, ()):
+                asked[name, check] = following
     return asked
 
 
@@ -84,11 +80,10 @@ def read_interims(path: Path, plan: Plan) -> list[Interim]:
     """
     if kind_at(path) is None:
         return []
-    with opened(path) as file:
-        found = [
-            decoded(_decoder.decode, line, f"{path}:{number}", "an interim judgement")
-            for number, line in enumerate(whole_lines(file, path), start=1)
-        ]
+    decode = msgspec.json.Decoder(Interim).decode
+    found = [
+        decoded(decode, line, where, "an interim judgement") for where, line in whole_lines(path)
+    ]
     for fault in _faults(found, plan):
         raise AssayError(f"{path}: {fault}; put back the file that `assay run` wrote")
     return found
@@ -115,8 +110,4 @@ def _faults(found: Sequence[Interim], plan: Plan) -> Iterator[str]:
 
 def write_interims(path: Path, interims: Sequence[Interim]) -> None:
     """Write all judgements, whole or not at all. Raises OSError."""
-    write_whole(path, b"".join(_encoder.encode(item) + b"\n" for item in interims))
-
-
-_decoder = msgspec.json.Decoder(Interim)
-_encoder = msgspec.json.Encoder()
+    write_whole(path, b"".join(msgspec.json.encode(item) + b"\n" for item in interims))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded, line_with, read_whole, refuse_twice
@@ -59,10 +60,8 @@ def case_digest(
 
 
 def case_ids(checks: Sequence[str], digests: Sequence[str]) -> list[str]:
-    """The ids "check-digest" with 8 digits; cases of a campaign that share those take 16.
-
-    32 bits are enough for the eye but not for 100,000 cases, of which about one pair collides.
-    """
+    """The ids "check-digest" with 8 digits; cases of a campaign that share those take 16: of
+    100,000 cases about one pair shares 32 bits."""
     short = [f"{c}-{d[:SHORT_DIGITS]}" for c, d in zip(checks, digests, strict=True)]
     times = Counter(short)
     return [
@@ -176,7 +175,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def to_json(self) -> str:
         """The text of plan.json: small parts first, then one case a line."""
-        head = msgspec.json.encode(msgspec.structs.replace(self, cases=[])).decode()
+        head = msgspec.json.encode(replace(self, cases=[])).decode()
         cases = ",\n".join(msgspec.json.encode(case).decode() for case in self.cases)
         return f"{head.removesuffix(']}')}\n{cases}\n]}}\n"
 
@@ -198,10 +197,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str = "plan.json") -> Plan:
-        """The plan of a text that `to_json` made; `file` is its name for messages.
-
-        Raises AssayError for anything else.
-        """
+        """The plan of a text that `to_json` made, no control character in what it tells; `file` is
+        its name for messages. Raises AssayError for anything else."""
         content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         try:
             plan = decoded(_decoder.decode, content, file, "a plan")
@@ -214,58 +211,53 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 f"{file}:1: is a plan of schema {plan.schema}; this Assay reads"
                 f" schemas {', '.join(map(str, READABLE))}"
             )
-        for fault, member in plan._faults():
+        for fault, *member in plan._faults():
             raise AssayError(f"{file}:{line_with(content, *member)}: {fault}")
-        return plan._plain()
-
-    def _plain(self) -> Plan:
-        """The same, no control character in what it tells; parameters stay as records have them."""
-        head = plain_data(msgspec.to_builtins(msgspec.structs.replace(self, cases=[])))
+        # Parameters stay as records have them.
+        head = plain_data(msgspec.to_builtins(replace(plan, cases=[])))
         cases = [
-            msgspec.structs.replace(case, skipped=plain(case.skipped)) if case.skipped else case
-            for case in self.cases
+            replace(one, skipped=plain(one.skipped)) if one.skipped else one for one in plan.cases
         ]
-        return msgspec.structs.replace(msgspec.convert(head, Plan), cases=cases)
+        return replace(msgspec.convert(head, Plan), cases=cases)
 
-    def _faults(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What no plan of `assay run` has, with the members or words beside which it stands."""
+    def _faults(self) -> Iterator[tuple[str, ...]]:
+        """What no plan of `assay run` has, with the members or words by which it is found."""
         for name, count in Counter(case.id for case in self.cases).items():
             if count > 1:
-                yield f"{count} cases have the id {name!r}; ids must be unique", ("cases", name)
+                yield f"{count} cases have the id {name!r}; ids must be unique", "cases", name
         words = {
             "campaign": [self.campaign],
             "site": [self.site],
             "environments": self.environments,
-            "absent": list(self.absent),
-            "narrowed": list(self.narrowed),
-            "variants": list(self.variants),
-            "judged_by": list(self.judged_by.values()),
+            "absent": self.absent,
+            "narrowed": self.narrowed,
+            "variants": self.variants,
+            "judged_by": self.judged_by.values(),
             "metrics": [metric.name for metric in self.metrics],
             "checks": [check.name for check in self.checks],
             "cases": [case.id for case in self.cases],
         }
         for member, names in words.items():
             if (odd := odd_word(names)) is not None:
-                yield f"`{member}` holds the name {odd!r}; {ALLOWED}", (member, odd)
+                yield f"`{member}` holds the name {odd!r}; {ALLOWED}", member, odd
         if self.sequential is not None:
             looks = self.sequential.interims
             ascending = all(0 < a < b for a, b in pairwise([*looks, self.blocks + 1]))
             if not looks or looks[-1] != self.blocks or not ascending:
                 told = f"`interims` must ascend from 1 or more to the {self.blocks} blocks"
-                yield told, ("sequential",)
+                yield told, "sequential"
             if not {*QUESTIONS} >= {*self.sequential.until}:
-                yield f"`until` may name {', '.join(QUESTIONS)} only", ("sequential",)
-        known, checks = {*self.environments}, {case.check for case in self.cases}
+                yield f"`until` may name {', '.join(QUESTIONS)} only", "sequential"
         for case in self.cases:
-            if case.environment not in known:
+            if case.environment not in self.environments:
                 told = f"case {case.id}: environment {case.environment!r} is none of the plan's"
-                yield told, ("cases", case.id)
-        if (odd := odd_word(checks)) is not None:
-            yield f"`check` is {odd!r}; {ALLOWED}", ("cases", odd)
+                yield told, "cases", case.id
+        if (odd := odd_word({case.check for case in self.cases})) is not None:
+            yield f"`check` is {odd!r}; {ALLOWED}", "cases", odd
         try:
             self.register  # noqa: B018 names with two definitions are found here
         except ValueError as error:
-            yield str(error), ("metrics",)
+            yield str(error), "metrics"
 
 
 _decoder = msgspec.json.Decoder(Plan)

@@ -7,7 +7,7 @@ not know are passed over.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -166,16 +166,16 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
     def without_secrets(self) -> EnvironmentAsRun:
         """The same with what looks like a secret withheld, also where a job printed it."""
-        shown = replace(
+        found = replace(
             self,
             variables=without_secrets(self.variables),
             launcher_options=_each_shown(self.launcher_options),
-            launcher_command=_shown(self.launcher_command),
+            launcher_command=self.launcher_command and shown("", self.launcher_command),
             prepare=_each_shown(self.prepare),
-            compiles_with=_shown(self.compiles_with),
-            started_by=_shown(self.started_by),
+            compiles_with=self.compiles_with and shown("", self.compiles_with),
+            started_by=self.started_by and shown("", self.started_by),
         )
-        return _masked(shown, self.secrets())
+        return _masked(found, self.secrets())
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,38 +204,31 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     def without_secrets(self) -> Provenance:
         """The same with what looks like a token, a password or a key withheld, and without the
         folders above a checkout."""
-        environments = {
-            name: environment.without_secrets() for name, environment in self.environments.items()
-        }
-        shown = replace(
+        environments = {name: one.without_secrets() for name, one in self.environments.items()}
+        found = replace(
             self,
             environments=environments,
             site=replace(self.site, access=_each_shown(self.site.access)),
             slurm=replace(self.slurm, settings=without_secrets(self.slurm.settings)),
             variables=without_secrets(self.variables),
         )
-        return _masked(shown)
+        return _masked(found)
 
-    def _fault(self) -> tuple[str, tuple[str, ...]] | None:
-        """A name that cannot become a path or an option, with the members beside which it is."""
+    def _faults(self) -> Iterator[tuple[str, ...]]:
+        """Names that cannot become a path or an option, with the members by which they are."""
         site = self.site
         if self.run_id is not None and odd_word([self.run_id]) is not None:
-            return f"`run_id` is {self.run_id!r}; {ALLOWED}", ("run_id",)
+            yield f"`run_id` is {self.run_id!r}; {ALLOWED}", "run_id"
         if site.asked_as is not None and not is_site(site.asked_as):
-            return f"`site.asked_as` is {site.asked_as!r}; {ALLOWED}", ("site", "asked_as")
+            yield f"`site.asked_as` is {site.asked_as!r}; {ALLOWED}", "site", "asked_as"
         if site.builds not in (None, "spack", "distribution"):
             told = f"`site.builds` is {site.builds!r}; allowed are spack and distribution"
-            return told, ("site", "builds")
+            yield told, "site", "builds"
         if (odd := odd_word(site.nodes_left_out or ())) is not None:
-            return f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", ("site", "nodes_left_out")
+            yield f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", "site", "nodes_left_out"
         for part, names in (("nodes", self.nodes), ("environments", self.environments)):
             if (odd := odd_word(names)) is not None:
-                return f"`{part}` holds {odd!r}; {ALLOWED}", (part, odd)
-        return None
-
-
-def _shown(text: str | None) -> str | None:
-    return text and shown("", text)
+                yield f"`{part}` holds {odd!r}; {ALLOWED}", part, odd
 
 
 def _each_shown(texts: list[str] | None) -> list[str] | None:
@@ -265,9 +258,6 @@ def _masked(value: _T, secrets: Collection[str] = ()) -> _T:
     return msgspec.convert(of(plain_data(msgspec.to_builtins(value))), type(value))
 
 
-_decoder = msgspec.json.Decoder(Provenance)
-
-
 def read_provenance(path: Path) -> Provenance:
     """The provenance of the file. Raises AssayError for a damaged one, naming line and member."""
     try:
@@ -278,13 +268,14 @@ def read_provenance(path: Path) -> Provenance:
             " anew, with assay run"
         ) from error
     try:
-        found = decoded_once(_decoder.decode, content, str(path), "a provenance")
+        decode = msgspec.json.Decoder(Provenance).decode
+        found = decoded_once(decode, content, str(path), "a provenance")
     except AssayError as error:
         raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
     if found.schema != SCHEMA:
         raise AssayError(
             f"{path}:1: is a provenance of schema {found.schema}; this Assay reads schema {SCHEMA}"
         )
-    if fault := found._fault():
-        raise AssayError(f"{path}:{line_with(content, *fault[1])}: {fault[0]}")
+    for fault, *members in found._faults():
+        raise AssayError(f"{path}:{line_with(content, *members)}: {fault}")
     return found.without_secrets()

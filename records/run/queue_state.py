@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run's current launch waits for, or that it runs: told by its session, kept for readers.
+"""What a run's current launch waits for, or that it runs: said by its session, kept for readers.
 
 The file is in the run directory while a driver runs and a launch takes long enough to be asked
 for; it is no part of what a run is judged by.
@@ -47,11 +47,11 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
         return self.state != "running"
 
     def fits(self) -> bool:
-        """Whether it is as a session tells it; it may come from anybody."""
-        times = [time for time in (self.since, self.expected_start) if time is not None]
+        """Whether it is as a session makes it; it may come from anybody."""
         return (
             (self.job_id is None or _JOB.fullmatch(self.job_id) is not None)
-            and None not in map(utc_seconds, times)
+            and utc_seconds(self.since) is not None
+            and (self.expected_start is None or utc_seconds(self.expected_start) is not None)
             and self.reason.isprintable()
             and len(self.reason) <= _REASON_LENGTH
             and 0 <= self.waited_s < float("inf")
@@ -60,13 +60,13 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """In words: since when, why, and when Slurm expects it to begin."""
         job = f" (job {self.job_id})" if self.job_id else ""
-        since = readable_time(self.since)
+        since, reason = readable_time(self.since), self.reason or "no reason"
         if self.state == "running":
             return f"runs since {since}{job}"
         if self.state == "not-taken":
-            return f"waits since {since} for Slurm to take its job: {self.reason or 'no reason'}"
+            return f"waits since {since} for Slurm to take its job: {reason}"
         start = readable_time(self.expected_start) if self.expected_start else "not known"
-        return f"waits since {since}{job}: {self.reason or 'no reason'}; estimated start: {start}"
+        return f"waits since {since}{job}: {reason}; estimated start: {start}"
 
 
 class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,15 +83,14 @@ def readable_time(time: str) -> str:
 
 def write_current(run: Path, current: CurrentJob | None) -> None:
     """Keep what the run's driver is at; None: it is at nothing that is worth telling."""
-    file = run / FILE
     if current is None:
-        file.unlink(missing_ok=True)
+        (run / FILE).unlink(missing_ok=True)
     else:
-        write_whole(file, msgspec.json.encode(current))
+        write_whole(run / FILE, msgspec.json.encode(current))
 
 
 def read_current(run: Path) -> CurrentJob | None:
-    """What the run's driver is at, as far as it was told; None where nothing fit is kept."""
+    """What the run's driver is at, as far as it is known; None where nothing fit is kept."""
     try:
         current = msgspec.json.decode(read_whole(run / FILE), type=CurrentJob)
     except (AssayError, msgspec.MsgspecError, ValueError, RecursionError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, TypeVar
@@ -27,7 +28,6 @@ from records.values import Count, Params
 SCHEMA = 2
 #: Schemas of records that can be read; those of schema 1 carry no chain.
 READABLE = (1, 2)
-
 #: What a link of the chain adds to a line at most.
 _CHAIN_BYTES = 100
 
@@ -89,7 +89,7 @@ _AnyRecord = TypeVar("_AnyRecord", bound=Record)
 
 
 class Attempt(Protocol):
-    """A launch of a case in a block, the first or a further one."""
+    """A launch of a case in a block."""
 
     @property
     def block(self) -> int:
@@ -127,17 +127,19 @@ def as_read(record: Record) -> Record:
 class RecordWriter:
     """Appends records durably, each with its link of the chain; the one writer of a run directory.
 
-    `chain` has followed all records that are there; None: they are read. Closing it seals the run.
-    Raises AssayError for a file whose chain is broken.
+    `chain` has followed all records that are there; None: they are read. A torn last line is cut
+    off. Closing it seals the run. Raises AssayError for a file whose chain is broken.
     """
 
     def __init__(self, path: Path, chain: Chain | None = None) -> None:
-        self.path = path
+        self.path, self._chain = path, chain or chain_of(path.parent)
+        whole = None
         if path.exists() and has_torn_tail(path):
-            _cut_tail(path)
-        self._chain = chain or chain_of(path.parent)
+            whole = sum(len(line) + 1 for _, line in whole_lines(path))
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         self._fd = os.open(path, flags, 0o644)
+        if whole is not None:
+            os.ftruncate(self._fd, whole)
 
     def append(self, record: Record) -> None:
         """Write one line and force it to disk; a full disk leaves the file as it was."""
@@ -167,11 +169,9 @@ class RecordWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
+        # While another error is under way, that one says what happened.
+        with suppress(*[InfrastructureError] if kind else []):
             self.close()
-        except InfrastructureError:
-            if kind is None:  # otherwise the error underway says what happened
-                raise
 
 
 def has_torn_tail(path: Path) -> bool:
@@ -183,17 +183,6 @@ def has_torn_tail(path: Path) -> bool:
         return file.read(1) != b"\n"
 
 
-def _cut_tail(path: Path) -> None:
-    """Cut off what follows the last newline."""
-    with opened(path) as file:
-        size = sum(map(len, whole_lines(file, path)))
-    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)
-    try:
-        os.ftruncate(descriptor, size)
-    finally:
-        os.close(descriptor)
-
-
 def read_records(
     path: Path, fault_of: Callable[[Record], str | None] | None = None
 ) -> Iterator[Record]:
@@ -202,13 +191,12 @@ def read_records(
     Raises AssayError naming file and line for anything that is not a record, has a member twice,
     or has a fault.
     """
-    with opened(path) as file:
-        for number, line in enumerate(whole_lines(file, path), start=1):
-            record = decode_line(_decoder, line, f"{path}:{number}")
-            refuse_twice(line, f"{path}:{number}", "a record")
-            if fault_of and (fault := fault_of(record)):
-                raise AssayError(f"{path}:{number}: {fault}")
-            yield record
+    for where, line in whole_lines(path):
+        record = decode_line(_decoder, line, where)
+        refuse_twice(line, where, "a record")
+        if fault_of and (fault := fault_of(record)):
+            raise AssayError(f"{where}: {fault}")
+        yield record
 
 
 def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: str) -> _AnyRecord:
@@ -216,27 +204,19 @@ def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: s
 
     Raises AssayError for anything else; an unknown schema is named before what follows from it.
     """
+    schema: object = SCHEMA
     try:
         record = decoded(decoder.decode, line, where, "a record")
-        schema: object = record.schema
-        if schema in READABLE:
-            chained = not isinstance(record.chain, msgspec.UnsetType)
-            if chained != (schema != 1):
-                told = "carries a chain" if chained else "carries no chain"
-                raise AssayError(f"{where}: not a record: schema is {schema}, and it {told}")
-            return record
+        schema = record.schema
     except AssayError:
-        schema = _schema_of(line)
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            schema = msgspec.json.decode(line, type=dict).get("schema", SCHEMA)
         if schema in READABLE:
             raise
-    allowed = " and ".join(map(str, READABLE))
-    raise AssayError(f"{where}: not a record: schema is {schema!r}; allowed: {allowed}.")
-
-
-def _schema_of(line: bytes) -> object:
-    """The schema that a line names; SCHEMA where it names none."""
-    try:
-        found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return SCHEMA
-    return found.get("schema", SCHEMA) if isinstance(found, dict) else SCHEMA
+    if schema not in READABLE:
+        allowed = " and ".join(map(str, READABLE))
+        raise AssayError(f"{where}: not a record: schema is {schema!r}; allowed: {allowed}.")
+    if (record.chain is msgspec.UNSET) != (schema == 1):
+        told = "carries a chain" if schema == 1 else "carries no chain"
+        raise AssayError(f"{where}: not a record: schema is {schema}, and it {told}")
+    return record

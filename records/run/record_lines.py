@@ -1,31 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a file in batches: a fast test of a whole batch, line by line only where it fails.
-
-Parameters, samples and what else is seldom read stay undecoded.
+"""Records of a run as a report, a driver and `assay status` read them: many at a time, along the
+chain. Parameters, samples and what else is seldom read stay undecoded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from io import BufferedReader
-from itertools import repeat
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from records.errors import AssayError
-from records.input_files import opened, refuse_returns, rest_of_line
+from records.input_files import decoded, kind_at, line_batches, opened
 from records.metric import Metric
-from records.run.belonging import Belonging, params_fault
+from records.run.belonging import Belonging, artifacts_fault, nodes_fault
 from records.run.chain import Chain
-from records.run.record import SCHEMA, Record, decode_line
-
-#: Bytes read and decoded together: few, so that their objects stay in the cache.
-_BATCH = 1 << 16
-_NEWLINE = b"\n"
+from records.run.plan import Plan
+from records.run.record import SCHEMA, Record, Status, decode_line
+from records.text.withheld import masked
 
 
 class Value(Metric, frozen=True, kw_only=True, gc=False):
@@ -46,10 +41,10 @@ class Line(Record, frozen=True, kw_only=True, gc=False):
     profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # type: ignore[assignment]
 
 
-_BLOCK, _RUN_ID, _PARAMS, _SCHEMA, _CHAIN = map(
-    attrgetter, ("block", "run_id", "params", "schema", "chain")
-)
-_NAMED = attrgetter("case_id", "check", "environment")
+_SCHEMA, _CHAIN = map(attrgetter, ("schema", "chain"))
+_PLACE = attrgetter("case_id", "check", "environment", "block", "attempt", "status")
+_names = msgspec.json.Decoder(list[str])
+_artifacts = msgspec.json.Decoder(dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,103 +66,126 @@ def batches(
     From byte `start` on, where the chain has followed those before. Raises AssayError naming file
     and line for what is no record, none of this run, or breaks the chain.
     """
-    decoder, planned = msgspec.json.Decoder(Line), _Planned(run)
+    decoder = msgspec.json.Decoder(Line)
     with opened(path) as file:
         file.seek(start)
-        for first, chunk, texts in _chunks(file, path, 1 + (chain.records if chain else 0)):
-            lines, carried = _decoded(decoder, chunk, texts, path, first)
-            cases = planned.places(lines)
-            for number, fault in planned.faults(cases, lines):
+        for first, text, texts in line_batches(file, path, 1 + (chain.records if chain else 0)):
+            lines = _decoded(decoder, text, texts, path, first)
+            cases = run.places(lines)
+            for number, fault in run.line_faults(cases, lines):
                 raise AssayError(f"{path}:{first + number}: {fault}")
-            if chain and (broken := chain.follow(texts, carried)):
+            if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
                 raise AssayError(f"{path}:{chain.records + 1}: {broken}")
-            yield Batch(first, chunk, cases, lines)
+            yield Batch(first, text, cases, lines)
     if chain and (missing := chain.missing()):
         raise AssayError(f"{path}:{chain.records}: {missing}")
 
 
-class _Planned:
-    """What lines of a run are held against, and the text of the parameters that each case had in
-    its last line: most have the same in their next."""
-
-    def __init__(self, run: Belonging) -> None:
-        self._run, self._cases = run, run.plan.cases
-        self._places = {
-            (case.id, case.check, case.environment): place for place, case in enumerate(self._cases)
-        }
-        self._params = [b""] * len(self._cases)
-
-    def places(self, lines: list[Line]) -> list[int]:
-        """Position in the plan of each line's case, -1 where the plan has none of its names."""
-        return [*map(self._places.get, map(_NAMED, lines), repeat(-1))]
-
-    def faults(self, cases: list[int], lines: list[Line]) -> Iterator[tuple[int, str]]:
-        """Lines that do not belong to the run, with the reason; `cases` are their positions."""
-        blocks = [*map(_BLOCK, lines)]
-        agree = (
-            min(cases) >= 0
-            and {*map(_RUN_ID, lines)} == {self._run.run_id}
-            and min(blocks) > 0
-            and max(blocks) <= self._run.plan.blocks
-        )
-        if not agree:  # a skipped case has block 0, and is right
-            known = {case.id: case for case in self._cases}
-            for number, line in enumerate(lines):
-                if fault := self._run.place_fault(line, known.get(line.case_id)):
-                    yield number, fault
-                    return
-        texts = [*map(bytes, map(_PARAMS, lines))]
-        if texts == [*map(self._params.__getitem__, cases)]:
-            return
-        for number, (case, text) in enumerate(zip(cases, texts, strict=True)):
-            if self._params[case] != text:
-                self._params[case] = text
-                if fault := params_fault(lines[number].params, self._cases[case]):
-                    yield number, fault
-
-
-def _chunks(
-    file: BufferedReader, path: Path, first: int
-) -> Iterator[tuple[int, bytes, list[bytes]]]:
-    """The file in pieces of whole lines, each with the number of its first line, here `first`, and
-    its lines without their newlines.
-
-    What follows the last newline is left out.
-    """
-    while chunk := file.read(_BATCH):
-        if not chunk.endswith(_NEWLINE):
-            chunk += rest_of_line(file, partial(_last_line, path, first, chunk))
-        *texts, rest = chunk.split(_NEWLINE)
-        if texts:
-            yield first, chunk[: len(chunk) - len(rest)], texts
-        first += len(texts)
-        refuse_returns(rest, f"{path}:{first}")
-
-
-def _last_line(path: Path, first: int, chunk: bytes) -> str:
-    """File and number of the last line of a piece."""
-    return f"{path}:{first + chunk.count(_NEWLINE)}"
-
-
 def _decoded(
-    decoder: msgspec.json.Decoder[Line], chunk: bytes, texts: list[bytes], path: Path, first: int
-) -> tuple[list[Line], list[str | msgspec.UnsetType]]:
-    """The records of a chunk, one in each of its lines `texts` and nothing else, and the chain that
-    each carries."""
+    decoder: msgspec.json.Decoder[Line], text: bytes, texts: list[bytes], path: Path, first: int
+) -> list[Line]:
+    """The records of a piece of the file, one in each of its lines `texts` and nothing else."""
     try:
-        if not chunk.isascii():
-            chunk.decode()  # what stays raw is decoded nowhere else
-        lines = decoder.decode_lines(chunk)
-        carried, schemas = [*map(_CHAIN, lines)], {*map(_SCHEMA, lines)}
-        unchained = {1: len(lines), SCHEMA: 0}
-        if len(lines) == len(texts) and [carried.count(msgspec.UNSET)] == [
-            *map(unchained.get, schemas)
-        ]:
-            return lines, carried
+        if not text.isascii():
+            text.decode()  # what stays raw is decoded nowhere else
+        lines = decoder.decode_lines(text)
+        schemas = {*map(_SCHEMA, lines)}
+        unchained = [*map(_CHAIN, lines)].count(msgspec.UNSET)
+        right = schemas == {SCHEMA} and not unchained
+        if len(lines) == len(texts) and (right or (schemas == {1} and unchained == len(lines))):
+            return lines
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
-    lines = [
-        decode_line(decoder, text, f"{path}:{number}")
-        for number, text in enumerate(texts, start=first)
+    return [
+        decode_line(decoder, one, f"{path}:{number}") for number, one in enumerate(texts, first)
     ]
-    return lines, [*map(_CHAIN, lines)]
+
+
+def artifacts_of(line: Line, where: str) -> dict[str, str]:
+    """The artifacts of a record; `where` is its file and number. Raises AssayError."""
+    found = decoded(_artifacts.decode, bytes(line.artifacts), where, "a record: `artifacts`")
+    if fault := artifacts_fault(found):
+        raise AssayError(f"{where}: {fault}")
+    return found
+
+
+def nodes_of(text: bytes, where: str) -> list[str]:
+    """The nodes of a record by their text; `where` is its file and number. Raises AssayError."""
+    found = decoded(_names.decode, text, where, "a record: `nodes`")
+    if fault := nodes_fault(found):
+        raise AssayError(f"{where}: {fault}")
+    return found
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A record without its numbers; `nodes` is how many, `output` where its stderr is kept."""
+
+    case_id: str
+    check: str
+    environment: str
+    block: int
+    attempt: int
+    status: Status
+    reason: str | None
+    started_at: str | None
+    ended_at: str | None
+    nodes: int
+    flags: tuple[str, ...]
+    output: str | None
+
+    @classmethod
+    def of(cls, one: Record, nodes: int, artifacts: dict[str, str]) -> Entry:
+        """The entry of a record, or of a line of one."""
+        found: list[Any] = [*_PLACE(one), one.reason and masked(one.reason)]
+        found += [one.started_at, one.ended_at, nodes, tuple(one.flags), artifacts.get("stderr")]
+        return cls(*found)
+
+
+class Ledger:
+    """What the records of a run come to, without their numbers: read once, and then as they are
+    added; the chain along which they lie. A run of 100,000 launches fits."""
+
+    def __init__(self, directory: Path, plan: Plan, run_id: str) -> None:
+        self._path, self._run = directory / "records.jsonl", Belonging(plan, run_id)
+        self._bounds = {(one.name, one.unit): one.bounds for one in plan.register.metrics.values()}
+        #: Lists of nodes, as they were written, and how many nodes they have.
+        self._nodes: dict[bytes, int] = {}
+        self._read_to = 0
+        self.chain = Chain.of(directory)
+        self.entries: list[Entry] = []
+
+    def catch_up(self) -> None:
+        """Read the records that were appended since; all of them the first time.
+
+        Raises AssayError naming file and line for what is no record of the run, for damage, and
+        for a chain that is broken.
+        """
+        if kind_at(self._path) is None:
+            if fault := self.chain.missing():
+                raise AssayError(f"{self._path}:{self.chain.records}: {fault}")
+            return
+        for batch in batches(self._path, self._run, self.chain, self._read_to):
+            for number, line in enumerate(batch.lines, start=batch.first):
+                where = f"{self._path}:{number}"
+                artifacts, nodes = artifacts_of(line, where), bytes(line.nodes)
+                if nodes not in self._nodes:
+                    self._nodes[nodes] = len(nodes_of(nodes, where))
+                for fault in (self._run.repeated(line), self._metric_fault(line)):
+                    if fault is not None:
+                        raise AssayError(f"{where}: {fault}")
+                self.entries.append(Entry.of(line, self._nodes[nodes], artifacts))
+            self._read_to += len(batch.text)
+
+    def add(self, record: Record) -> None:
+        """Take in a record that this process has appended, after the chain has followed it."""
+        self.entries.append(Entry.of(record, len(record.nodes), record.artifacts))
+
+    def _metric_fault(self, line: Line) -> str | None:
+        """What of a line's values cannot be; points and samples are left to who reads them."""
+        for one in line.metrics:
+            low, high = self._bounds.get((one.name, one.unit), (1.0, 0.0))
+            if not low <= one.value <= high:
+                whole = Metric(one.name, one.unit, one.better, one.value)
+                if fault := self._run.plan.register.fault(whole):
+                    return fault
+        return None

@@ -65,18 +65,13 @@ def argument_bytes(pairs: Sequence[str]) -> int:
 def rerun_ids(plan: Plan, rerun: Plan) -> dict[str, str]:
     """For each case of a re-run the id of the plan's case that it ran again, of all pairs or of
     some; those that are none are missing."""
-    there = {case.id for case in plan.cases}
-    whole = {_whole(case): case.id for case in plan.cases if case.check in CHECKS_OF_PAIRS}
-    found = {}
-    for case in rerun.cases:
-        if case.id in there:
-            found[case.id] = case.id
-        elif _whole(case) in whole:
-            found[case.id] = whole[_whole(case)]
-    return found
+    ids = {case.id: case.id for case in plan.cases}
+    scans = {_scan(case): case.id for case in plan.cases if case.check in CHECKS_OF_PAIRS}
+    found = {case.id: ids.get(case.id) or scans.get(_scan(case)) for case in rerun.cases}
+    return {name: again for name, again in found.items() if again is not None}
 
 
-def _whole(case: PlannedCase) -> tuple[str, str, str]:
-    """What tells a case from others, whichever pairs it measures."""
+def _scan(case: PlannedCase) -> tuple[str, str, str]:
+    """What distinguishes a case from others, whichever pairs it measures."""
     params = {name: value for name, value in case.params.items() if name != ONLY}
     return case.check, case.environment, repr(sorted(params.items()))

@@ -18,10 +18,10 @@ from records.input_files import kind_at, opened
 from records.run.belonging import Belonging
 from records.run.chain import chain_of
 from records.run.interims import INTERIMS, Interim, read_interims
-from records.run.ledger import Ledger
 from records.run.plan import Plan, read_plan
 from records.run.provenance import Provenance, read_provenance
 from records.run.record import Record, read_records
+from records.run.record_lines import Ledger
 from records.site.pair_scans import FOLDER as POINTS
 from records.untrusted import FILE, FOLDER, refuse_replaceable
 
@@ -62,10 +62,9 @@ class RunDirectory:
 
         Raises AssayError for others, for damage, and for a chain that is broken.
         """
-        path = self.records_file
-        chained = chain_of(self.path).records
         belonging = Belonging(self.plan(), self.provenance().run_id or "")
-        return list(read_records(path, belonging.fault)) if chained else []
+        chained = chain_of(self.path).records
+        return list(read_records(self.records_file, belonging.fault)) if chained else []
 
     def ledger(self) -> Ledger:
         """What the records so far come to; raises AssayError as `records` does."""
@@ -173,17 +172,12 @@ def refuse_other(path: Path, *, folder: bool = False) -> None:
         raise AssayError(f"{path} is {kind}; allowed is {allowed}. Move it away, then try again.")
 
 
-def new_run_id() -> str:
-    """A run id: UTC time and four random hexadecimal digits."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-
-
 def create_run(campaign_text: str, plan: Plan, users: Collection[int] = ()) -> RunDirectory:
     """A fresh run directory with the campaign as asked and its plan.
 
     Raises AssayError where another user could replace it, `users` by what they own.
     """
-    path = RESULTS / plan.campaign / new_run_id()
+    path = RESULTS / plan.campaign / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
     refuse_replaceable(path, users)
     try:
         run = RunDirectory(path)
@@ -211,7 +205,11 @@ def open_run(name: str) -> RunDirectory:
             example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *_runs()][-1]
             raise AssayError(f"no run {name!r}: give the path of a run directory, e.g. {example}")
         path = found[0]
-    return _run_at(path)
+    for file in (path / "plan.json", path / "campaign.yaml"):
+        if kind_at(file) is None:
+            raise AssayError(f"{file} is missing: {path} is no run directory")
+        opened(file).close()
+    return RunDirectory(path)
 
 
 def latest_run() -> RunDirectory:
@@ -219,16 +217,7 @@ def latest_run() -> RunDirectory:
     runs = _runs()
     if not runs:
         raise AssayError(f"no runs below {RESULTS}/ yet; start one with: assay run quick")
-    return _run_at(runs[-1])
-
-
-def _run_at(path: Path) -> RunDirectory:
-    for needed in ("plan.json", "campaign.yaml"):
-        file = path / needed
-        if kind_at(file) is None:
-            raise AssayError(f"{file} is missing: {path} is no run directory")
-        opened(file).close()
-    return RunDirectory(path)
+    return open_run(str(runs[-1]))
 
 
 def _runs() -> list[Path]:

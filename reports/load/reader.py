@@ -21,10 +21,10 @@ from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.input_files import decoded
 from records.metric import point_fault
-from records.run.belonging import Belonging, artifacts_fault, checksum_of, nodes_fault
+from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
 from records.run.record import latest_attempts
-from records.run.record_lines import Batch, Line, Value, batches
+from records.run.record_lines import Batch, Line, Value, artifacts_of, batches, nodes_of
 from records.site.pair_scans import ARTIFACT
 from records.text.withheld import masked
 from reports.load.launches import (
@@ -103,10 +103,7 @@ class Reader:
             raise AssayError(f"{path}: cannot be read: {error}") from error
         self._refuse_impossible()
         for text, self._line in sorted(lists.items(), key=itemgetter(1)):
-            nodes = self._decoded(msgspec.Raw(text), list[str], "nodes")
-            if fault := nodes_fault(nodes):
-                raise self._error(fault)
-            self.nodes.update(nodes)
+            self.nodes.update(nodes_of(text, f"{self._path}:{self._line}"))
 
     def _error(self, message: str) -> AssayError:
         return AssayError(f"{self._path}:{self._line}: {message}")
@@ -176,10 +173,7 @@ class Reader:
         self._ends.extend(ends[1:])
 
     def _artifacts(self, line: Line) -> dict[str, str]:
-        artifacts = self._decoded(line.artifacts, dict[str, str], "artifacts")
-        if fault := artifacts_fault(artifacts):
-            raise self._error(fault)
-        return artifacts
+        return artifacts_of(line, f"{self._path}:{self._line}")
 
     def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
         def decode(text: bytes) -> _T:
