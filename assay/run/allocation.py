@@ -14,7 +14,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import PurePosixPath
 
 from assay.probe.job import Job, JobFolder
 from assay.run.infrastructure import end_steps
@@ -35,11 +34,10 @@ _LOOK_S = 10
 _SLACK, START_S = 1.5, 60.0
 
 
-def _script(folder: PurePosixPath) -> str:
-    """What holds the nodes until the beat in `folder` stays away."""
-    return f"""\
+#: What holds the nodes until the beat in the folder stays away.
+_SCRIPT = f"""\
 #!/bin/bash
-cd {shlex.quote(str(folder))} || exit 1
+cd {{folder}} || exit 1
 silent=0 last=
 while [ "$silent" -lt {SILENCE_S} ]; do
     sleep {_LOOK_S}
@@ -137,6 +135,35 @@ class Allocations:
         self._now, self._last_step = self._new(longest_s, estimate_s, self._asked.limit_s), -1
         return self._now
 
+    def _new(self, longest_s: float, estimate_s: float, limit_s: float | None) -> Allocation:
+        described, needed_s = self._site.description, longest_s + ENDING_S + START_S
+        wanted_s = limit_s or max(needed_s, _SLACK * estimate_s + needed_s)
+        wanted_s = min(wanted_s, described.longest_job_s or wanted_s)
+        if wanted_s < longest_s + ENDING_S:
+            raise AssayError(
+                f"an allocation of {wanted_s:.0f} s is too short: a launch may take"
+                f" {longest_s:.0f} s, and {ENDING_S:.0f} s are kept for its end. Give more --time,"
+                " or a smaller limits.launch_s"
+            )
+        minutes, seconds = divmod(int(wanted_s), 60)
+        among = nodes_far_apart(self._plan.cases, self._site)
+        count = max(nodes_at_once(self._plan, self._site), len(among))
+        options = [*described.access, f"--comment=assay-{self._work.name}", "--no-requeue"]
+        options += ["--exclusive", f"--nodes={count}", f"--time={minutes}:{seconds:02}"]
+        options += [f"--nodelist={','.join(among)}"] if among else []
+        self._folder = self._held.enter_context(
+            JobFolder(self._site, str(self._work.session / HELD))
+        )
+        self._put_beat(self._folder)
+        watch = partial(self._waiting.heed, what="the allocation of all launches")
+        job = self._held.enter_context(Job(self._folder, "allocation", self._pause, watch))
+        job.submit(_SCRIPT.format(folder=shlex.quote(str(self._folder.path))), options)
+        job.started()
+        self._waiting.over()
+        if not holds_nodes(job.described):
+            raise InfrastructureError(f"allocation {job.job_id} ended as soon as it began")
+        return granted(self._site, job.described, self._plan.seed)
+
     def beat(self) -> None:
         """Tell the job that holds the nodes that they are still needed; call it often.
 
@@ -182,41 +209,3 @@ class Allocations:
             self._now = None
         self._folder = None
         self._held.close()
-
-    def _new(self, longest_s: float, estimate_s: float, limit_s: float | None) -> Allocation:
-        needed_s = longest_s + ENDING_S + START_S
-        most_s = self._site.description.longest_job_s
-        wanted_s = limit_s or max(needed_s, _SLACK * estimate_s + needed_s)
-        if most_s is not None:
-            wanted_s = min(wanted_s, most_s)
-        if wanted_s < longest_s + ENDING_S:
-            raise AssayError(
-                f"an allocation of {wanted_s:.0f} s is too short: a launch may take"
-                f" {longest_s:.0f} s, and {ENDING_S:.0f} s are kept for its end. Give more --time,"
-                " or a smaller limits.launch_s"
-            )
-        self._folder = self._held.enter_context(
-            JobFolder(self._site, str(self._work.session / HELD))
-        )
-        self._put_beat(self._folder)
-        watch = partial(self._waiting.heed, what="the allocation of all launches")
-        job = Job(self._folder, "allocation", self._pause, watch)
-        self._held.enter_context(job)
-        job.submit(_script(self._folder.path), self._options(wanted_s))
-        job.started()
-        self._waiting.over()
-        if not holds_nodes(job.described):
-            raise InfrastructureError(f"allocation {job.job_id} ended as soon as it began")
-        return granted(self._site, job.described, self._plan.seed)
-
-    def _options(self, wanted_s: float) -> list[str]:
-        minutes, seconds = divmod(int(wanted_s), 60)
-        comment = f"--comment=assay-{self._work.name}"
-        among = nodes_far_apart(self._plan.cases, self._site)
-        count = max(nodes_at_once(self._plan, self._site), len(among))
-        return [
-            *self._site.description.access,
-            *(comment, "--no-requeue", "--exclusive"),
-            *(f"--nodes={count}", f"--time={minutes}:{seconds:02}"),
-            *([f"--nodelist={','.join(among)}"] if among else []),
-        ]

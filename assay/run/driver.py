@@ -9,7 +9,7 @@ from being run gets no record: it stays to be run.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -76,11 +76,9 @@ class Driver:
     ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
         self.ledger, self.interruption = ledger, interruption
-        self._raw = RawArchives(run, ledger, progress.say)
         self.plan = run.plan()
         self.work = WorkFolder(site, run.path.resolve())
-        self.begun = time.monotonic()
-        self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
+        self._begun, self._resume = time.monotonic(), f"assay run --resume {run.path}"
         self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
         self.allocations = Allocations(
             *(site, self.work, self.waiting, interruption.sleep, in_one_job),
@@ -90,16 +88,18 @@ class Driver:
         if in_one_job is not None and (longest_s := site.description.longest_job_s) is not None:
             # What a launch may take; begin and end of the allocation are kept free of them.
             self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
+        self._raw = RawArchives(run, ledger, progress.say)
         self._records = RecordMaker(run.run_id, self.plan, site)
+        self._hearing = Hearing(site, run, f"assay-{self.work.name}")
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
+        self._failed_builds = FailedBuilds(run, self.plan.environments)
+        self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
-        #: The launches of the current session, by their places.
+        #: The launches of the current session, by their places, and their allocation; None: each
+        #: has a job.
         self._batch: dict[int, Launch] = {}
-        #: The allocation in which the current session's launches are run; None: each has a job.
         self._shared: Allocation | None = None
-        self._hearing = Hearing(site, run, f"assay-{self.work.name}")
-        self._failed_builds = FailedBuilds(run, self.plan.environments)
 
     def run(self) -> list[str]:
         """Run every launch without a final record; lost ones once more as limits.retries allows.
@@ -121,7 +121,8 @@ class Driver:
                     for case in self.plan.cases:
                         if case.skipped is not None and case.id not in recorded:
                             skipped = Outcome("skipped", reason=case.skipped)
-                            self._append(self._records.record(case, skipped), writer)
+                            launch = Launch.of(case, index=-1, block=0, attempt=1, limit_s=0.0)
+                            self._append(self._records.record(launch, skipped), writer)
                     self._run_asked(writer)
                     # In a sequential design as many blocks as it takes, with a judgement between.
                     while interim := judge(self.run_directory, self.ledger.entries):
@@ -147,33 +148,28 @@ class Driver:
 
     def _prove(self, coming: list[Launch]) -> None:
         """Raise AssayError unless the environments of these launches do what is said of them."""
-        names = list(dict.fromkeys(launch.environment for launch in coming))
         proved = lately_right(self.ledger.entries)
-        names = [name for name in names if name not in proved]
+        names = [*dict.fromkeys(one.environment for one in coming if one.environment not in proved)]
         if not names:
             return
-        begun = time.monotonic()
+        begun, run = time.monotonic(), self.run_directory
         self.work.fresh_session()
-        preflight = Preflight(
-            *(self.site, self.work, self.waiting, self._pause_in_proof),
-            self._allocation(coming),
-        )
+        shared = self._allocation(coming)
+        preflight = Preflight(self.site, self.work, self.waiting, self._pause_in_proof, shared)
         try:
             broken = preflight.broken(names, max(launch.nodes for launch in coming))
         except AssayError as error:
             if error.status is not ExitStatus.BAD_INPUT:
                 raise
             raise AssayError(
-                f"{error}. Nothing was run. Fix it, then continue with: assay run --resume"
-                f" {self.run_directory.path}"
+                f"{error}. Nothing was run. Fix it, then continue with: {self._resume}"
             ) from error
         self.waiting.over()
-        run = self.run_directory
         if not (run.records_file.exists() or (run.path / SEAL).exists()):
             found = with_facts(run.provenance(), preflight.nodes, preflight.trials)
             write_whole(run.provenance_file, found.to_json())
         if broken:
-            raise AssayError(broken_message(broken, self.plan, self.run_directory.path))
+            raise AssayError(broken_message(broken, self.plan, run.path))
         took_s = time.monotonic() - begun
         self.progress.say(f"each environment was proved ({', '.join(names)}; {took_s:.0f} s)")
 
@@ -181,8 +177,7 @@ class Driver:
         """The allocation in which these launches are run; None: each has a job of its own."""
         longest_job_s = self.site.description.longest_job_s
         needed_s = [limits_s(one.limit_s, longest_job_s)[0] + HALTING_S for one in coming]
-        programs = {(one.environment, one.check) for one in coming}
-        estimate_s = BUILD_S * len(programs)
+        estimate_s = BUILD_S * len({(one.environment, one.check) for one in coming})
         estimate_s += sum(self._estimates_s[launch.case_id] for launch in coming)
         return self.allocations.with_time_for(needed_s[0], max(needed_s), estimate_s)
 
@@ -200,17 +195,11 @@ class Driver:
         self.allocations.end_steps()
 
     def _to_come(self) -> list[Launch]:
+        at_once = self.site.description.concurrency if self.allocations.shared else 1
+        interims = self.run_directory.interims()
+        coming = launches_to_come(self.plan, self.ledger.entries, interims, at_once)
         unbuilt = self._failed_builds.launches
-        return [
-            launch
-            for launch in launches_to_come(
-                self.plan,
-                self.ledger.entries,
-                self.run_directory.interims(),
-                self.site.description.concurrency if self.allocations.shared else 1,
-            )
-            if self._attempts.left(launch) and launch.key not in unbuilt
-        ]
+        return [one for one in coming if self._attempts.left(one) and one.key not in unbuilt]
 
     def _run_asked(self, writer: RecordWriter) -> None:
         """Round by round; what a fault kept from being run comes again in the next one."""
@@ -231,18 +220,15 @@ class Driver:
             self.progress.end()
             rounds_without_result = 0 if self._results > before else rounds_without_result + 1
             if fault is not None and self._to_come():
-                self._pause(fault, coming)
+                # What may pass by itself is waited for.
+                self.progress.say(f"paused for {PAUSE_S:.0f} s: {fault}")
+                self.interruption.sleep(PAUSE_S)
+                most = max(launch.nodes for launch in coming)
+                if (found := trouble(self.site, self.work.session, most)) is not None:
+                    raise InfrastructureError(found)
+                self.progress.say("Slurm, work folder and nodes serve; the run goes on")
             if rounds_without_result == ROUNDS_WITHOUT_RESULT and self._to_come():
                 raise InfrastructureError(f"launches are not run: {fault or over}")
-
-    def _pause(self, fault: str, coming: list[Launch]) -> None:
-        """Wait for what may pass by itself. Raises InfrastructureError when it has not."""
-        self.progress.say(f"paused for {PAUSE_S:.0f} s: {fault}")
-        self.interruption.sleep(PAUSE_S)
-        found = trouble(self.site, self.work.session, max(launch.nodes for launch in coming))
-        if found is not None:
-            raise InfrastructureError(found)
-        self.progress.say("Slurm, work folder and nodes serve; the run goes on")
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""
@@ -260,17 +246,8 @@ class Driver:
                 self._hearing.tick()
                 if message is None:
                     self.progress.tick()
-                elif message.build is not None:
-                    if told := self._failed_builds.keep(message.build):
-                        self.progress.say(told)
-                elif message.built is not None:
-                    self._kept_builds.take_in(message.built)
-                elif message.queue is not None:
-                    one = waiting.get(message.queue.launch)
-                    what = f"{one.case_id}, block {one.block}" if one else "a build"
-                    self.waiting.heed(message.queue, what)
                 elif message.launch_index < 0:
-                    self.progress.say(message.progress or "")
+                    self._heed_notice(message, waiting)
                 elif launch := waiting.pop(message.launch_index, None):
                     self.waiting.over()
                     message.reason = self._records.told(launch.environment, message.reason)
@@ -283,7 +260,11 @@ class Driver:
                     faults = [*faults, message] if message.fault else []
                     self._heed(faults)
                 self.interruption.check()
-                self._check_wall_time()
+                limit_s = self.plan.limits.get("wall_time_s")
+                if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
+                    told = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
+                    told = f"{told} Continue with: {self._resume}"
+                    raise AssayError(told, ExitStatus.INCONCLUSIVE)
             status = session.wait()
             for launch in waiting.values():
                 if not self._failed_builds.keep_back(launch):
@@ -291,10 +272,23 @@ class Driver:
                     fault = f"ReFrame ended before its last launch ({said[:300]})"
         return fault
 
+    def _heed_notice(self, message: Outcome, waiting: Mapping[int, Launch]) -> None:
+        """Take in what a session says that is no outcome of a launch."""
+        if message.build is not None:
+            if told := self._failed_builds.keep(message.build):
+                self.progress.say(told)
+        elif message.built is not None:
+            self._kept_builds.take_in(message.built)
+        elif message.queue is not None:
+            one = waiting.get(message.queue.launch)
+            what = f"{one.case_id}, block {one.block}" if one else "a build"
+            self.waiting.heed(message.queue, what)
+        else:
+            self.progress.say(message.progress or "")
+
     def _heed(self, faults: list[Outcome]) -> None:
         """Raise for what Slurm refuses for good, for the end of the allocation in which launches
-        run, and for the same fault several times in a row.
-        """
+        run, and for the same fault several times in a row."""
         if not faults:
             return
         last = faults[-1]
@@ -302,22 +296,11 @@ class Driver:
             self.allocations.over(last.reason or "")
             raise _AllocationOverError(last.reason)
         if last.fault == "refused":
-            raise AssayError(
-                f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
-                f" assay run --resume {self.run_directory.path}"
-            )
+            told = f"{last.reason}. Nothing is recorded of it. Fix it, then continue with:"
+            raise AssayError(f"{told} {self._resume}")
         same = [one for one in faults[-FAULTS_IN_A_ROW:] if one.fault == last.fault]
         if len(same) == FAULTS_IN_A_ROW:
             raise _PauseError(f"{FAULTS_IN_A_ROW} launches in a row: {last.reason}")
-
-    def _check_wall_time(self) -> None:
-        limit_s = self.plan.limits.get("wall_time_s")
-        if limit_s and time.monotonic() - self.begun - self.waiting.seconds > limit_s:
-            raise AssayError(
-                f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
-                f" Continue with: assay run --resume {self.run_directory.path}",
-                ExitStatus.INCONCLUSIVE,
-            )
 
     def _append(self, record: Record, writer: RecordWriter) -> None:
         writer.append(record)

@@ -24,7 +24,6 @@ _ENDING_S, _AGAIN_S = 60.0, 5.0
 #: Seconds in which nodes must be clear of jobs that have ended: epilogs take minutes, and a node
 #: that is gone as long as Slurm's SlurmdTimeout. Something is said after `_QUIET_S`.
 CLEARING_S, _QUIET_S = 600.0, 10.0
-_PROBE_BLOCKS = 16
 
 
 def asked(site: Site, *argv: str) -> Answer:
@@ -48,10 +47,16 @@ def answer_of(site: Site, *argv: str) -> str:
 
 def require_slurm(site: Site) -> None:
     """Raise InfrastructureError unless Slurm answers."""
-    _answer_of_slurm(site, "squeue", "--noheader", "--me", "--format=%i")
+    _slurm(site, "squeue", "--noheader", "--me", "--format=%i")
 
 
-def _answer_of_slurm(site: Site, *argv: str) -> str:
+def node_states(site: Site) -> dict[str, str]:
+    """The states of the nodes of the site's partition, as sinfo says them."""
+    partition = site.description.slurm_partition
+    return pairs(_slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition))
+
+
+def _slurm(site: Site, *argv: str) -> str:
     try:
         return answer_of(site, *argv)
     except InfrastructureError as error:
@@ -75,20 +80,13 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
         require_slurm(site)
     except InfrastructureError as error:
         return f"{error}"
-    probe = work / ".probe"
+    probe = str(work / ".probe")
     try:
-        size = ["bs=64k", f"count={_PROBE_BLOCKS}", "conv=fsync"]
-        answer_of(site, "dd", "if=/dev/zero", f"of={probe}", *size)
-        answer_of(site, "rm", "-f", str(probe))
+        answer_of(site, "dd", "if=/dev/zero", f"of={probe}", "bs=64k", "count=16", "conv=fsync")
+        answer_of(site, "rm", "-f", probe)
     except InfrastructureError as error:
         return f"the work folder {work} cannot be written: {error}"
     return None
-
-
-def node_states(site: Site) -> dict[str, str]:
-    """The states of the nodes of the site's partition, as sinfo says them."""
-    partition = site.description.slurm_partition
-    return pairs(_answer_of_slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition))
 
 
 def end_steps(site: Site, name: str, job: str) -> None:

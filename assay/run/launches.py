@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from itertools import count
 from typing import Any
 
 from assay.plan import block_order, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
 from records.run.interims import Ended, Interim, asked_blocks, write_interims
-from records.run.plan import Plan
+from records.run.plan import Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory
+from records.values import utc_seconds
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,21 @@ class Launch:
     cpus_per_task: int | None = None
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, case: PlannedCase, **further: Any) -> Launch:
+        """A launch of a planned case."""
+        return cls(case_id=case.id, **{name: getattr(case, name) for name in _OF_CASE}, **further)
+
     @property
     def key(self) -> tuple[str, int]:
         """Case and block: what gets one record that counts."""
         return self.case_id, self.block
+
+
+_OF_CASE = (
+    *("check", "environment", "params", "ranks", "ranks_per_node", "nodes"),
+    *("switches", "cpus_per_task", "resources"),
+)
 
 
 class Attempts:
@@ -88,36 +100,26 @@ def launches_to_come(
     """
     cases = {case.id: case for case in plan.cases if case.skipped is None}
     done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
-    index = 0
+    index = count()
     for block in range(1, max(asked.values(), default=0) + 1):
         for case_id in block_order(cases, plan.seed, block):
             case, before = cases[case_id], done.get((case_id, block))
             if block > asked[case.environment, case.check]:
                 continue
-            if before is None or before.status == "lost":
-                alone = case.nodes > 1 if case.alone is None else case.alone
-                drawn = None
-                if at_once > 1 and not alone:
-                    drawn = runs_alone(case.id, plan.seed, block, at_once)
-                yield Launch(
-                    index=index,
-                    case_id=case.id,
-                    check=case.check,
-                    environment=case.environment,
-                    params=case.params,
-                    ranks=case.ranks,
-                    ranks_per_node=case.ranks_per_node,
-                    nodes=case.nodes,
-                    block=block,
-                    attempt=before.attempt + 1 if before else 1,
-                    limit_s=launch_limit_s(plan, case),
-                    undisturbed=alone or bool(drawn),
-                    drawn_alone=drawn,
-                    switches=case.switches,
-                    cpus_per_task=case.cpus_per_task,
-                    resources=case.resources,
-                )
-                index += 1
+            if before is not None and before.status != "lost":
+                continue
+            alone, drawn = case.nodes > 1 if case.alone is None else case.alone, None
+            if at_once > 1 and not alone:
+                drawn = runs_alone(case.id, plan.seed, block, at_once)
+            yield Launch.of(
+                case,
+                index=next(index),
+                block=block,
+                attempt=before.attempt + 1 if before else 1,
+                limit_s=launch_limit_s(plan, case),
+                undisturbed=alone or bool(drawn),
+                drawn_alone=drawn,
+            )
 
 
 class FailedBuilds:
@@ -127,37 +129,33 @@ class FailedBuilds:
     def __init__(self, run: RunDirectory, environments: Collection[str]) -> None:
         self._run, self._environments = run, environments
         self._failures: dict[str, list[BuildFailure]] = {}
-        self._kept_back: dict[str, set[tuple[str, int]]] = {}
+        #: Launches that are kept back, with their environments.
+        self.launches: dict[tuple[str, int], str] = {}
 
     def keep(self, failure: BuildFailure) -> str | None:
         """Keep what the build printed; gives a sentence of it, None if no launch needs it."""
-        if failure.environment not in self._environments:
+        name = failure.environment
+        if name not in self._environments:
             return None
-        failures = self._failures.setdefault(failure.environment, [])
+        failures = self._failures.setdefault(name, [])
         failures.append(failure)
         log = "\n".join(f"# {one.program}\n{one.output}" for one in failures)
-        file = self._run.keep_build_log(failure.environment, log)
-        return f"the build of {failure.program} for {failure.environment} failed; see {file}"
+        file = self._run.keep_build_log(name, log)
+        return f"the build of {failure.program} for {name} failed; see {file}"
 
     def keep_back(self, launch: Launch) -> bool:
         """Whether a build of the launch's environment failed; then it is not run again either."""
-        if launch.environment not in self._failures:
-            return False
-        self._kept_back.setdefault(launch.environment, set()).add(launch.key)
-        return True
-
-    @property
-    def launches(self) -> set[tuple[str, int]]:
-        """The launches that are kept back."""
-        return set().union(*self._kept_back.values())
+        if launch.environment in self._failures:
+            self.launches[launch.key] = launch.environment
+        return launch.key in self.launches
 
     def told(self) -> list[str]:
         """A sentence for each environment whose launches were not run."""
         return [
-            f"{len(launches)} launches of {environment} were not run, for its build of"
-            f" {', '.join(one.program for one in self._failures[environment])} failed; what it"
-            f" printed is in {self._run.build_log(environment)}"
-            for environment, launches in sorted(self._kept_back.items())
+            f"{number} launches of {name} were not run, for its build of"
+            f" {', '.join(one.program for one in self._failures[name])} failed; what it"
+            f" printed is in {self._run.build_log(name)}"
+            for name, number in sorted(Counter(self.launches.values()).items())
         ]
 
 
@@ -200,10 +198,10 @@ def _too_dear(
     total = further = 0.0
     last = max((record.block for record in records), default=0)
     for record in records:
-        if record.started_at and record.ended_at:
-            began, ended = map(datetime.fromisoformat, (record.started_at, record.ended_at))
+        began, ended = (utc_seconds(at or "") for at in (record.started_at, record.ended_at))
+        if began is not None and ended is not None:
             # Records that were made while a clock was set back may end before they began.
-            used = max(0.0, (ended - began).total_seconds()) * record.nodes / 3600
+            used = max(0.0, ended - began) * record.nodes / 3600
             total += used
             if record.check in going.get(record.environment, ()):
                 further += used * (following - last) / max(1, last)

@@ -59,43 +59,38 @@ class Preflight:
         self.trials: dict[str, TrialResult] = {}
 
     def broken(self, names: Sequence[str], nodes: int) -> dict[str, str]:
-        """What is wrong with which environment, by its name; none is right.
+        """What is wrong with which environment, by its name; none is right. Tried are two nodes;
+        of so many as launches have the facts are kept.
 
         Raises AssayError where nodes do not see the work folder, InfrastructureError where the
         job did not come to its end, and where Slurm or the work folder are at fault.
         """
         widest = max(1, min(nodes, self._site.description.nodes or nodes))
         tried = min(2, widest)
+        left = trials_of(self._site, names, ranks=tried, ranks_per_node=1)
+        faults: dict[str, str] = {}
+        watch = partial(self._waiting.heed, what="the proof of the environments")
         try:
-            faults = self._tried(names, tried, widest)
+            with Probes(
+                *(self._site, str(self._work.session), watch),
+                pause=self._pause,
+                allocation=self._allocation,
+                run=self._work.name,
+            ) as probes:
+                if self._site.description.build_on == "login":
+                    probes.build_on_login(left)
+                for _ in range(_TRIES):
+                    if left:
+                        faults = self._faults(probes, left, tried)
+                        left = [trial for trial in left if trial.name in faults]
+                if widest > tried and not faults:
+                    self._result(probes, "facts", widest, [])
         except WorkFolderError as error:
             if found := trouble(self._site, self._work.session, tried):
                 raise InfrastructureError(found) from error
             raise
         if faults and (found := trouble(self._site, self._work.session, tried)):
             raise InfrastructureError(found)
-        return faults
-
-    def _tried(self, names: Sequence[str], nodes: int, widest: int) -> dict[str, str]:
-        """What jobs on `nodes` nodes have against these environments; facts of `widest` nodes."""
-        left = trials_of(self._site, names, ranks=nodes, ranks_per_node=1)
-        faults: dict[str, str] = {}
-        with Probes(
-            *(self._site, str(self._work.session)),
-            partial(self._waiting.heed, what="the proof of the environments"),
-            pause=self._pause,
-            allocation=self._allocation,
-            run=self._work.name,
-        ) as probes:
-            if self._site.description.build_on == "login":
-                probes.build_on_login(left)
-            for _ in range(_TRIES):
-                if not left:
-                    break
-                faults = self._faults(probes, left, nodes)
-                left = [trial for trial in left if trial.name in faults]
-            if widest > nodes and not faults:
-                self._result(probes, "facts", widest, [])
         return faults
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
@@ -152,13 +147,9 @@ def lately_right(records: Iterable[Entry]) -> set[str]:
 def broken_message(broken: Mapping[str, str], plan: Plan, run: Path) -> str:
     """The message for broken environments, and how to go on without them."""
     faults = "\n".join(f"environment {name}: {fault}" for name, fault in broken.items())
-    rest = [name for name in plan.environments if name not in broken]
-    without = (
-        f" Or begin anew without: assay run {plan.campaign} --environments {','.join(rest)}"
-        if rest
-        else ""
-    )
+    rest = ",".join(name for name in plan.environments if name not in broken)
+    anew = f" Or begin anew without: assay run {plan.campaign} --environments {rest}"
     return (
         f"{faults}\nNothing is recorded of {', '.join(broken)}. Correct the site's site.yaml or its"
-        f" modules, then go on with: assay run --resume {run}.{without}"
+        f" modules, then go on with: assay run --resume {run}.{anew if rest else ''}"
     )

@@ -77,7 +77,8 @@ class RecordMaker:
         reported = CHECKS[launch.check].metrics_by_name if launch.check in CHECKS else {}
         neighbours = [
             Neighbour(
-                *(session[one.launch_index].key, one.nodes),
+                *session[one.launch_index].key,
+                one.nodes,
                 sorted({at for node in one.nodes if (at := self._switch_of.get(node))}) or UNSET,
             )
             for one in outcome.beside
