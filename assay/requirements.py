@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay import ROOT
-from assay.outputs import output_of
+from assay.commands import output_of
 
 #: Programs that every site needs where Assay is called → what has them.
 _EVERYWHERE = {

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.outputs import output_of
+from assay.commands import output_of
 from bench.on_cluster import on_cluster, run_campaign
 from bench.rows import Row, printed
 from records.run.record import read_records

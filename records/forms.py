@@ -72,7 +72,7 @@ def as_text(form: object) -> str:
     return msgspec.json.format(as_bytes(form), indent=1).decode() + "\n"
 
 
-def json_schema(form: type[Form], title: str) -> dict[str, Any]:
+def json_schema(form: type[Part], title: str) -> dict[str, Any]:
     """The JSON Schema of a form; `schema` is the constant that its bytes have."""
     found: dict[str, Any] = msgspec.json.schema(form)
     parts = found["$defs"]

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from assay import criteria_names
 from assay.cli.options import add_checks, add_json, add_pictures, add_run, add_site, tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
 from assay.screens.screen import Screen
-from assay.shipped import criteria_names
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at, opened

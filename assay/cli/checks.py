@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import sys
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
 
@@ -18,37 +18,91 @@ from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys
 from records.errors import AssayError, ExitStatus
+from records.forms import Form, Part, as_text, key
 
 #: Values of a default that a line shows.
 LISTED = 6
 INDENT = " " * 6
 
 
+class CheckPart(Part):
+    """A check."""
+
+    name: Annotated[str, key("Its name.")]
+    title: Annotated[str, key("Its title.")]
+    program: Annotated[str, key("Whose program it runs.")]
+    needs: Annotated[list[str], key("Features that an environment must have.")]
+    folder: Annotated[str, key("Its path.")]
+
+
+class ChecksForm(Form, kw_only=True):
+    """`assay checks`: what can be measured."""
+
+    checks: Annotated[list[CheckPart], key("Every check.")]
+
+
+class ParameterPart(Part):
+    """A parameter of a check."""
+
+    name: Annotated[str, key("Its name.")]
+    meaning: Annotated[str, key("What it means.")]
+    unit: Annotated[str, key("Its unit.")]
+    required: Annotated[bool, key("Whether it must be given.")]
+    default: Annotated[Any, key("What holds where it is not given.")]
+    allowed: Annotated[str, key("What it may be.")]
+
+
+class MetricPart(Part):
+    """A metric of a check."""
+
+    name: Annotated[str, key("Its name.")]
+    unit: Annotated[str, key("Its SI unit.")]
+    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
+    definition: Annotated[str, key("What it is.")]
+
+
+class CheckForm(CheckPart, kw_only=True):
+    """`assay checks NAME`: all of one check."""
+
+    schema: Annotated[int, key("The version of this form.")] = 1
+    purpose: Annotated[str, key("What it is for.")]
+    compared_by: Annotated[Any, key("The metric by which environments are compared.")]
+    parameters: Annotated[list[ParameterPart], key("Its parameters.")]
+    follows_the_site: Annotated[
+        dict[str, str | None], key("Keys of a campaign file for sizes that follow the site.")
+    ]
+    metrics: Annotated[list[MetricPart], key("Its metrics.")]
+    points: Annotated[list[str], key("What tells the values of one launch from each other.")]
+    layout: Annotated[
+        dict[str, str | None], key("How ranks, memory and time follow from the parameters.")
+    ]
+    example: Annotated[str, key("An entry of a campaign file.")]
+
+
 def checks_command(arguments: argparse.Namespace) -> int:
     """`assay checks`: print the list of checks, or the explanation of one."""
     name = arguments.name
-    if name is None:
-        told: Any = {"checks": [overview(check) for check in CHECKS.values()]}
-    elif name in CHECKS:
-        told = explanation(CHECKS[name])
-    else:
+    if name is not None and name not in CHECKS:
         hint = did_you_mean(name, CHECKS)
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")
-    if arguments.json:
-        print(json.dumps({"schema": 1, **told}, indent=1, ensure_ascii=False))
-    elif name is None:
-        say(table(told["checks"]))
+    if name is None:
+        parts = [CheckPart(**_overview(check)) for check in CHECKS.values()]
+        form: Part = ChecksForm(checks=parts)
+        text = _table(parts)
     else:
-        say(f"{told['name']}: {told['title']}\n\n{_paragraphs(told['purpose'])}\n", hang=0)
-        say(page(told))
+        form = explained = explanation(CHECKS[name])
+        text = _page(explained)
+    if arguments.json:
+        print(as_text(form), end="")
+        return ExitStatus.PASS
+    if name is not None:
+        say(f"{name}: {explained.title}\n\n{_paragraphs(explained.purpose)}\n", hang=0)
+    say(text)
     return ExitStatus.PASS
 
 
-def overview(check: CheckDefinition[Any]) -> dict[str, Any]:
-    """Name, title, program and needs of a check.
-
-    The program is our own, or one that a site names under `programs` of an environment.
-    """
+def _overview(check: CheckDefinition[Any]) -> dict[str, Any]:
+    """The keys of CheckPart. The program is our own, or one that a site names under `programs`."""
     foreign = sorted(f for f in check.features if f.startswith("program:"))
     return {
         "name": check.name,
@@ -59,84 +113,74 @@ def overview(check: CheckDefinition[Any]) -> dict[str, Any]:
     }
 
 
-def explanation(check: CheckDefinition[Any]) -> dict[str, Any]:
-    """All that can be said of a check: purpose, parameters, metrics, points, layout, an example."""
+def explanation(check: CheckDefinition[Any]) -> CheckForm:
+    """All that can be said of a check."""
     schema = check.parameters.model_json_schema(by_alias=True)
-    required = schema.get("required", [])
     layout = {
         "ranks": check.ranks,
         "ranks on each node": check.ranks_asked_per_node,
         "memory of a node": check.memory_bytes_per_node,
         "estimated time": check.estimate_s,
     }
-    example = {"check": check.name, "fixed": dict(check.example)}
-    return {
-        **overview(check),
-        "purpose": inspect.cleandoc(sys.modules[check.package].__doc__ or ""),
-        "compared_by": check.deciding,
-        "parameters": [
-            {
-                "name": name,
-                "meaning": node["description"],
-                "unit": node["unit"],
-                "required": name in required,
-                "default": node.get("default"),
-                "allowed": _allowed(node, schema),
-            }
-            for name, node in schema["properties"].items()
-        ],
-        "follows_the_site": {
-            name: SizingKeys.model_fields[name].description for name in sorted(check.sizing)
-        },
-        "metrics": [
-            {key: getattr(metric, key) for key in ("name", "unit", "better", "definition")}
-            for metric in check.metrics
-        ],
-        "points": list(check.points),
-        "layout": {what: inspect.getdoc(rule) for what, rule in layout.items()},
-        "example": yaml.safe_dump({"cases": [example]}, sort_keys=False, default_flow_style=None),
-    }
+    parameters = [
+        ParameterPart(
+            name=name,
+            meaning=node["description"],
+            unit=node["unit"],
+            required=name in schema.get("required", []),
+            default=node.get("default"),
+            allowed=allowed_text(node, schema)
+            + (f", each {allowed_text(node['items'], schema)}" if "items" in node else ""),
+        )
+        for name, node in schema["properties"].items()
+    ]
+    example = {"cases": [{"check": check.name, "fixed": dict(check.example)}]}
+    sizing = {name: SizingKeys.model_fields[name].description for name in sorted(check.sizing)}
+    return CheckForm(
+        **_overview(check),
+        purpose=inspect.cleandoc(sys.modules[check.package].__doc__ or ""),
+        compared_by=check.deciding,
+        parameters=parameters,
+        follows_the_site=sizing,
+        metrics=[MetricPart.filled(metric) for metric in check.metrics],
+        points=list(check.points),
+        layout={what: inspect.getdoc(rule) for what, rule in layout.items()},
+        example=yaml.safe_dump(example, sort_keys=False, default_flow_style=None),
+    )
 
 
-def _allowed(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    text = allowed_text(node, schema)
-    return f"{text}, each {allowed_text(node['items'], schema)}" if "items" in node else text
-
-
-def table(checks: list[dict[str, Any]]) -> str:
-    """The overviews, a line each, with what is needed beside MPI."""
-    width = max(len(one["name"]) for one in checks)
-    lines = [f"{'check':{width}}  title (needs beside MPI)"]
+def _table(checks: list[CheckPart]) -> str:
+    """The checks, a line each, with what is needed besides MPI."""
+    width = max(len(one.name) for one in checks)
+    lines = [f"{'check':{width}}  title (needs besides MPI)"]
     for one in checks:
-        needs = [need for need in one["needs"] if need != "mpi"]
-        told = f" ({', '.join(needs)})" if needs else ""
-        lines.append(f"{one['name']:{width}}  {one['title']}{told}")
+        needs = ", ".join(need for need in one.needs if need != "mpi")
+        lines.append(f"{one.name:{width}}  {one.title}{f' ({needs})' if needs else ''}")
     return "\n".join([*lines, "", "Explain one with: assay checks CHECK"])
 
 
-def page(told: dict[str, Any]) -> str:
+def _page(check: CheckForm) -> str:
     """What a check can be asked and gives, for a terminal."""
-    lines = [f"program  {told['program']}, in {told['folder']}"]
-    lines += [f"needs    {', '.join(told['needs'])}", "", "parameters"]
-    for one in sorted(told["parameters"], key=lambda one: not one["required"]):
-        default = "required" if one["required"] else f"default {_brief(one['default'])}"
-        unit = "" if one["unit"] == "none" else f", in {one['unit']}"
-        lines += [f"  {one['name']}: {default}{unit}; allowed is {one['allowed']}"]
-        lines += [_indented(one["meaning"])]
-    if told["follows_the_site"]:
+    lines = [f"program  {check.program}, in {check.folder}"]
+    lines += [f"needs    {', '.join(check.needs)}", "", "parameters"]
+    for one in sorted(check.parameters, key=lambda one: not one.required):
+        default = "required" if one.required else f"default {_brief(one.default)}"
+        unit = "" if one.unit == "none" else f", in {one.unit}"
+        lines += [f"  {one.name}: {default}{unit}; allowed is {one.allowed}"]
+        lines += [_indented(one.meaning)]
+    if check.follows_the_site:
         lines += ["", "in a campaign file also, for sizes that follow the site"]
-    for name, meaning in told["follows_the_site"].items():
+    for name, meaning in check.follows_the_site.items():
         lines += [f"  {name}", _indented(meaning)]
-    lines += ["", f"metrics; environments are compared by {told['compared_by'] or 'each'}"]
-    for one in told["metrics"]:
-        lines += [f"  {one['name']}, {one['unit']}, {one['better']} is better"]
-        lines += [_indented(one["definition"])]
-    lines += ["", f"a value's point inside a launch: {', '.join(told['points']) or 'none'}", ""]
+    lines += ["", f"metrics; environments are compared by {check.compared_by or 'each'}"]
+    for metric in check.metrics:
+        lines += [f"  {metric.name}, {metric.unit}, {metric.better} is better"]
+        lines += [_indented(metric.definition)]
+    lines += ["", f"a value's point inside a launch: {', '.join(check.points) or 'none'}", ""]
     lines += ["layout and cost"]
-    for what, rule in told["layout"].items():
+    for what, rule in check.layout.items():
         lines += [f"  {what}", _indented(rule)]
-    lines += ["", "example, in a campaign file", *told["example"].rstrip().splitlines()]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", "example, in a campaign file", check.example.rstrip()])
 
 
 def _paragraphs(text: str) -> str:
@@ -152,5 +196,5 @@ def _brief(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _indented(text: str) -> str:
-    return INDENT + " ".join(text.split())
+def _indented(text: str | None) -> str:
+    return INDENT + " ".join((text or "").split())

@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from assay import criteria_names
 from assay.cli.parser import COMMANDS, make_parser
 from assay.schema import campaign_names
-from assay.shipped import criteria_names
 from assay.sites.site_file import site_names
 from checks.common.registry import CHECKS
 from records.errors import ExitStatus

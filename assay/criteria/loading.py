@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay import CRITERIA, criteria_names
 from assay.criteria.rules import criteria_problems
 from assay.schema.document import read_text
 from assay.schema.loading import file_of
 from assay.schema.problems import checked
-from assay.shipped import CRITERIA, criteria_names
 from records.criteria import Criteria
 
 SCHEMA_FILE = CRITERIA / "criteria.schema.json"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.commands import run_command
 from assay.onboarding.slurm_text import (
     Association,
     Limits,
@@ -23,7 +24,6 @@ from assay.onboarding.slurm_text import (
     partitions_of,
     qos_of,
 )
-from assay.probe.commands import run_command
 from assay.sites.slurm import environment_of_commands
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError

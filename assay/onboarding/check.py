@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from assay import ROOT
+from assay.commands import Pause
 from assay.onboarding.asking import ask_slurm
 from assay.onboarding.modules import Say
 from assay.onboarding.proof import (
@@ -20,7 +21,6 @@ from assay.onboarding.proof import (
     read_proof,
 )
 from assay.onboarding.requirements import Change, against_slurm
-from assay.probe.commands import Pause
 from assay.sites.site_file import read_site_file, site_file
 from records.errors import AssayError, InfrastructureError
 

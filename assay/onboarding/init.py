@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.commands import Pause
 from assay.onboarding.asking import SlurmView, ask_slurm, work_folders
 from assay.onboarding.modules import FoundMpi, Say, chosen, find_mpi, modules_system
 from assay.onboarding.node_types import NodeType, node_types
@@ -23,7 +24,6 @@ from assay.onboarding.proposal import (
 )
 from assay.onboarding.questions import Questions
 from assay.onboarding.site_text import site_text
-from assay.probe.commands import Pause
 from assay.probe.job import WorkFolderError
 from assay.sites.site_file import SITES
 from records.errors import AssayError, InfrastructureError

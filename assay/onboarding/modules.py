@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from assay.probe.commands import run_command
+from assay.commands import run_command
 from checks.common.session.preparation import preparation
 
 #: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.

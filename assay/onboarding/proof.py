@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from assay.commands import Pause
 from assay.onboarding.modules import Say
-from assay.probe.commands import Pause
 from assay.probe.environments import fault_of, placement_faults, trial_by
 from assay.probe.job import Job, Step, spoken
 from assay.probe.probe import Order, Probes

@@ -13,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from assay.onboarding.asking import SlurmView, ask_slurm
-from assay.probe.commands import ask
 from assay.requirements import Requirement, cluster_machine
 from assay.sites.description import EnvironmentDescription, PartitionDescription
 from assay.sites.loading import load_site
@@ -139,7 +138,7 @@ def _slurm(site: Site) -> Iterator[Requirement]:
         yield Requirement(change.what, False, change.text.split(": ")[-1], remedy, needed)
     minutes = max(1, min(stated or _ASKED_S, limit or _ASKED_S) // 60)
     words = [f"--nodes={max(1, min(2, described.nodes))}", f"--time={minutes}", "--wrap=true"]
-    test = ask(site, ["sbatch", "--test-only", *described.access, *words])
+    test = site.ask(["sbatch", "--test-only", *described.access, *words])
     options = " ".join(described.access)
     remedy = f"correct `access` in {file}; sacctmgr show assoc user=$USER names your accounts"
     yield Requirement(f"jobs with {options}", test.status == 0, test.said, remedy)
@@ -153,8 +152,8 @@ def _work_folder(site: Site) -> Requirement:
     if fault := unset_fault(stated):
         return work(False, f"{stated}: {fault}", remedy)
     folder = expanded(stated)
-    made = ask(site, ["mkdir", "-p", "--", folder])
-    right = made.status == 0 and ask(site, ["test", "-w", folder]).status == 0
+    made = site.ask(["mkdir", "-p", "--", folder])
+    right = made.status == 0 and site.ask(["test", "-w", folder]).status == 0
     return work(right, folder if right else made.said, remedy)
 
 
@@ -183,7 +182,7 @@ def _environment(
     launcher = environment.mpirun or how.mpirun or (environment.launcher_command or "true")
     words = {"compiler": environment.compiler.split()[0], "launcher": launcher.split()[0]}
     prepared = site.preparation(name)
-    answer = ask(site, ["bash", "-c", "\n".join([*prepared, _LOOK % words])])
+    answer = site.ask(["bash", "-c", "\n".join([*prepared, _LOOK % words])])
     there = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
     missing = [f"{key} {word}" for key, word in words.items() if not there.get(key)]
     if environment.spack_view and (answer.status or missing):
@@ -204,7 +203,7 @@ def _environment(
         blas = environment.blas or site.description.blas
         link = shlex.join(blas.link_words()) if blas else _BLAS
         text = "\n".join([*prepared, _LINK % (environment.compiler, link)])
-        linked = ask(site, ["bash", "-c", text])
+        linked = site.ask(["bash", "-c", text])
         remedy = f"name a BLAS as `blas` in {file}, or the module that holds it"
         seen = linked.said if linked.status else ""
         yield Requirement(f"{what}: BLAS {link}", linked.status == 0, seen, remedy)

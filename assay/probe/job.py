@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePosixPath
 
-from assay.probe.commands import KEPT_CHARACTERS, Pause, ask, run_command, slurm_of
+from assay.commands import KEPT_CHARACTERS, Pause, run_command
 from assay.sites.site import Site
 from checks.common.slurm.allocation import Allocation, without_slurm
 from checks.common.slurm.commands import Answer
@@ -52,14 +52,14 @@ class JobFolder:
         self.token = secrets.token_hex(16)
 
     def __enter__(self) -> JobFolder:
-        made = ask(self.site, ["mkdir", "-p", "-m", "700", "--", str(self.path)])
+        made = self.site.ask(["mkdir", "-p", "-m", "700", "--", str(self.path)])
         if made.status != 0:
             raise WorkFolderError(f"work folder {self.path.parent}: {made.said}; choose another")
         self.put({"token": self.token.encode()})
         return self
 
     def __exit__(self, *_: object) -> None:
-        ask(self.site, ["rm", "-rf", "--", str(self.path)])
+        self.site.ask(["rm", "-rf", "--", str(self.path)])
 
     def put(self, files: Mapping[str, bytes], executable: Iterable[str] = ()) -> None:
         """Write files, folders among their names are made."""
@@ -70,13 +70,13 @@ class JobFolder:
                 entry.size, entry.mode = len(content), 0o755 if name in runs else 0o644
                 entry.mtime = int(time.time())
                 archive.addfile(entry, io.BytesIO(content))
-        written = ask(self.site, ["tar", "-x", "-C", str(self.path)], packed.getvalue())
+        written = self.site.ask(["tar", "-x", "-C", str(self.path)], packed.getvalue())
         if written.status != 0:
             raise WorkFolderError(f"{self.path}: cannot be written: {written.said}")
 
     def text(self, name: str) -> str | None:
         """What a file of the folder holds; None where it is not there."""
-        found = ask(self.site, ["head", "-c", str(KEPT_CHARACTERS), "--", str(self.path / name)])
+        found = self.site.ask(["head", "-c", str(KEPT_CHARACTERS), "--", str(self.path / name)])
         return found.stdout if found.status == 0 else None
 
 
@@ -110,7 +110,7 @@ class Job:
 
     def __init__(self, folder: JobFolder, name: str, pause: Pause, watch: Watch) -> None:
         self._folder, self.name, self._pause = folder, name, pause
-        self._job = SlurmJob(slurm_of(folder.site), watch=watch)
+        self._job = SlurmJob(folder.site.slurm(), watch=watch)
         self._ended = False
 
     def __enter__(self) -> Job:
@@ -142,7 +142,7 @@ class Job:
         ]
 
         def sbatch() -> Answer:
-            answer = ask(self._folder.site, words, script.encode())
+            answer = self._folder.site.ask(words, script.encode())
             if answer.status == 127:
                 raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
             return answer

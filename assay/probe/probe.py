@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.probe.commands import Pause, ask
+from assay.commands import Pause
 from assay.probe.job import Job, JobFolder, Step, WorkFolderError
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
@@ -83,11 +83,7 @@ class Probes:
         self._unpack()
         outs = self._outs_of(trials)
         script = login_build_script(str(self.folder.path), trials, outs)
-        ask(
-            *(self._site, ["bash", "-s"], script.encode()),
-            limit_s=_BUILDS_LIMIT_S,
-            pause=self._pause,
-        )
+        self._site.ask(["bash", "-s"], script.encode(), limit_s=_BUILDS_LIMIT_S, pause=self._pause)
         return {
             trial.name: None
             if (self.folder.text(f"{out}/build.status") or "").strip() == "0"

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from assay.probe.commands import ask
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, Slurm
 from checks.common.slurm.text import is_down, pairs
@@ -31,7 +30,7 @@ def asked(site: Site, *argv: str) -> Answer:
 
     Raises InfrastructureError when it cannot be run or takes too long.
     """
-    answer = ask(site, argv, limit_s=COMMAND_LIMIT_S)
+    answer = site.ask(argv, limit_s=COMMAND_LIMIT_S)
     if answer.status == 127:
         raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")
     return answer

@@ -17,7 +17,7 @@ import yaml
 from msgspec.structs import replace
 
 from assay import ROOT
-from assay.outputs import output_of
+from assay.commands import output_of
 from assay.probe.reading import TrialResult
 from assay.sites.site import Site
 from records.run.plan import Plan

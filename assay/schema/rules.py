@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from assay import criteria_names
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.document import Location, Problem, place_of
 from assay.schema.model import Campaign, CaseEntry
 from assay.schema.problems import found, model_problems, one_of
-from assay.shipped import criteria_names
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys, is_relative, probed

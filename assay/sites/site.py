@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from assay import ROOT
-from assay.outputs import output_of
+from assay.commands import LIMIT_S, Pause, run_command
 from assay.schema.model import Variant
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.builds import build_facts, replaced_by_spack
@@ -21,8 +22,9 @@ from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
 from checks.common.resources import values_of
 from checks.common.session.preparation import preparation
+from checks.common.slurm.commands import Answer, Slurm
 from checks.common.slurm.text import option_values
-from records.errors import AssayError
+from records.errors import AssayError, InfrastructureError
 from records.run.provenance import Network, SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -48,10 +50,37 @@ class Site(ABC):
         `reads` are folders that the command reads, wherever they are.
         """
 
+    def ask(
+        self,
+        argv: Sequence[str],
+        given: bytes = b"",
+        *,
+        reads: Sequence[Path] = (),
+        limit_s: float = LIMIT_S,
+        pause: Pause = time.sleep,
+    ) -> Answer:
+        """What a command prints that runs where and as whom launches are submitted.
+
+        Its status is 127 where there is no such program. Raises InfrastructureError when it does
+        not end.
+        """
+        command, environment = self.command(list(argv), {}, reads)
+        return run_command(command, environment, given, limit_s, called=argv[0], pause=pause)
+
+    def slurm(self) -> Slurm:
+        """The site's Slurm; a command that does not end has status 124."""
+
+        def run(argv: Sequence[str]) -> Answer:
+            try:
+                return self.ask(argv)
+            except InfrastructureError as silence:
+                return Answer(124, "", str(silence))
+
+        return Slurm(run)
+
     def slurm_output(self, *argv: str) -> str:
-        """What a Slurm command of the site prints."""
-        command, environment = self.command(list(argv), {})
-        return output_of(command, Path("/"), environment)
+        """What a command of the site prints, stripped; "" where it is not there."""
+        return self.ask(argv).stdout.strip()
 
     @abstractmethod
     def show_to_jobs(self, folders: Sequence[Path]) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
+from assay import criteria_names
 from assay.cli import main
 from assay.criteria.loading import load_criteria
 from assay.schema.loading import campaign_names
-from assay.shipped import criteria_names
 from reports.render.pdf import find_browser
 from reports.write import acceptance_files as store
 

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
+from assay import criteria_names
 from assay.criteria.loading import SCHEMA_FILE, criteria_from_text, criteria_schema, load_criteria
-from assay.shipped import criteria_names
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 

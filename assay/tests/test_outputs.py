@@ -7,7 +7,7 @@ import os
 import pty
 import sys
 
-from assay.outputs import output_of
+from assay.commands import output_of
 
 _SHOW = "import os; print(os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"
 

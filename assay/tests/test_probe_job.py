@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.probe.commands import run_command
+from assay.commands import run_command
 from assay.probe.job import END_MARK, JobFolder, Step
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite

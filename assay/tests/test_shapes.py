@@ -5,7 +5,6 @@ import pytest
 from msgspec import structs
 
 from assay.plan import make_plan
-from assay.probe.commands import ask
 from assay.run.infrastructure import asked
 from assay.run.nodes import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
@@ -97,7 +96,7 @@ def test_account_qos_and_reservation_of_the_caller_become_options_and_nothing_el
     options = ["--account=mine", "--reservation=night", "--account=the-sites"]
     assert one.session_data()["access"] == options
     assert one.without_nodes(["n1"]).description.access == [*options, "--exclude=n1"]
-    for answer in (ask(one, ["sbatch"]), asked(one, "sbatch")):
+    for answer in (one.ask(["sbatch"]), asked(one, "sbatch")):
         assert (answer.status, answer.stderr) == (0, "")
     monkeypatch.setenv("SBATCH_QOS", "a b")
     with pytest.raises(AssayError, match=r"SBATCH_QOS: found 'a b', allowed are letters"):
@@ -108,7 +107,7 @@ def test_no_command_of_a_site_gets_the_addresses_of_notifications(site, monkeypa
     """They hold passwords, and what sbatch inherits a job inherits."""
     monkeypatch.setenv(ADDRESSES, "slack://geheim")
     say(site, "sbatch", "env | grep geheim >&2; echo")
-    for answer in (ask(site, ["sbatch"]), asked(site, "sbatch")):
+    for answer in (site.ask(["sbatch"]), asked(site, "sbatch")):
         assert (answer.status, answer.stderr) == (0, "")
 
 

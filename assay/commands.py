@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of the jobs' user: what they print, within a time limit, with pauses meanwhile."""
+"""Commands of this machine: what they print, within a time limit, with pauses meanwhile."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from assay.sites.site import Site
-from checks.common.slurm.commands import Answer, Slurm
+from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
 
-#: Seconds that a command on the login node may take.
-COMMAND_LIMIT_S = 60.0
+#: Seconds that a command may take.
+LIMIT_S = 60.0
 #: Characters that are kept of what a command prints.
 KEPT_CHARACTERS = 1 << 24
 #: Seconds after which pauses are made while a command runs, and their length.
@@ -22,55 +22,36 @@ _PAUSED_AFTER_S, _PAUSE_S = 0.5, 0.1
 Pause = Callable[[float], None]
 
 
-def ask(
-    site: Site,
-    argv: Sequence[str],
-    given: bytes = b"",
-    *,
-    reads: Sequence[Path] = (),
-    limit_s: float = COMMAND_LIMIT_S,
-    pause: Pause = time.sleep,
-) -> Answer:
-    """What a command prints that runs where and as whom launches are submitted.
-
-    Status 127 where there is no such program. Raises InfrastructureError when it does not end.
-    """
-    command, environment = site.command(list(argv), {}, reads)
-    return run_command(command, environment, given, limit_s, called=argv[0], pause=pause)
-
-
-def slurm_of(site: Site) -> Slurm:
-    """The site's Slurm; a command that does not end has status 124."""
-
-    def run(argv: Sequence[str]) -> Answer:
-        try:
-            return ask(site, argv)
-        except InfrastructureError as silence:
-            return Answer(124, "", str(silence))
-
-    return Slurm(run)
+def output_of(
+    argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> str:
+    """The standard output of a command, stripped; "" where the program is not installed."""
+    return run_command(argv, os.environ if env is None else env, cwd=cwd).stdout.strip()
 
 
 def run_command(
     argv: Sequence[str],
     environment: Mapping[str, str],
     given: bytes = b"",
-    limit_s: float = COMMAND_LIMIT_S,
+    limit_s: float = LIMIT_S,
     *,
     called: str | None = None,
     pause: Pause = time.sleep,
+    cwd: Path | None = Path("/"),
 ) -> Answer:
-    """What a command prints with this environment and standard input; errors as of `ask`.
+    """What a command prints with this environment and standard input.
 
-    They name it as `called`. While it runs, `pause` is called again and again; an error of it ends
-    the command.
+    It has neither the caller's terminal nor its standard input: it may run as another user. Its
+    status is 127 where there is no such program. Raises InfrastructureError, naming it as `called`,
+    when it does not end. While it runs, `pause` is called again and again; an error of it ends the
+    command.
     """
     try:
         process = subprocess.Popen(
             argv,
             env=environment,
-            cwd="/",
-            stdin=subprocess.PIPE,
+            cwd=cwd,
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,  # out of reach of the terminal's signals
