@@ -10,11 +10,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from assay import ROOT
 from assay.commands import output_of
+from records.forms import Form, Part, key
 
 #: Programs that every site needs where Assay is called → what has them.
 _EVERYWHERE = {
@@ -28,18 +29,22 @@ PACKAGES = ROOT / "setup" / "packages.txt"
 _LEAST_PYTHON = (3, 11)
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """One requirement: what it is, whether it is there, what was seen, and the remedy.
+class Requirement(Part):
+    """One thing that is needed."""
 
-    `needed` is False for what only some use needs: its absence fails nothing.
-    """
+    what: Annotated[str, key("What it is.")]
+    found: Annotated[bool, key("Whether it is there.")]
+    seen: Annotated[str, key("What was seen of it.")]
+    remedy: Annotated[str, key("The command that fixes it.")]
+    needed: Annotated[
+        bool, key("False: only some use needs it, and its absence fails nothing.")
+    ] = True
 
-    what: str
-    found: bool
-    seen: str
-    remedy: str
-    needed: bool = True
+
+class DoctorForm(Form, kw_only=True):
+    """`assay doctor`: requirements, found or missing."""
+
+    findings: Annotated[list[Requirement], key("Every requirement.")]
 
 
 def site_machine() -> Iterator[Requirement]:

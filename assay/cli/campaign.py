@@ -43,17 +43,13 @@ def _print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -
     """Print the plan and its risks. Raises AssayError for faulty criteria."""
     # slow: SciPy
     from assay.criteria.loading import load_criteria
-    from assay.criteria.risks import rendered, risks  # slow: SciPy
-    from assay.forms import PlanRisksForm, RiskPart
+    from assay.criteria.risks import PlanRisksForm, rendered, risks  # slow: SciPy
     from reports.verdicts.acceptance.values import stated_rates  # slow: SciPy
 
     criteria, _ = load_criteria(criteria_file)
     found = risks(plan, criteria, stated_rates(site.provenance()))
     if as_json:
-        form = PlanRisksForm(
-            plan=json.loads(plan.to_json()), risks=[RiskPart.filled(risk) for risk in found]
-        )
-        print(as_text(form), end="")
+        print(as_text(PlanRisksForm(plan=json.loads(plan.to_json()), risks=found)), end="")
     else:
         say(render_plan(plan))
         say(rendered(plan, criteria, found))

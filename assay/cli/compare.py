@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Annotated
 
 from assay.cli.options import tell_pictures
-from assay.forms import ClaimPart, PaperForm
 from assay.screens.screen import Screen
 from assay.terminal import say
 from records.errors import ExitStatus
-from records.forms import as_text
+from records.forms import Form, Part, as_text, key
 from records.run.run_directory import open_run, refuse_other
 from reports.render import html, markdown
 from reports.render.files import write_file
@@ -26,6 +26,31 @@ from reports.write.paper import write_document
 
 #: Folder of the documents of a study in a run directory.
 FOLDER = "paper"
+
+
+class ClaimPart(Part, kw_only=True):
+    """A claim of a study, held against the run."""
+
+    claim: Annotated[str, key("What the study says.")]
+    verdict: Annotated[
+        str,
+        key(
+            "holds, does not hold, not resolved, cannot be tested here, differs between libraries."
+        ),
+    ]
+    because: Annotated[
+        str, key("Value, interval and n of each environment, or why it cannot be tested.")
+    ] = ""
+
+
+class PaperForm(Form, kw_only=True):
+    """`assay paper`: a study compared with a run."""
+
+    study: Annotated[str, key("The study.")]
+    run: Annotated[str, key("The run directory.")]
+    answer: Annotated[str, key("The first sentence.")]
+    claims: Annotated[list[ClaimPart], key("Its claims.")]
+    files: Annotated[list[str], key("The files written.")]
 
 
 def compare_command(arguments: argparse.Namespace) -> int:

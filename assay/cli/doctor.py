@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from assay.requirements import Requirement, cluster_machine, site_machine
+from assay.requirements import DoctorForm, Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
+from records.forms import as_text
 
 
 def doctor_command(arguments: argparse.Namespace) -> int:
@@ -29,11 +30,7 @@ def tell(requirements: Iterable[Requirement], *, as_json: bool = False) -> int:
     """Print the requirements; gives the exit status."""
     found = list(requirements)
     if as_json:
-        from assay.forms import DoctorForm, RequirementPart  # slow: the analysis of runs
-        from records.forms import as_text  # slow: msgspec
-
-        parts = [RequirementPart.filled(finding) for finding in found]
-        print(as_text(DoctorForm(findings=parts)), end="")
+        print(as_text(DoctorForm(findings=found)), end="")
     else:
         say("\n".join(map(_line, found)), hang=len("MISSING  "))
     missing = any(not one.found for one in found if one.needed)

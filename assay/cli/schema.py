@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay schema`: print the JSON Schema of what people write, and of what `--json` prints."""
+"""`assay schema`: print the JSON Schema of what people write, and of what `--json` prints.
+
+`make schema` writes those of forms to docs/schemas.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,87 @@ import argparse
 import json
 from typing import Any
 
+import msgspec
+
+from assay import ROOT, forms
+from assay.cli.checks import CheckForm, ChecksForm
+from assay.cli.compare import PaperForm
+from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
+from assay.criteria.risks import PlanRisksForm
+from assay.onboarding.check import SiteCheckForm
+from assay.onboarding.init import SiteInitForm
+from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
-from records.forms import key_table
+from records.forms import DIALECT, Part, json_schema, key_table
+from records.run.plan import SCHEMA, Plan
+from reports.answer.forms import ReportForm
+from reports.choice.forms import VerdictsForm
+from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
+from reports.verdicts.comparison.result import ComparisonForm
+from reports.verdicts.nightly import forms as nightly
+from reports.verdicts.prediction.result import PredictionForm
 
+FOLDER = ROOT / "docs" / "schemas"
+#: Form → its type; None: plan.json. A command's words are joined by "-".
+FORMS: dict[str, type[Part] | None] = {
+    "accept": AcceptanceForm,
+    "check": CheckForm,
+    "checks": ChecksForm,
+    "cluster-status": forms.ClusterForm,
+    "compare": ComparisonForm,
+    "doctor": DoctorForm,
+    "history-accept-change": nightly.ChangeAcceptedForm,
+    "history-add": nightly.NightAddedForm,
+    "history-show": nightly.HistoryForm,
+    "history-silent": nightly.SilentForm,
+    "night": nightly.NightForm,
+    "paper": PaperForm,
+    "plan": None,
+    "plan-risks": PlanRisksForm,
+    "predict": PredictionForm,
+    "raw": RawForm,
+    "report": ReportForm,
+    "run": forms.RunForm,
+    "site-check": SiteCheckForm,
+    "site-init": SiteInitForm,
+    "status": forms.StatusForm,
+    "verdicts": VerdictsForm,
+    "verify": VerifyForm,
+}
 _WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": site_schema}
 
 
 def schema_command(arguments: argparse.Namespace) -> int:
     """`assay schema`: print a schema, or the tables of its keys."""
-    from assay.json_schemas import FORMS, form_schema  # slow: the analysis of runs
-
     of = arguments.of
     known = [*_WRITTEN, "forms", *FORMS]
     if of not in known:
         raise AssayError(f"OF: found {of!r}; allowed are {', '.join(known)}")
     if arguments.markdown:
         if of != "site" and of not in FORMS:
-            forms = ", ".join(FORMS)
-            raise AssayError(f"--markdown: allowed with `schema site` and {forms}; not with {of}")
+            listed = ", ".join(FORMS)
+            raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
         print(key_tables() if of == "site" else key_table(form_schema(of)))
-        return ExitStatus.PASS
-    if of == "forms":
+    elif of == "forms":
         print(*FORMS, sep="\n")
-        return ExitStatus.PASS
-    schema = _WRITTEN[of]() if of in _WRITTEN else form_schema(of)
-    print(_line_a_definition(schema) if of == "campaign" else _text(schema, indent=2))
+    elif of == "campaign":
+        print(_line_a_definition(campaign_schema()))
+    else:
+        print(_text(_WRITTEN[of]() if of in _WRITTEN else form_schema(of), indent=2))
     return ExitStatus.PASS
+
+
+def form_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a form; its title is the form's name."""
+    form = FORMS[name]
+    if form is not None:
+        return json_schema(form, name)
+    found = msgspec.json.schema(Plan)
+    found["$defs"]["Plan"]["properties"]["schema"] = {"const": SCHEMA}
+    return {"$schema": DIALECT, **found, "title": name}
 
 
 def _text(node: Any, indent: int | None = None) -> str:

@@ -4,18 +4,19 @@
 from __future__ import annotations
 
 import argparse
-import json
+import signal
 import sys
-from typing import Any
-
-import msgspec
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
 
 from assay.onboarding.check import check_site
-from assay.onboarding.init import Wishes, Written, init_site
+from assay.onboarding.init import Wishes, init_site
 from assay.onboarding.questions import Questions
-from assay.onboarding.stopping import Stopping
 from assay.terminal import say
-from records.errors import ExitStatus
+from records.errors import ExitStatus, InfrastructureError
+from records.forms import as_text
 
 #: Where the text of a finding begins.
 _HANG = len("not proven  ")
@@ -34,43 +35,25 @@ def init_command(arguments: argparse.Namespace) -> int:
         work_dir=arguments.work_dir,
         overwrite=arguments.overwrite,
     )
-    with Stopping() as stopping:
-        written = init_site(wishes, Questions(guess=arguments.yes), progress, stopping.pause)
+    with _ended_by_signals():
+        written = init_site(wishes, Questions(guess=arguments.yes), _progress)
     if arguments.json:
-        print(json.dumps(as_plain(written), indent=1))
-    else:
-        say(f"written: {written.file}")
-        name, (_, *others) = written.data["name"], written.data["partitions"]
-        say(f"next: assay run quick --site {name}")
-        if others:
-            sites = " or ".join(f"`--site {name}:{one}`" for one in others)
-            say(f"on other nodes: {sites}")
+        print(as_text(written), end="")
+        return ExitStatus.PASS
+    say(f"written: {written.file}")
+    say(f"next: assay run quick --site {written.site}")
+    if others := [*written.description["partitions"]][1:]:
+        sites = " or ".join(f"`--site {written.site}:{one}`" for one in others)
+        say(f"on other nodes: {sites}")
     return ExitStatus.PASS
-
-
-def as_plain(written: Written) -> dict[str, Any]:
-    """What was written, for machines."""
-    return {
-        "schema": 1,
-        "site": written.data["name"],
-        "file": str(written.file),
-        "description": written.data,
-        "left_out": written.left_out,
-        "proof": msgspec.to_builtins(written.proof),
-    }
-
-
-def progress(text: str) -> None:
-    """Progress: not part of what a machine reads."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def check_command(arguments: argparse.Namespace) -> int:
     """Prove the site again; gives the exit status: FAIL where something changed."""
-    with Stopping() as stopping:
-        found = check_site(arguments.site, progress, stopping.pause, accept=arguments.accept)
+    with _ended_by_signals():
+        found = check_site(arguments.site, _progress, accept=arguments.accept)
     if arguments.json:
-        print(json.dumps({"schema": 1, **msgspec.to_builtins(found)}, indent=1))
+        print(as_text(found), end="")
     else:
         for fault in found.faults:
             say(f"not proven  {fault}", hang=_HANG)
@@ -81,3 +64,32 @@ def check_command(arguments: argparse.Namespace) -> int:
         elif arguments.accept and found.proof is not None:
             say(f"kept as the proof of site {found.site}")
     return ExitStatus.FAIL if found.faults or found.changes else ExitStatus.PASS
+
+
+def _progress(text: str) -> None:
+    """Progress: not part of what a machine reads."""
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Within this TERM, INT and HUP raise an InfrastructureError wherever the program is, so that
+    jobs are cancelled and the folder is removed on the way out.
+
+    Once: a second signal does not disturb the tidying up.
+    """
+
+    def stop(number: int, _: FrameType | None) -> NoReturn:
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        name = signal.Signals(number).name
+        raise InfrastructureError(f"ended by {name}; its jobs are cancelled, nothing is written")
+
+    kinds = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    heeded = [one for one in kinds if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {one: signal.signal(one, stop) for one in heeded}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

@@ -6,16 +6,37 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
+from typing import Annotated, Literal
 
 from assay.run.status import run_status
 from records.errors import AssayError, ExitStatus
-from records.forms import as_text
+from records.forms import Form, Part, as_text, key
 from records.run.archive import RawFiles
 from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
 from records.run.record_lines import Line, artifacts_of, batches
 from records.run.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
 from records.text.plain_text import plain
+
+
+class RawFilePart(Part):
+    """A raw file of a launch."""
+
+    kind: Annotated[Literal["script", "stdout", "stderr"], key("What it is.")]
+    path: Annotated[str, key("Its path below the run directory; raw/b1.zip/NAME is in an archive.")]
+    sha256: Annotated[str, key("Its SHA-256, as its record has it; it was proven.")]
+    text: Annotated[str, key("What it holds; a mark replaces what is no UTF-8.")]
+
+
+class RawForm(Form, kw_only=True):
+    """`assay raw`: the raw output of one launch."""
+
+    run_id: Annotated[str, key("The run's id.")]
+    case_id: Annotated[str, key("The case.")]
+    block: Annotated[int, key("The block.")]
+    attempt: Annotated[int, key("The attempt.")]
+    status: Annotated[Literal["ok", "failed", "wrong", "lost", "skipped"], key("How it ended.")]
+    files: Annotated[list[RawFilePart], key("Its files.")]
 
 
 def status_command(arguments: argparse.Namespace) -> int:
@@ -52,8 +73,6 @@ def raw_command(arguments: argparse.Namespace) -> int:
             for kind, name in names.items()
         }
     if arguments.json:
-        from assay.forms import RawFilePart, RawForm  # slow: the analysis of runs
-
         parts = [
             RawFilePart.filled(
                 None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -28,6 +28,7 @@ from records.criteria import (
     RatioCriterion,
     Selection,
 )
+from records.forms import Form, Part, key
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal
 from reports.verdicts.acceptance.judge import judge
@@ -42,21 +43,26 @@ MACHINES, MOST_NODES = 20, 16
 MARGIN = 1.1
 
 
-@dataclass(frozen=True)
-class Risk:
-    """How often a kind of machine came out in each way, with launches that scatter by `cv`.
+class Risk(Part):
+    """How often machines of one kind came out in each way, judged by the criteria."""
 
-    `undecided`: what left the others open, the most frequent first: a criterion's id, how often,
-    and what it lacks."""
+    machine: Annotated[str, key("The kind of machine.")]
+    good: Annotated[bool, key("Whether it should pass.")]
+    cv: Annotated[float, key("The coefficient of variation of its launches.")]
+    passed: Annotated[int, key("How many passed.")]
+    failed: Annotated[int, key("How many failed.")]
+    reruns: Annotated[float, key("Re-runs, on average.")]
+    of: Annotated[int, key("How many were simulated.")]
+    undecided: Annotated[
+        list[str], key("What left the others open: each criterion, how often, and what it lacks.")
+    ]
 
-    machine: str
-    good: bool
-    cv: float
-    passed: int
-    failed: int
-    reruns: float
-    of: int
-    undecided: tuple[str, ...] = ()
+
+class PlanRisksForm(Form, kw_only=True):
+    """`assay plan --criteria`: the plan, and what judging it by the criteria risks."""
+
+    plan: Annotated[dict[str, Any], key("The plan, as `assay plan --json` prints it.")]
+    risks: Annotated[list[Risk], key("A kind of machine each.")]
 
 
 def risks(
@@ -70,7 +76,7 @@ def risks(
         verdicts = [judgement.verdict for judgement in ends]
         passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
         reruns = sum(judgement.rerun_count for judgement in ends) / machines
-        undecided = tuple(_undecided(ends))
+        undecided = list(_undecided(ends))
         found.append(Risk(what, not defects, cv, passed, failed, reruns, machines, undecided))
     return found
 

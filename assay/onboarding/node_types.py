@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ClusterShell.NodeSet import NodeSet
 
-from assay.onboarding.slurm_text import Node, Partition
+from assay.onboarding.slurm_view import Node, Partition
 
 #: Memories that differ by less are of one type: firmware takes a little, node by node.
 _MEMORY_TOLERANCE = 0.05

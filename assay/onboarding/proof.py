@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from assay.commands import Pause
 from assay.onboarding.modules import Say
-from assay.probe.environments import fault_of, placement_faults, trial_by
-from assay.probe.job import Job, Step, spoken
-from assay.probe.probe import Order, Probes
-from assay.probe.reading import ProbeResult
-from assay.probe.script import ATTEMPT_S, Trial
+from assay.probe.job import spoken
+from assay.probe.probe import Probes
+from assay.probe.reading import ProbeResult, fault_of, placement_faults
+from assay.probe.trials import ATTEMPT_S, Trial, trial_of
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
@@ -27,7 +24,6 @@ from records.site.node_facts import NodeFacts
 PROOF_FILE = "proof.json"
 #: Seconds of a job besides its attempts: a build, slow file systems.
 _JOB_S = 240
-_SIZES = (1, 2)
 
 #: Ways to start the ranks of each environment, the first right one is kept.
 Ways = Mapping[str, Sequence[EnvironmentKeys]]
@@ -78,8 +74,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         return [
             f"{key}, {name}: {fault}"
             for key, partition in self.partitions.items()
-            for name in partition.environments
-            for fault in partition.faults_of(name)
+            for name, environment in partition.environments.items()
+            for fault in environment.faults
         ]
 
     def faults_of(self, name: str) -> list[str]:
@@ -87,7 +83,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
         return [fault for one in self.partitions.values() for fault in one.faults_of(name)]
 
 
-def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say, pause: Pause = time.sleep) -> Proof:
+def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say) -> Proof:
     """Prove every partition of a site.
 
     Raises AssayError where the work folder is not shared or Slurm refuses the jobs for good.
@@ -95,7 +91,7 @@ def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say, pause: Pause = ti
     proofs = {}
     for key in file.partitions:
         site = SlurmSite(of_partition(file, key))
-        with Probes(site, expanded(work_dir), spoken(say), pause=pause) as probes:
+        with Probes(site, expanded(work_dir), spoken(say)) as probes:
             proofs[key] = _Proving(site, probes, ways, say).partition(key)
     return Proof(work_dir=work_dir, partitions=proofs)
 
@@ -109,58 +105,48 @@ class _Proving:
 
     def partition(self, key: str) -> PartitionProof:
         """Facts of one or two nodes first: the folder is shared, jobs are taken."""
-        described = self._site.description
-        sizes = [size for size in _SIZES if size <= described.nodes]
-        facts_order = Order(f"assay-{key}", sizes[-1], 1, described.access, [], self._limit(0))
+        described, probes = self._site.description, self._probes
+        sizes = [size for size in (1, 2) if size <= described.nodes]
         self._say(f"{key}: a probe job on {sizes[-1]} node{'s' * (sizes[-1] > 1)}")
-        facts = self._probes.result(facts_order, self._probes.submit(facts_order))
+        facts = probes.result(probes.submit(f"assay-{key}", sizes[-1], 1, [], limit_s=_JOB_S))
         names = [name for name in described.environments if name in self._ways]
-        on_login = self._probes.build_on_login([self._trial(name, 1) for name in names])
+        on_login = probes.build_on_login([self._trial(name, 1) for name in names])
         for name in names:
             if on_login[name] is not None:
                 self._say(f"{name} does not compile on this machine; its job tries it on a node")
-        orders = {(name, size): self._order(key, name, size) for name in names for size in sizes}
-        if orders:
-            self._say(f"{key}: {len(orders)} probe jobs of {', '.join(names)}")
-        jobs: dict[tuple[str, int], Job | Step] = {}
-        results: dict[tuple[str, int], ProbeResult] = {}
-        for place, order in orders.items():
-            jobs[place] = self._probes.submit(order)
-        for place, order in orders.items():
-            results[place] = self._probes.result(order, jobs[place])
-        nodes = dict(facts.nodes)
-        for result in results.values():
-            nodes |= result.nodes
-        proofs = {
-            name: self._judged(name, [results[name, size] for size in sizes], on_login[name])
+        if names:
+            self._say(f"{key}: {len(names) * len(sizes)} probe jobs of {', '.join(names)}")
+        jobs = {
+            (name, size): probes.submit(
+                f"assay-{key}-{name}-{size}",
+                size,
+                self._per_node,
+                [self._trial(name, size)],
+                limit_s=_JOB_S + len(self._ways[name]) * (ATTEMPT_S + 5),
+            )
             for name in names
+            for size in sizes
         }
-        for name, proof in proofs.items():
+        results = {place: probes.result(job) for place, job in jobs.items()}
+        proofs = {}
+        for name in names:
+            found = [results[name, size] for size in sizes]
+            proofs[name] = proof = self._judged(name, found, on_login[name])
             library = (proof.library or "").split(";")[0]
-            told = f"is proven, started by `{proof.start}`: {library}"
-            self._say(f"{key}: {name} {'is not proven' if proof.faults else told}")
-        waited = max([facts.waited_s, *(result.waited_s for result in results.values())])
-        return PartitionProof(nodes=nodes, environments=proofs, waited_s=round(waited, 1))
+            proven = f"is proven, started by `{proof.start}`: {library}"
+            self._say(f"{key}: {name} {'is not proven' if proof.faults else proven}")
+        every = [facts, *results.values()]
+        return PartitionProof(
+            nodes={name: node for result in every for name, node in result.nodes.items()},
+            environments=proofs,
+            waited_s=round(max(result.waited_s for result in every), 1),
+        )
 
     def _trial(self, name: str, nodes: int) -> Trial:
-        ranks = nodes * self._per_node
         # Whichever way is right on two nodes, one node has tried it too.
         every = nodes == 1 < self._site.description.nodes
-        ways = self._ways[name]
-        return trial_by(self._site, name, ways, ranks, self._per_node, every=every)
-
-    def _order(self, key: str, name: str, nodes: int) -> Order:
-        described = self._site.description
-        limit = self._limit(len(self._ways[name]))
-        trial = self._trial(name, nodes)
-        job = f"assay-{key}-{name}-{nodes}"
-        return Order(job, nodes, self._per_node, described.access, [trial], limit)
-
-    def _limit(self, attempts: int) -> int:
-        """Seconds of a job, within the partition's longest."""
-        wanted = _JOB_S + attempts * (ATTEMPT_S + 5)
-        longest = self._site.description.longest_job_s
-        return min(wanted, longest) if longest else wanted
+        ranks, ways = nodes * self._per_node, self._ways[name]
+        return trial_of(self._site, name, ranks, self._per_node, ways, every=every)
 
     def _judged(
         self, name: str, results: Sequence[ProbeResult], on_login: str | None
@@ -171,7 +157,7 @@ class _Proving:
         way = min(set.intersection(*rights), default=None)
         failed = {one.label: one.reason for t in trials for one in t.attempts if not one.right}
         if way is None:
-            faults = _faults(self._site, name, results, self._per_node, on_login)
+            faults = self._faults(name, results, on_login)
             return EnvironmentProof(faults=faults, modules=trials[0].modules, failed_starts=failed)
         widest = trials[-1].attempts[way]
         assert widest.evidence is not None
@@ -200,21 +186,13 @@ class _Proving:
             failed_starts=failed,
         )
 
-
-def _faults(
-    site: SlurmSite,
-    name: str,
-    results: Sequence[ProbeResult],
-    ranks_per_node: int,
-    on_login: str | None,
-) -> list[str]:
-    faults = [fault_of(site, name, result, ranks_per_node) for result in results]
-    # One and two nodes tell the same but for their names.
-    found = list({fault.partition("\n")[0]: fault for fault in faults if fault}.values())
-    failed = [one for result in results if (one := result.trials[name]).build_status]
-    if on_login is not None and failed:
-        found.append(f"on this machine the build printed:\n{on_login.strip()}")
-    return found or ["starts differently on one node and on two: no way is right on both"]
+    def _faults(self, name: str, results: Sequence[ProbeResult], on_login: str | None) -> list[str]:
+        """Why no way is right; one and two nodes say the same but for their names."""
+        faults = [fault_of(self._site, name, result, self._per_node) for result in results]
+        found = list({fault.partition("\n")[0]: fault for fault in faults if fault}.values())
+        if on_login is not None and any(result.trials[name].build_status for result in results):
+            found.append(f"on this machine the build printed:\n{on_login.strip()}")
+        return found or ["starts differently on one node and on two: no way is right on both"]
 
 
 def keep_proof(path: Path, proof: Proof) -> None:

@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.onboarding.asking import SlurmView, said
 from assay.onboarding.modules import FoundMpi
 from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import EnvironmentProof, Proof
-from assay.onboarding.slurm_text import Limits, Partition
-from assay.sites.description import EnvironmentKeys, SiteFile
-from assay.sites.resolving import complete
+from assay.onboarding.slurm_view import Limits, Partition, SlurmView, said
+from assay.sites.description import EnvironmentKeys
 from assay.sites.slurm import callers_access
 from records.errors import AssayError
 from records.site.node_facts import NodeFacts
@@ -218,8 +216,3 @@ def network_data(nodes: Sequence[NodeFacts]) -> dict[str, Any]:
         payload = (nic.mtu_bytes - _TCP_HEADER_BYTES) / (nic.mtu_bytes + _ETHERNET_FRAME_BYTES)
         data["payload_share"] = round(payload, 3)
     return data
-
-
-def as_site_file(data: Mapping[str, Any]) -> SiteFile:
-    """The data as the model has it, defaults of partitions resolved."""
-    return SiteFile.model_validate(complete(data))

@@ -7,14 +7,12 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-import msgspec
-
-from assay.onboarding.asking import SlurmView, ask_slurm
+from assay.onboarding.check import against_slurm
+from assay.onboarding.slurm_view import ask_slurm
 from assay.requirements import Requirement, cluster_machine
-from assay.sites.description import EnvironmentDescription, PartitionDescription
+from assay.sites.description import EnvironmentDescription
 from assay.sites.loading import load_site
 from assay.sites.site import Site
 from assay.sites.site_file import read_site_file, site_file
@@ -33,46 +31,6 @@ printf 'launcher=%%s\\n' "$(command -v %(launcher)s)"
 _LINK = "echo 'int main(void) { return 0; }' | %s -x c - -o /dev/null %s"
 #: What is linked where the site names no BLAS.
 _BLAS = "-lopenblas"
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One thing that differs; None: it was not there."""
-
-    what: str
-    before: str | None
-    now: str | None
-
-    @property
-    def text(self) -> str:
-        """ "batch, mpich: library: MPICH 4.0.2 → MPICH 4.1"."""
-        return f"{self.what}: {self.before or 'none'} → {self.now or 'none'}"
-
-
-def against_slurm(key: str, partition: PartitionDescription, view: SlurmView) -> Iterator[Change]:
-    """Where Slurm says otherwise than the file of the partition `key`."""
-    name = partition.slurm_partition or key
-    there = view.partitions.get(name)
-    if there is None or not there.usable:
-        state = "is not there" if there is None else "is closed to you, or not up"
-        yield Change(f"{key}: partition {name}", "used", state)
-        return
-    longest, stated = there.longest_job_s, partition.longest_job_s
-    if longest is not None and (stated is None or stated > longest):
-        yield Change(f"{key}: longest_job_s", str(stated), str(longest))
-    nodes = [node for node in view.nodes if name in node.partitions]
-    alike = [node for node in nodes if node.cores == partition.cores_per_node]
-    if not alike:
-        counts = ", ".join(sorted({str(node.cores) for node in nodes})) or None
-        yield Change(f"{key}: cores_per_node", str(partition.cores_per_node), counts)
-        return
-    out = [node.name for node in alike if not node.in_service]
-    if len(alike) - len(out) < partition.nodes:
-        left = f"{len(alike) - len(out)} in service ({', '.join(out[:8]) or 'no more are known'})"
-        yield Change(f"{key}: nodes", str(partition.nodes), left)
-    memory = max(node.memory_bytes for node in alike)
-    if memory < partition.memory_bytes_per_node:
-        least = str(partition.memory_bytes_per_node)
-        yield Change(f"{key}: memory_bytes_per_node", least, str(memory))
 
 
 def site_requirements(site_name: str) -> Iterator[Requirement]:
@@ -114,22 +72,21 @@ def _slurm(site: Site) -> Iterator[Requirement]:
     """Slurm answers, says what the file says, and takes jobs with the site's options."""
     described, file = site.description, site_file(site.name)
     key, name = described.partition, described.slurm_partition
+    what, keys = f"partition {name}", read_site_file(site.name).partitions[key]
     try:
         view = ask_slurm()
     except InfrastructureError as error:
         remedy = "use a login node of the cluster, or load Slurm's module"
-        yield Requirement(f"partition {name}", False, str(error), remedy)
+        yield Requirement(what, False, str(error), remedy)
         return
-    there = view.partitions.get(name)
-    changes = list(against_slurm(key, read_site_file(site.name).partitions[key], view))
+    there, changes = view.partitions.get(name), list(against_slurm(key, keys, view))
     if there is None or not there.usable:
         remedy = f"wait until it is up, or correct `partitions` in {file}; sinfo names them"
-        yield Requirement(f"partition {name}", False, str(changes[0].now), remedy)
+        yield Requirement(what, False, str(changes[0].now), remedy)
         return
-    nodes = sum(name in node.partitions for node in view.nodes)
-    limit = there.longest_job_s
+    nodes, limit = sum(name in node.partitions for node in view.nodes), there.longest_job_s
     longest = "of any length" if limit is None else f"up to {limit} s"
-    yield Requirement(f"partition {name}", True, f"{nodes} nodes, jobs {longest}", "")
+    yield Requirement(what, True, f"{nodes} nodes, jobs {longest}", "")
     stated = described.longest_job_s
     for change in changes:
         # Jobs that are too long fail; what else differs makes launches fewer.
@@ -139,22 +96,22 @@ def _slurm(site: Site) -> Iterator[Requirement]:
     minutes = max(1, min(stated or _ASKED_S, limit or _ASKED_S) // 60)
     words = [f"--nodes={max(1, min(2, described.nodes))}", f"--time={minutes}", "--wrap=true"]
     test = site.ask(["sbatch", "--test-only", *described.access, *words])
-    options = " ".join(described.access)
     remedy = f"correct `access` in {file}; sacctmgr show assoc user=$USER names your accounts"
+    options = " ".join(described.access)
     yield Requirement(f"jobs with {options}", test.status == 0, test.said, remedy)
 
 
 def _work_folder(site: Site) -> Requirement:
-    stated, work = site.description.work_dir, partial(Requirement, "work folder")
+    what, stated = "work folder", site.description.work_dir
     if stated is None:
-        return work(True, "the run directory, which nodes must see", "")
+        return Requirement(what, True, "the run directory, which nodes must see", "")
     remedy = f"export the variable, or name another folder as work_dir in {site_file(site.name)}"
     if fault := unset_fault(stated):
-        return work(False, f"{stated}: {fault}", remedy)
+        return Requirement(what, False, f"{stated}: {fault}", remedy)
     folder = expanded(stated)
     made = site.ask(["mkdir", "-p", "--", folder])
     right = made.status == 0 and site.ask(["test", "-w", folder]).status == 0
-    return work(right, folder if right else made.said, remedy)
+    return Requirement(what, right, folder if right else made.said, remedy)
 
 
 def _not_built(site: Site, name: str) -> Requirement:

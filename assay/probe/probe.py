@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes of a site: one folder, programs built there, jobs that try environments on nodes.
 
-A probe job runs as the jobs' user through the site's own access options. It tells the facts of its
-nodes, and of each environment whether it compiles, starts, on the right nodes, with which library,
-over the network.
+A probe job runs as the jobs' user through the site's own access options. It reports the facts of
+its nodes, and of each environment whether it compiles, starts, on the right nodes, with which
+library, over the network.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from assay.commands import Pause
 from assay.probe.job import Job, JobFolder, Step, WorkFolderError
 from assay.probe.reading import ProbeResult, read_probe
-from assay.probe.script import Trial, job_script, login_build_script
+from assay.probe.trials import Trial, job_script, login_build_script
 from assay.sites.site import Site
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.job import Watch
@@ -28,15 +28,11 @@ _BUILDS_LIMIT_S = 600.0
 
 
 @dataclass(frozen=True)
-class Order:
-    """One probe job: how many nodes, ranks on each, and the options that lead it there."""
+class ProbeJob:
+    """A probe job that was submitted, and what it tries."""
 
-    name: str
-    nodes: int
-    ranks_per_node: int
-    options: Sequence[str]
+    job: Job | Step
     trials: Sequence[Trial]
-    limit_s: int = 300
 
 
 class Probes:
@@ -82,53 +78,57 @@ class Probes:
         """
         self._unpack()
         outs = self._outs_of(trials)
-        script = login_build_script(str(self.folder.path), trials, outs)
-        self._site.ask(["bash", "-s"], script.encode(), limit_s=_BUILDS_LIMIT_S, pause=self._pause)
-        return {
-            trial.name: None
-            if (self.folder.text(f"{out}/build.status") or "").strip() == "0"
-            else "\n".join(
-                self.folder.text(f"{out}/{name}.out") or "" for name in ("prepare", "build")
-            )
-            for trial, out in zip(trials, outs, strict=True)
-        }
+        script = login_build_script(str(self.folder.path), trials, outs).encode()
+        self._site.ask(["bash", "-s"], script, limit_s=_BUILDS_LIMIT_S, pause=self._pause)
+        printed: dict[str, str | None] = {}
+        for trial, out in zip(trials, outs, strict=True):
+            built = (self.folder.text(f"{out}/build.status") or "").strip() == "0"
+            texts = (self.folder.text(f"{out}/{name}.out") or "" for name in ("prepare", "build"))
+            printed[trial.name] = None if built else "\n".join(texts)
+        return printed
 
-    def submit(self, order: Order) -> Job | Step:
-        """Submit a probe job; Slurm's refusal is an AssayError."""
-        if order.trials or self._allocation is not None:
+    def submit(
+        self,
+        name: str,
+        nodes: int,
+        ranks_per_node: int,
+        trials: Sequence[Trial],
+        *,
+        limit_s: int,
+        options: Sequence[str] = (),
+    ) -> ProbeJob:
+        """Submit a probe job of `limit_s` seconds, within the partition's longest; `options` follow
+        the site's. Slurm's refusal is an AssayError."""
+        described = self._site.description
+        limit_s = min(limit_s, described.longest_job_s or limit_s)
+        if trials or self._allocation is not None:
             self._unpack()
-        outs, ranks = self._outs_of(order.trials), order.nodes * order.ranks_per_node
-        script = job_script(str(self.folder.path), order.trials, outs, ranks, order.nodes)
+        outs = self._outs_of(trials)
+        folder = str(self.folder.path)
+        script = job_script(folder, trials, outs, nodes * ranks_per_node, nodes)
         if self._allocation is not None:
             step = Step(
-                *(self.folder, order.name, self._pause, self._allocation, self._run),
-                nodes=order.nodes,
-                ranks_per_node=order.ranks_per_node,
-                limit_s=order.limit_s,
+                *(self.folder, name, self._pause, self._allocation, self._run),
+                nodes=nodes,
+                ranks_per_node=ranks_per_node,
+                limit_s=limit_s,
             )
             step.submit(script)
-            return step
-        job = Job(self.folder, order.name, self._pause, self._watch)
+            return ProbeJob(step, trials)
+        job = Job(self.folder, name, self._pause, self._watch)
         self._jobs.append(job)
-        job.submit(
-            script,
-            [
-                *order.options,
-                f"--nodes={order.nodes}",
-                f"--ntasks-per-node={order.ranks_per_node}",
-                f"--time={max(1, -(-order.limit_s // 60))}",
-                "--exclusive",
-            ],
-        )
-        return job
+        shape = [f"--nodes={nodes}", f"--ntasks-per-node={ranks_per_node}", "--exclusive"]
+        length = f"--time={max(1, -(-limit_s // 60))}"
+        job.submit(script, [*described.access, *options, *shape, length])
+        return ProbeJob(job, trials)
 
-    def result(self, order: Order, job: Job | Step) -> ProbeResult:
+    def result(self, probe: ProbeJob) -> ProbeResult:
         """Wait for a job and read what it found.
 
         Raises WorkFolderError where the folder is not the same on the nodes.
         """
-        end = job.wait()
-        result = read_probe(end, order.trials, self.folder.token)
+        end = probe.job.wait()
+        result = read_probe(end, probe.trials, self.folder.token)
         if not result.shared:
             raise WorkFolderError(
                 f"work folder {self.folder.path.parent}: the nodes do not see it as this machine"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a probe job printed to what it found."""
+"""From what a probe job printed to what it found, and what that says of each environment."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ import msgspec
 
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts, sections_of
-from assay.probe.script import Trial
+from assay.probe.trials import Trial
+from assay.sites.site import Site
 from checks.common.evidence.marked_lines import marked_lines, whole_object
-from checks.common.evidence.ranks import Evidence, read_evidence
+from checks.common.evidence.ranks import Claim, Evidence, contradictions, read_evidence
 from records.site.node_facts import NodeFacts
 from records.text.plain_text import one_line
 
 #: The sections of an attempt.
 _PARTS = ("attempt", "out", "err")
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
+#: Lines of a build's or a program's output that a message shows.
+_SHOWN_LINES = 40
 
 
 class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,11 +43,8 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     def reason(self) -> str:
         """Why it was not right, in a line."""
         said = [line for line in self.output.splitlines() if line.startswith("placement: ")]
-        said += [
-            line.strip()
-            for line in self.errors.splitlines()
-            if line.strip() and not re.fullmatch(r"[-=*\s]+", line)
-        ]
+        errors = (line.strip() for line in self.errors.splitlines())
+        said += [line for line in errors if line and not re.fullmatch(r"[-=*\s]+", line)]
         if self.status in (124, 137):
             said.insert(0, f"did not end within its {self.seconds:.0f} s")
         return one_line(said[0])[:300] if said else f"ended with status {self.status}, said nothing"
@@ -89,31 +89,75 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     trials: dict[str, TrialResult]
 
 
+def fault_of(site: Site, name: str, result: ProbeResult, ranks_per_node: int) -> str | None:
+    """Why an environment cannot be measured as it is described; None where the job proved it.
+
+    A fault of a build or a start comes with what was printed, in full up to 40 lines.
+    """
+    trial = result.trials[name]
+    if not trial.ready:
+        return f"its modules or `prepare` lines fail on a node:\n{_tail(trial.prepared)}"
+    if trial.build_status != 0:
+        return f"its programs do not compile:\n{_tail(trial.build_output)}"
+    if not trial.attempts:
+        return f"its ranks were not started: the job ended {result.state}"
+    if trial.right is None:
+        reasons = "; ".join(f"{one.label}: {one.reason}" for one in trial.attempts)
+        return f"its ranks do not start right: {reasons}"
+    return "; ".join(placement_faults(site, name, trial.right, result, ranks_per_node)) or None
+
+
+def placement_faults(
+    site: Site,
+    name: str,
+    attempt: AttemptResult,
+    result: ProbeResult,
+    ranks_per_node: int,
+    *,
+    counted: bool | None = None,
+) -> list[str]:
+    """What the ranks' evidence says against nodes, library or network as described.
+
+    `counted`: whether interface counters are to have seen the messages; None: as described.
+    """
+    described = site.description
+    claim = Claim(
+        nodes=result.allocated,
+        ranks=len(result.allocated) * ranks_per_node,
+        ranks_per_node=ranks_per_node,
+        library_pattern=described.environments[name].library,
+        device=described.environments[name].device,
+        wire_is_counted=described.network.counted if counted is None else counted,
+    )
+    return contradictions(attempt.evidence, claim)
+
+
+def _tail(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n".join(f"    {line}" for line in lines[-_SHOWN_LINES:]) or "    (nothing was printed)"
+
+
 def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
     """What a job found that has ended."""
     text = end.output or ""
     found = sections_of(text)
     allocated = re.search(r"^nodes=(.*)$", found.get("job", ""), re.MULTILINE)
-    texts = {
+    nodes = {
         name.removeprefix("node/"): re.sub(r"^=== ", "== ", content, flags=re.MULTILINE)
-        for name, content in found.items()
+        for name, content in sorted(found.items())
         if re.fullmatch(r"node/[\w.-]+", name)
     }
-    nodes = allocated[1].split() if allocated else []
-    seen = [name for name, content in texts.items() if token in content]
+    seen = any(token in content for content in nodes.values())
     unshared = re.findall(r"^not shared: .*$", text, re.MULTILINE)
     return ProbeResult(
         job_id=end.job_id,
         state=end.state,
         waited_s=end.waited_s,
-        shared=bool(seen) and not unshared and found.get("token", "").strip() == token,
+        shared=seen and not unshared and found.get("token", "").strip() == token,
         said="; ".join(map(one_line, unshared[:3])) or one_line(text.strip()[-300:]),
-        allocated=nodes,
-        nodes={name: node_facts(content) for name, content in sorted(texts.items())},
-        trials={
-            trial.name: _trial(f"trial/{number}", trial, found)
-            for number, trial in enumerate(trials)
-        },
+        allocated=allocated[1].split() if allocated else [],
+        nodes={name: node_facts(content) for name, content in nodes.items()},
+        trials={trial.name: _trial(f"trial/{n}", trial, found) for n, trial in enumerate(trials)},
     )
 
 
@@ -160,12 +204,9 @@ def _unquoted(text: str) -> str:
 
 def _evidence(output: str) -> Evidence | None:
     """The one line of evidence; None where there is none, or several (ranks alone)."""
-    found = []
-    for line in marked_lines(output):
-        try:
-            entry = whole_object(line)
-            if entry.get("assay") == "evidence":
-                found.append(read_evidence(entry))
-        except ValueError:
-            return None
+    try:
+        entries = [whole_object(line) for line in marked_lines(output)]
+        found = [read_evidence(one) for one in entries if one.get("assay") == "evidence"]
+    except ValueError:
+        return None
     return found[0] if len(found) == 1 else None

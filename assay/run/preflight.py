@@ -12,11 +12,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from assay.probe.environments import fault_of, trials_of
 from assay.probe.job import WorkFolderError
-from assay.probe.probe import Order, Probes
-from assay.probe.reading import ProbeResult, TrialResult
-from assay.probe.script import Trial
+from assay.probe.probe import Probes
+from assay.probe.reading import ProbeResult, TrialResult, fault_of
+from assay.probe.trials import Trial, trial_of
 from assay.run.infrastructure import trouble
 from assay.run.progress import Waiting
 from assay.run.work_folder import WorkFolder
@@ -67,7 +66,12 @@ class Preflight:
         """
         widest = max(1, min(nodes, self._site.description.nodes or nodes))
         tried = min(2, widest)
-        left = trials_of(self._site, names, ranks=tried, ranks_per_node=1)
+        environments = self._site.description.environments
+        left = [
+            trial_of(self._site, name, ranks=tried, ranks_per_node=1)
+            for name in names
+            if "mpi" in environments[name].features
+        ]
         faults: dict[str, str] = {}
         watch = partial(self._waiting.heed, what="the proof of the environments")
         try:
@@ -117,15 +121,19 @@ class Preflight:
         self, probes: Probes, name: str, nodes: int, trials: Sequence[Trial]
     ) -> ProbeResult:
         """What a job found; a folder that is full for a moment gets another job."""
-        described = self._site.description
-        wanted_s = _JOB_S + _ENVIRONMENT_S * len(trials)
-        limit_s = min(wanted_s, described.longest_job_s or wanted_s)
-        options = [*described.access, f"--comment=assay-{self._work.name}", "--no-requeue"]
-        order = Order(name, nodes, 1, options, trials, limit_s)
+        submit = partial(
+            probes.submit,
+            name,
+            nodes,
+            1,
+            trials,
+            limit_s=_JOB_S + _ENVIRONMENT_S * len(trials),
+            options=[f"--comment=assay-{self._work.name}", "--no-requeue"],
+        )
         try:
-            result = probes.result(order, probes.submit(order))
+            result = probes.result(submit())
         except WorkFolderError:
-            result = probes.result(order, probes.submit(order))
+            result = probes.result(submit())
         self.nodes |= result.nodes
         self.trials |= result.trials
         return result

@@ -6,8 +6,9 @@ No other file is read, no program looked for and no cluster asked; that happens 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -46,7 +47,13 @@ def read_site_file(site: str) -> SiteFile:
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
     file = site_file(site)
-    value = checked(str(file), read_text(file), _NEEDS, lambda value: _problems(value, site))
+    return as_site_file(
+        checked(str(file), read_text(file), _NEEDS, lambda value: _problems(value, site))
+    )
+
+
+def as_site_file(value: Mapping[str, Any]) -> SiteFile:
+    """A file's value as the model has it, `like` and the defaults of partitions resolved."""
     return SiteFile.model_validate(complete(value))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,18 @@ import yaml
 from assay.cli import main
 from assay.cli.parser import COMMANDS, make_parser
 from assay.cli.report import end
-from assay.cli.site import as_plain
-from assay.criteria.risks import Risk
-from assay.forms import SiteCheckForm
-from assay.json_schemas import FORMS, form_schema
-from assay.onboarding.check import Checked
-from assay.onboarding.init import Written
+from assay.cli.schema import FORMS, form_schema
+from assay.criteria.risks import PlanRisksForm, Risk
+from assay.onboarding.check import SiteChangePart, SiteCheckForm
+from assay.onboarding.init import SiteInitForm
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
-from assay.onboarding.requirements import Change
 from assay.plan import make_plan
 from assay.run.status import run_status
 from assay.schema import load_campaign
 from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
 from records.errors import ExitStatus
+from records.forms import as_text
 from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.scaling_machine import machine_run
@@ -159,9 +156,8 @@ def test_forms_of_an_acceptance(place: Path, capsys: Capture) -> None:
 def test_forms_of_plans(capsys: Capture) -> None:
     plan = make_plan(load_campaign("quick"), SITE).to_json()
     validated("plan", plan)
-    risk = asdict(Risk("good", True, 0.01, 19, 0, 0.5, 20))
-    whole = {"schema": 1, "plan": json.loads(plan), "risks": [risk]}
-    validated("plan-risks", json.dumps(whole))
+    risk = Risk("good", True, 0.01, 19, 0, 0.5, 20, [])
+    validated("plan-risks", as_text(PlanRisksForm(plan=json.loads(plan), risks=[risk])))
 
 
 def test_forms_of_checks_and_requirements(capsys: Capture) -> None:
@@ -173,24 +169,21 @@ def test_forms_of_checks_and_requirements(capsys: Capture) -> None:
     assert validated("doctor", capsys.readouterr().out)["findings"]
 
 
-def test_the_form_of_a_checked_site() -> None:
-    proof = Proof(
-        work_dir="/scratch",
-        partitions={"batch": PartitionProof(nodes={}, environments={"mpich": EnvironmentProof()})},
-    )
-    found = Checked("x", ["fault"], [Change("library", None, "MPICH 4.1")], proof)
-    text = json.dumps({"schema": 1, **msgspec.to_builtins(found)})
-    validated("site-check", text)
-    assert msgspec.json.decode(text, type=SiteCheckForm).changes[0].now == "MPICH 4.1"
-
-
-def test_the_form_of_a_written_site() -> None:
+def test_forms_of_a_proven_site() -> None:
+    batch = PartitionProof(nodes={}, environments={"mpich": EnvironmentProof()})
+    proof = msgspec.to_builtins(Proof(work_dir="/scratch", partitions={"batch": batch}))
+    changes = [SiteChangePart("library", None, "MPICH 4.1")]
+    text = as_text(SiteCheckForm(site="x", faults=["fault"], changes=changes, proof=proof))
+    assert validated("site-check", text)["changes"][0]["now"] == "MPICH 4.1"
     file = site_file("virtual")
-    batch = PartitionProof(nodes={}, environments={})
-    proof = Proof(work_dir="/scratch", partitions={"batch": batch})
-    written = Written(file, yaml.safe_load(file.read_text()), proof, {"lam": "mpicc: not found"})
-    told = validated("site-init", json.dumps(as_plain(written)))
-    assert (told["site"], told["file"]) == ("virtual", str(file))
+    written = SiteInitForm(
+        site="virtual",
+        file=str(file),
+        description=yaml.safe_load(file.read_text()),
+        left_out={"lam": "mpicc: not found"},
+        proof=proof,
+    )
+    assert validated("site-init", as_text(written))["site"] == "virtual"
 
 
 def test_an_older_plan_is_still_read_by_status(capsys: Capture) -> None:

@@ -4,17 +4,16 @@
 import pytest
 import yaml
 
-from assay.onboarding.asking import SlurmView
-from assay.onboarding.check import differences
+from assay.onboarding.check import against_slurm, differences
 from assay.onboarding.modules import FoundMpi, _names, chosen, needed_modules
 from assay.onboarding.node_types import node_types
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
 from assay.onboarding.proposal import library_pattern, network_data
 from assay.onboarding.questions import Questions
-from assay.onboarding.requirements import against_slurm
 from assay.onboarding.site_text import site_text
-from assay.onboarding.slurm_text import (
+from assay.onboarding.slurm_view import (
     Limits,
+    SlurmView,
     associations_of,
     fields_of,
     mpi_types_of,

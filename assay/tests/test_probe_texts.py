@@ -10,7 +10,7 @@ from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
 from assay.probe.probe import HERE as PROBE
 from assay.probe.reading import read_probe
-from assay.probe.script import Attempt, Trial, login_build_script
+from assay.probe.trials import Attempt, Trial, login_build_script
 from checks.common.sources import LIBRARY
 
 #: A node of an InfiniBand cluster as facts.sh printed it there, shortened.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.onboarding.slurm_text import mpi_types_of, nodes_of, partitions_of
+from assay.onboarding.slurm_view import mpi_types_of, nodes_of, partitions_of
 from checks.common.slurm.reasons import pending_verdict
 from checks.common.slurm.text import fields, is_down, slurm_seconds
 

@@ -16,7 +16,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from assay.json_schemas import FOLDER, FORMS, form_schema
+from assay.cli.schema import FOLDER, FORMS, form_schema
 from records.forms import key_table
 from records.history.store import Store
 from records.history.tables import SCHEMA as HISTORY_SCHEMA
