@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from records.axes import along_curve
-from reports.analysis import Analysis, Row
+from reports.analysis import Analysis
 from reports.notation.units import readable_unit
 from reports.show.lines import Curves, footer, grouped, picture_of
 from reports.show.panel import Axis, Box, Mark, Panel, Picture, Series, rows_axis
@@ -45,34 +43,27 @@ def launches_picture(analysis: Analysis, check: str) -> Picture | None:
 
 
 def _panel(analysis: Analysis, item: Curves) -> Panel:
-    first = item.rows[0]
-    unit = readable_unit(first.unit, [row.summary.median for row in item.rows])
-    names = measured_in(analysis, item.rows)
+    unit = readable_unit(item.rows[0].unit, [row.summary.median for row in item.rows])
     by_name = {analysis.case(row).environment: row for row in item.rows}
+    names = measured_in(analysis, item.rows)
     marks: list[Mark] = []
+    told = []
     for place, name in enumerate(names):
         values, look = by_name[name].series.values / unit.factor, analysis.looks[name]
         heights = place + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
         marks.append(Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55))
         if len(values) >= LEAST_BOXED:
             marks.append(Box(values.tolist(), place, look.colour))
-    metric = analysis.register.metrics[first.series.metric]
-    name = analysis.register.metric_title(metric.name)
+        ends = f"{values.min():.4g} to {values.max():.4g}"
+        told.append(f"{name} {ends}, median {np.median(values):.4g}")
+    metric = analysis.register.metrics[item.rows[0].series.metric]
+    title = analysis.register.metric_title(metric.name)
     return Panel(
         item.title,
         marks,
-        f"{item.title}: {_ranges(by_name, names, unit.factor)} {unit.label}",
-        Axis(f"{name}, {unit.label}, {metric.better} is better"),
+        f"{item.title}: {'; '.join(told)} {unit.label}",
+        Axis(f"{title}, {unit.label}, {metric.better} is better"),
         rows_axis(names),
         footer(analysis, item.rows),
         0.95 + 0.4 * len(names),
-    )
-
-
-def _ranges(by_name: dict[str, Row], names: Sequence[str], factor: float) -> str:
-    summaries = ((name, by_name[name].summary) for name in names)
-    return "; ".join(
-        f"{name} {one.least / factor:.4g} to {one.greatest / factor:.4g},"
-        f" median {one.median / factor:.4g}"
-        for name, one in summaries
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, singledispatch
 from html import escape
 from io import StringIO
+from math import isclose
 from typing import Any
 
 import matplotlib as mpl
@@ -17,12 +18,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
-from reports.show.layout import EDGE, LABEL_PT, TITLE_PT, Canvas, heading, settle, wrapped
+from reports.show.layout import EDGE, LABEL_PT, NAME_IN, TITLE_PT, Canvas, heading, settle, wrapped
 from reports.show.panel import (
     WIDTH_IN,
     Axis,
@@ -67,8 +68,8 @@ _HOVER = "hover"
 _THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
 #: Digits of a coordinate that nobody sees.
 _FINE_DIGITS = re.compile(r"(\.\d\d)\d+")
-#: Room for the names of rows, in inches.
-_NAME_IN = 1.75
+#: What no SVG of ours tells, so that the same panel gives the same bytes.
+NO_METADATA: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 
 @contextmanager
@@ -82,20 +83,24 @@ def styled() -> Iterator[None]:
 @lru_cache(maxsize=64)  # a picture that is too long for its page is rendered again, in parts
 def svg_of(panel: Panel) -> str:
     """The panel as SVG to be put into HTML: nothing cut, ids marked, size left to the page."""
+    buffer = StringIO()
     with styled():
         figure = Figure(size_in(panel))
-        Canvas(figure)
-        axes = put(figure, panel)
-        settle(figure, [axes])
+        draw(figure, [(figure, panel)])
+        for patch in (figure.patch, *(part.patch for part in figure.axes)):
+            patch.set_visible(False)
+        figure.savefig(buffer, format="svg", metadata=NO_METADATA)
+    return _for_a_page(buffer.getvalue(), panel)
+
+
+def draw(figure: Figure, parts: Iterable[tuple[Figure | SubFigure, Panel]]) -> None:
+    """Draw panels, each into the figure or a part of it, and give everything its final place."""
+    Canvas(figure)
+    drawn = [(put(frame, panel), panel) for frame, panel in parts]
+    settle(figure, [axes for axes, _ in drawn])
+    for axes, panel in drawn:
         if panel.label:
             panel.label(axes)
-        figure.patch.set_visible(False)
-        for part in figure.axes:
-            part.patch.set_visible(False)
-        buffer = StringIO()
-        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(buffer, format="svg", metadata=metadata)
-    return _for_a_page(buffer.getvalue(), panel)
 
 
 def size_in(panel: Panel) -> tuple[float, float]:
@@ -107,7 +112,7 @@ def size_in(panel: Panel) -> tuple[float, float]:
 
 
 def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
-    """Draw the panel into a figure or a part of one, not laid out yet; gives its axes."""
+    """Draw the panel, not laid out yet; gives its axes."""
     width, _ = size_in(panel)
     heat = next((mark for mark in panel.marks if isinstance(mark, Heat)), None)
     axes = frame.add_subplot() if heat is None else draw_heat(frame, heat)
@@ -119,25 +124,16 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     _set_axis(axes, "y", panel.y, width)
     if not panel.frame:
         axes.spines[:].set_visible(False)
-    look: dict[str, Any] = {"fontweight": "bold", "color": INK, "ha": "left"}
     if panel.title:
         title = heading(panel.title, TITLE_PT, width, "bold")
-        frame.suptitle(title, x=EDGE / width, fontsize=TITLE_PT, **look)
+        look: Any = {"fontsize": TITLE_PT, "fontweight": "bold", "color": INK, "ha": "left"}
+        frame.suptitle(title, x=EDGE / width, **look)
     if panel.y.title:
-        title = heading(panel.y.title, LABEL_PT, width)
-        axes.set_title(title, fontsize=LABEL_PT, color=QUIET, y=1.0)
+        axes.set_title(heading(panel.y.title, LABEL_PT, width), size=LABEL_PT, color=QUIET, y=1.0)
     if panel.key:
         patches = [Patch(color=colour, linewidth=0) for colour in panel.key.values()]
-        frame.legend(
-            patches,
-            list(panel.key),
-            loc="outside lower left",
-            ncols=3,
-            fontsize=9,
-            frameon=False,
-            handlelength=1,
-            columnspacing=1.1,
-        )
+        sizes: Any = {"ncols": 3, "fontsize": 9, "handlelength": 1, "columnspacing": 1.1}
+        frame.legend(patches, [*panel.key], loc="outside lower left", frameon=False, **sizes)
     return axes
 
 
@@ -145,37 +141,35 @@ def _set_axis(
     axes: Axes, side: Side, asked: Axis, width_in: float, places: Sequence[float] = ()
 ) -> None:
     """Scale, ends, ticks and title of an axis; its marks are drawn already."""
-    axis, set_ends = (axes.xaxis, axes.set_xlim) if side == "x" else (axes.yaxis, axes.set_ylim)
+    axis = axes.xaxis if side == "x" else axes.yaxis
+    write = asked.text
     if asked.margin is not None:
-        (axes.set_xmargin if side == "x" else axes.set_ymargin)(asked.margin)
+        getattr(axes, f"set_{side}margin")(asked.margin)
         axes.autoscale_view()
     if asked.scale != "linear":
         base = 10 if asked.scale == "log" else 2
-        (axes.set_xscale if side == "x" else axes.set_yscale)("log", base=base)
+        getattr(axes, f"set_{side}scale")("log", base=base)
         low, high = sorted(axis.get_view_interval())
         # Plain numbers: powers, of ten below two decades 2 and 5 as well.
         subs = (1.0, 2.0, 5.0) if base == 10 and high < 100 * low else (1.0,)
         axis.set_major_locator(LogLocator(base, subs=subs, numticks=8 if base == 10 else 9))
         axis.set_minor_locator(NullLocator())
-    text = asked.text or (None if asked.scale == "linear" else _plain)
-    if asked.scale == "bytes":
-        text = _length
-    if text is not None:
-        write = text
-        axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+        write = _length if asked.scale == "bytes" else write or _plain
+    if write is not None:
+        axis.set_major_formatter(lambda value, _: write(value))
     if asked.counts and len(places) <= (6 if asked.scale == "linear" else 10):
         axis.set_ticks(list(places), [fixed(place, 0) for place in places])
     elif isinstance(asked.ticks, Mapping):
         names = [str(name) for name in asked.ticks.values()]
         if side == "y":
-            names = ["\n".join(wrapped(name, LABEL_PT, _NAME_IN)) for name in names]
+            names = ["\n".join(wrapped(name, LABEL_PT, NAME_IN)) for name in names]
             axes.tick_params(axis="y", length=0, labelcolor=INK)
         axis.set_ticks(list(asked.ticks), names)
     elif asked.ticks is not None:
         axis.set_ticks(list(asked.ticks))
     elif side == "x" and asked.scale == "linear":
         axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-    set_ends(asked.low, asked.high)
+    axes.set(**{f"{side}lim": (asked.low, asked.high)})
     if not asked.grid:
         axis.grid(visible=False)
     if side == "x" and asked.title:
@@ -183,12 +177,12 @@ def _set_axis(
         axes.set_xlabel("\n".join("\n".join(line) for line in lines))
 
 
-def _plain(value: float) -> str:
-    return fixed(value, 0) if value >= 1 else f"{value:g}"
-
-
 def _length(value: float) -> str:
     return bytes_text(round(value))
+
+
+def _plain(value: float) -> str:
+    return fixed(value, 0) if isclose(value, round(value)) else f"{value:g}"
 
 
 @singledispatch
@@ -231,11 +225,12 @@ def _(mark: Series, axes: Axes) -> None:
 
 @_draw.register
 def _(mark: Rule, axes: Axes) -> None:
+    across = mark.side == "y"
     if mark.to is not None:
-        band = axes.axvspan if mark.side == "x" else axes.axhspan
+        band = axes.axhspan if across else axes.axvspan
         band(mark.at, mark.to, color=mark.colour, alpha=0.14, linewidth=0)
         return
-    line = axes.axvline if mark.side == "x" else axes.axhline
+    line = axes.axhline if across else axes.axvline
     style = (0, mark.dashes) if mark.dashes else "-"
     line(mark.at, color=mark.colour, linewidth=mark.width, linestyle=style)
 
@@ -262,30 +257,19 @@ def _(mark: Text, axes: Axes) -> None:
 
 @_draw.register
 def _(mark: Bars, axes: Axes) -> None:
-    own: dict[str, Any] = {"color": mark.colour, "linewidth": 0}
-    if mark.edge:
-        own |= {"edgecolor": mark.edge, "linewidth": 1.8}
-    if mark.level:
-        axes.barh(mark.at, mark.lengths, mark.thickness, mark.base, **own)
-    else:
-        axes.bar(mark.at, mark.lengths, mark.thickness, mark.base, **own)
+    own: Any = {"color": mark.colour, "linewidth": 1.8 if mark.edge else 0}
+    own |= {"edgecolor": mark.edge} if mark.edge else {}
+    draw_bars = axes.barh if mark.level else axes.bar
+    draw_bars(mark.at, mark.lengths, mark.thickness, mark.base, **own)
 
 
 @_draw.register
 def _(mark: Box, axes: Axes) -> None:
-    own = {"color": mark.colour}
-    axes.boxplot(
-        mark.values,
-        positions=[mark.at],
-        orientation="horizontal",
-        widths=0.55,
-        showfliers=False,
-        boxprops=own,
-        whiskerprops=own,
-        capprops=own,
-        medianprops={"color": INK, "linewidth": 1.6},
-        manage_ticks=False,
-    )
+    own: dict[str, Any] = {"color": mark.colour}
+    look: dict[str, Any] = {"boxprops": own, "whiskerprops": own, "capprops": own}
+    look |= {"medianprops": {"color": INK, "linewidth": 1.6}, "orientation": "horizontal"}
+    look |= {"manage_ticks": False, "showfliers": False}
+    axes.boxplot(mark.values, positions=[mark.at], widths=0.55, **look)
 
 
 def _for_a_page(text: str, panel: Panel) -> str:
@@ -311,13 +295,9 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     for mark in panel.marks:
         if isinstance(mark, Series) and (mark.name or mark.texts):
             yield list(mark.texts) or [
-                f"{mark.name}: {y:.5g} at {named.get(x) or _number(x)} ({panel.y.title})"
+                f"{mark.name}: {y:.5g} at {named.get(x) or _plain(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)
             ]
-
-
-def _number(place: float) -> str:
-    return fixed(place, 0) if float(place).is_integer() else f"{place:g}"
 
 
 def with_titles(svg: str, texts: Iterator[list[str]]) -> str:

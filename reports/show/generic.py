@@ -33,19 +33,17 @@ def generic_section(analysis: Analysis, check: str) -> Section:
     """Pictures and tables of every measured metric of a check."""
     metrics = analysis.register.metrics
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
-    drawn: list[tuple[str, str | None]] = []
-    for name in names:
-        axes = axes_of(analysis, analysis.rows_of(check, name))
-        drawn += [(name, axis) for axis in axes] or [(name, None)]
-    left = len(drawn) - MOST_PICTURES
-    shown = drawn[:MOST_PICTURES]
-    note = (
-        f" {count_text(left, 'further picture')} left out: the tables have all." if left > 0 else ""
-    )
+    drawn = [
+        (name, axis)
+        for name in names
+        for axis in axes_of(analysis, analysis.rows_of(check, name)) or [None]
+    ]
+    left = count_text(len(drawn) - MOST_PICTURES, "further picture")
+    note = f" {left} left out: the tables have all." if len(drawn) > MOST_PICTURES else ""
     return Section(
         pictures=[
             partial(metric_picture, check=check, metric=metric, axis=axis, note=note)
-            for metric, axis in shown
+            for metric, axis in drawn[:MOST_PICTURES]
         ],
         tables=[partial(side_by_side_table, check=check, metric=name) for name in names],
     )
@@ -65,14 +63,12 @@ def _value(analysis: Analysis, row: Row, name: str) -> object:
     return analysis.case(row).params.get(name) if own is None else own
 
 
-def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str]:
+def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str | None]:
     """What varies and is a number in every row; of those that vary in step the first."""
-    axes: dict[str, list[object]] = {}
+    axes: dict[str | None, list[object]] = {}
     for name, values in varying(analysis, rows).items():
-        others = axes.values()
-        if _are_numbers(values) and not any(
-            _follows(values, other) and _follows(other, values) for other in others
-        ):
+        in_step = (_follows(values, one) and _follows(one, values) for one in axes.values())
+        if _are_numbers(values) and not any(in_step):
             axes[name] = values
     return list(axes)
 

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Rectangle
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
-from reports.show.layout import LABEL_PT, text_width_in, wrapped
+from reports.show.layout import LABEL_PT, NAME_IN, text_width_in, wrapped
 from reports.show.panel import WIDTH_IN, Heat, Place
 from reports.statistics.descriptive import Matrix
 
@@ -26,7 +25,7 @@ SHADES = LinearSegmentedColormap.from_list(
 _BRIGHT = 0.55
 #: More rows or columns than these are named in steps, or have no edges between their cells.
 MOST_NAMES, MOST_EDGED = 48, 20
-_NAME_IN, _LINE_IN = 1.75, 0.185
+_LINE_IN = 0.185
 #: Names that stand below their columns upright are broken where they are longer.
 _TURNED_IN = 1.3
 #: With more columns than these rows have narrower names.
@@ -39,18 +38,16 @@ _TEXT_PT = (9.0, 8.0, 7.0)
 
 def _row_names(heat: Heat) -> list[list[str]]:
     """The names of the rows in lines."""
-    room_in = _NAME_IN if len(heat.columns) <= _MOST_WIDE else _NARROW_NAME_IN
+    room_in = NAME_IN if len(heat.columns) <= _MOST_WIDE else _NARROW_NAME_IN
     return [wrapped(name, LABEL_PT, room_in) for name in heat.rows]
 
 
 def _rows_in(heat: Heat) -> float:
     """The height of all rows."""
-    count, lines = len(heat.rows), max(map(len, _row_names(heat)))
+    count, lines_in = len(heat.rows), _LINE_IN * max(map(len, _row_names(heat)))
     if count > MOST_NAMES:
         return 9.5
-    if count > 8:
-        return count * max(0.19, _LINE_IN * lines)
-    return count * max(0.34, _LINE_IN * lines + 0.05)
+    return count * (max(0.19, lines_in) if count > 8 else max(0.34, lines_in + 0.05))
 
 
 def _cell_in(heat: Heat) -> float:
@@ -84,33 +81,27 @@ def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
     share = heat.scale.place(heat.values)
     shades: dict[str, Any] = {"cmap": SHADES, "vmin": 0, "vmax": 1, "aspect": "auto"}
     axes.imshow(np.ma.masked_invalid(share), interpolation="none", **shades)
-    axes.grid(visible=False)
     axes.tick_params(labelcolor=INK)
-    _set_names(axes.yaxis, ["\n".join(name) for name in _row_names(heat)], heat.rows, heat.named)
-    _set_names(axes.xaxis, _column_names(heat)[0], heat.columns, heat.named)
-    axes.tick_params(length=0)
+    for axis, names, shown in (
+        (axes.yaxis, heat.rows, ["\n".join(name) for name in _row_names(heat)]),
+        (axes.xaxis, heat.columns, _column_names(heat)[0]),
+    ):
+        step = -(-len(names) // MOST_NAMES)
+        axis.set_ticks(range(0, len(names), step), shown[::step])
+        for label, name in zip(axis.get_majorticklabels(), names[::step], strict=True):
+            if name in heat.named:
+                label.set(color=BAD, fontweight="bold")
     _write_cells(axes, heat, share)
     bar.imshow(np.linspace(0, 1, 64)[np.newaxis, :], extent=(0, 1, 0, 1), **shades)
-    bar.grid(visible=False)
-    bar.set_yticks([])
+    for part in (axes, bar):
+        part.grid(visible=False)
+        part.tick_params(length=0)
     bar.spines[:].set_visible(False)
-    bar.tick_params(length=0)
     ticks = heat.scale.ticks
     bar.set_xticks(heat.scale.place(np.array(list(ticks))).tolist(), list(ticks.values()))
     title = wrapped(f"{heat.scale.title}, brighter is better", LABEL_PT, 0.8 * WIDTH_IN)
-    bar.set_xlabel("\n".join(title))
+    bar.set(yticks=[], xlabel="\n".join(title))
     return axes
-
-
-def _set_names(
-    axis: Axis, shown: Sequence[str], names: Sequence[str], named: Collection[str]
-) -> None:
-    step = -(-len(names) // MOST_NAMES)
-    axis.set_ticks(range(0, len(names), step), shown[::step])
-    for label, name in zip(axis.get_majorticklabels(), names[::step], strict=True):
-        if name in named:
-            label.set_color(BAD)
-            label.set_fontweight("bold")
 
 
 def _fitting(texts: Mapping[Place, str], cell_in: float) -> tuple[float, Mapping[Place, str]]:
@@ -131,25 +122,19 @@ def _write_cells(axes: Axes, heat: Heat, share: Matrix) -> None:
         axes.hlines(np.arange(rows - 1) + 0.5, -0.5, columns - 0.5, color=PAPER, lw=1.4)
         axes.vlines(np.arange(columns - 1) + 0.5, -0.5, rows - 0.5, color=PAPER, lw=1.4)
     size_pt, texts = _fitting(heat.texts, _cell_in(heat) - 0.06)
+    look: Any = {"ha": "center", "va": "center", "fontsize": size_pt, "linespacing": 0.95}
     for (row, column), text in texts.items():
-        colour = INK if np.isnan(share[row, column]) else ON_DARK
-        if share[row, column] > _BRIGHT:
-            colour = ON_BRIGHT
-        look: dict[str, Any] = {
-            "ha": "center",
-            "va": "center",
-            "fontsize": size_pt,
-            "linespacing": 0.95,
-        }
+        own = share[row, column]
+        colour = INK if np.isnan(own) else ON_BRIGHT if own > _BRIGHT else ON_DARK
         axes.text(column, row, text, color=colour, in_layout=False, **look)
-    styles: list[tuple[Collection[Place], Any]]
-    styles = [(heat.charged, (0, (2, 1.5))), (heat.culprits, "-")]
-    for places, style in styles:
-        for row, column in places:
-            corner = column - 0.475, row - 0.45
-            for colour, width in ((PAPER, 0 if narrow else 4.0), (BAD, 1.4 if narrow else 2.4)):
-                box = Rectangle(corner, 0.95, 0.9, fill=False, edgecolor=colour, linewidth=width)
-                box.set_linestyle("-" if colour == PAPER else style)
-                axes.add_patch(box)
-    axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_ylim(rows - 0.5, -0.5)
+    dashed: Any = (0, (2, 1.5))
+    for (row, column), style in (
+        *((place, dashed) for place in heat.charged),
+        *((place, "-") for place in heat.culprits),
+    ):
+        corner = column - 0.475, row - 0.45
+        for colour, width in ((PAPER, 0 if narrow else 4.0), (BAD, 1.4 if narrow else 2.4)):
+            box = Rectangle(corner, 0.95, 0.9, fill=False, edgecolor=colour, linewidth=width)
+            box.set_linestyle("-" if colour == PAPER else style)
+            axes.add_patch(box)
+    axes.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))

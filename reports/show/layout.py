@@ -18,6 +18,8 @@ from matplotlib.font_manager import FontProperties
 from reports.notation.units import unbroken
 
 TITLE_PT, LABEL_PT = 11.5, 10.0
+#: Room for the names of rows, in inches.
+NAME_IN = 1.75
 #: Room round the parts of a panel in inches.
 EDGE = 0.04
 #: Share of a line that is filled: browsers set a few per cent wider than it is measured.
@@ -50,22 +52,21 @@ def text_width_in(text: str, size_pt: float, weight: str = "normal") -> float:
 def wrapped(text: str, size_pt: float, width_in: float, weight: str = "normal") -> list[str]:
     """The text in lines of at most this width, no quantity in two; a longer word is broken, after a
     hyphen if it can be."""
+
+    def fits(part: str) -> bool:
+        return text_width_in(part, size_pt, weight) <= width_in
+
     lines: list[str] = []
     for whole in unbroken(text).split(" "):
         word = whole
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width_in(longer, size_pt, weight) <= width_in:
-            lines[-1] = longer
+        if lines and fits(f"{lines[-1]} {word}"):
+            lines[-1] += f" {word}"
             continue
-        while text_width_in(word, size_pt, weight) > width_in and len(word) > 1:
-            fits = next(
-                n
-                for n in range(len(word) - 1, 0, -1)
-                if n == 1 or text_width_in(word[:n], size_pt, weight) <= width_in
-            )
-            hyphen = max(word.rfind(mark, 1, fits) for mark in "-_/") + 1
-            lines.append(word[: hyphen or fits])
-            word = word[hyphen or fits :]
+        while len(word) > 1 and not fits(word):
+            most = next((n for n in range(len(word) - 1, 1, -1) if fits(word[:n])), 1)
+            end = max(word.rfind(mark, 1, most) for mark in "-_/") + 1 or most
+            lines.append(word[:end])
+            word = word[end:]
         lines.append(word)
     return [line.replace("\u00a0", " ") for line in lines if line]
 

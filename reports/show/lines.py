@@ -161,16 +161,13 @@ def _drawn(
     analysis: Analysis, curves: Sequence[Curves], line_rate: float | None, log_y: bool
 ) -> str:
     """What of curves is drawn, and which values are above the line rate, in sentences."""
-    shown = curves[:MOST_PANELS]
-    hidden = any(sum(row.summary.n for row in item.rows) > MOST_POINTS for item in shown)
-    thin = any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves)
-    dots = (
-        f"panels of over {MOST_POINTS} launches show no dots" if hidden else "dots: single launches"
-    )
-    is_log = log_y and any(row.unit == "s" for item in shown for row in item.rows)
+    shown = [item.rows for item in curves[:MOST_PANELS]]
+    hidden = any(sum(row.summary.n for row in rows) > MOST_POINTS for rows in shown)
+    dots = f"panels of over {MOST_POINTS} launches show no dots" * hidden or "dots: single launches"
+    is_log = log_y and any(row.unit == "s" for rows in shown for row in rows)
     told = f" Lines: means; bands: ± s{LOG_BANDS * is_log}; {dots}."
-    told += _above_line_rate(analysis, [row for item in shown for row in item.rows], line_rate)
-    if thin:
+    told += _above_line_rate(analysis, [row for rows in shown for row in rows], line_rate)
+    if any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves):
         told += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
     return told
 
@@ -201,17 +198,14 @@ def _above_line_rate(analysis: Analysis, rows: Sequence[Row], rate: float | None
     greatest: dict[str, Row] = {}
     for row in rows if rate else ():
         name = analysis.case(row).environment
-        before = greatest.get(name, row)
-        if _over_network(analysis, row) and row.summary.mean >= before.summary.mean:
-            greatest[name] = row
-    over = {name: row.summary.mean / rate for name, row in greatest.items() if rate}
-    told = [
-        f"{name} {times_text(share)} it at {bytes_text(message_bytes(greatest[name]))}"
-        for name, share in sorted(over.items(), key=lambda item: -item[1])
-        if share > 1
-    ]
-    if not told:
+        if _over_network(analysis, row) and row.summary.mean > (rate or 0):
+            greatest[name] = max(row, greatest.get(name, row), key=lambda one: one.summary.mean)
+    if not rate or not greatest:
         return ""
+    told = [
+        f"{name} {times_text(row.summary.mean / rate)} it at {bytes_text(message_bytes(row))}"
+        for name, row in sorted(greatest.items(), key=lambda item: -item[1].summary.mean)
+    ]
     more = f" and {len(told) - MOST_RINGED} more" if len(told) > MOST_RINGED else ""
     return (
         f" Ringed, above the line rate: {', '.join(told[:MOST_RINGED])}{more}. More than the line"
@@ -233,10 +227,15 @@ def grouped(
     groups: dict[str, list[Row]] = {}
     for row in rows:
         key = analysis.run.first_alike[row.series.case], row.series.at
-        title = titles.get(key)
-        if title is None:
-            title = titles[key] = _title(analysis, row, without)
-        groups.setdefault(title, []).append(row)
+        if key not in titles:
+            case = analysis.case(row)
+            point = ", ".join(
+                point_text(name, value)
+                for name, value in row.series.at
+                if name not in without and case.params.get(name) != value
+            )
+            titles[key] = joined(point, *analysis.labels[case.check].parts(case, without))
+        groups.setdefault(titles[key], []).append(row)
 
     def size(item: Curves) -> tuple[float, float]:
         params = analysis.case(item.rows[0]).params
@@ -244,32 +243,16 @@ def grouped(
         ranks = 0 if "p" in without else math.prod(grid_of(params))
         return ranks, n if isinstance(n, int | float) and "n" not in without else 0
 
-    if place is not None:
-        groups = {title: _one_a_place(analysis, found, place) for title, found in groups.items()}
-    curves = [Curves(title or "all cases", found) for title, found in groups.items()]
-    return sorted(curves, key=size)
-
-
-def _title(analysis: Analysis, row: Row, without: Sequence[str]) -> str:
-    """What tells a row's panel from others."""
-    case = analysis.case(row)
-    point = ", ".join(
-        point_text(name, value)
-        for name, value in row.series.at
-        if name not in without and case.params.get(name) != value
-    )
-    return joined(point, *analysis.labels[case.check].parts(case, without))
-
-
-def _one_a_place(
-    analysis: Analysis, rows: Sequence[Row], place: Callable[[Row], float]
-) -> list[Row]:
-    kept: dict[tuple[str, float], Row] = {}
-    for row in rows:
-        key = analysis.case(row).environment, place(row)
-        if key not in kept or iterations(analysis, kept[key]) < iterations(analysis, row):
-            kept[key] = row
-    return list(kept.values())
+    for title, found in groups.items():
+        if place is None:
+            break
+        kept: dict[tuple[str, float], Row] = {}
+        for row in found:
+            at = analysis.case(row).environment, place(row)
+            if at not in kept or iterations(analysis, kept[at]) < iterations(analysis, row):
+                kept[at] = row
+        groups[title] = list(kept.values())
+    return sorted((Curves(title or "all cases", rows) for title, rows in groups.items()), key=size)
 
 
 def iterations(analysis: Analysis, row: Row) -> int:
@@ -314,26 +297,23 @@ def line_of(
     points: bool = False,
 ) -> Series:
     """The line of an environment's rows at their places."""
-    bands = [_band(row, unit, log) for _, row in rows]
+    low, high = [], []
+    for _, row in rows:
+        values, mean = row.series.values / unit.factor, row.summary.mean / unit.factor
+        s = (row.summary.stddev or 0.0) / unit.factor
+        ends = log_band(values.tolist(), mean) if log else (mean - s, mean + s)
+        low.append(ends[0])
+        high.append(ends[1])
+    dots = rows if points else ()
     return Series(
         [place for place, _ in rows],
         [row.summary.mean / unit.factor for _, row in rows],
         look,
         name,
-        [low for low, _ in bands],
-        [high for _, high in bands],
-        [(place, v / unit.factor) for place, row in rows for v in row.series.values.tolist()]
-        if points
-        else (),
+        low,
+        high,
+        [(place, v / unit.factor) for place, row in dots for v in row.series.values.tolist()],
     )
-
-
-def _band(row: Row, unit: ReadableUnit, log: bool) -> tuple[float, float]:
-    """mean ± s, or what a logarithmic axis has of it."""
-    mean, s = row.summary.mean / unit.factor, (row.summary.stddev or 0.0) / unit.factor
-    if log:
-        return log_band((row.series.values / unit.factor).tolist(), mean)
-    return mean - s, mean + s
 
 
 def log_band(values: Sequence[float], centre: float) -> tuple[float, float]:

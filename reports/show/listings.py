@@ -79,51 +79,49 @@ def bad_launches_table(
     def cells(launch: Launch) -> list[str | Cell]:
         case = analysis.run.case(launch)
         replaced = () if launch.counted else ("replaced",)
-        path = (launch.artifacts or {}).get("stdout", "")
         return [
             Cell(analysis.title(case), title=case.id),
             Cell(case.environment, environment=case.environment),
             str(launch.block),
             str(launch.attempt),
             Cell(launch.status, badges=(*launch.flags, *replaced)),
-            (launch.reason or "no reason recorded")[:MOST_REASON],
-            Cell(path.rsplit("/", 1)[-1] or "–", href=links.to(path)),
+            _reason(launch),
+            _output(launch, links),
         ]
 
     headings: list[Heading] = ["case", "environment", *numeric("block", "attempt")]
-    anchor, title = (
-        ("table-on-purpose", "Launches that are wrong on purpose")
-        if on_purpose
-        else ("table-bad", "Launches that are not ok")
-    )
+    kind = "are wrong on purpose" if on_purpose else "are not ok"
     return pivot(
         launches[:MOST_ROWS],
         [([*headings, "status", "reason", "raw output"], cells)],
-        anchor=anchor,
-        title=title,
+        anchor="table-on-purpose" if on_purpose else "table-bad",
+        title=f"Launches that {kind}",
         total=len(launches),
     )
 
 
+def _reason(launch: Launch) -> str:
+    return (launch.reason or "no reason recorded")[:MOST_REASON]
+
+
+def _output(launch: Launch, links: RawLinks) -> Cell:
+    """The raw output of a launch."""
+    path = (launch.artifacts or {}).get("stdout", "")
+    return Cell(path.rsplit("/", 1)[-1] or "–", href=links.to(path))
+
+
 def reasons_table(analysis: Analysis, links: RawLinks) -> Table | None:
     """Launches that are not ok by reason, the commonest first, each with one raw output."""
-    groups: dict[tuple[str, str], list[Launch]] = {}
+    groups: dict[tuple[str, str | None], list[Launch]] = {}
     for launch in analysis.bad_launches:
         if INVALID_ON_PURPOSE not in launch.flags and launch.status != "skipped":
-            reason = launch.reason or "no reason recorded"
-            groups.setdefault((launch.status, reason), []).append(launch)
+            groups.setdefault((launch.status, launch.reason), []).append(launch)
 
     def cells(launches: list[Launch]) -> list[str | Cell]:
         first = launches[0]
         names = dict.fromkeys(analysis.run.case(launch).environment for launch in launches)
-        path = (first.artifacts or {}).get("stdout", "")
-        return [
-            Cell((first.reason or "no reason recorded")[:MOST_REASON]),
-            first.status,
-            fixed(len(launches), 0),
-            ", ".join(names),
-            Cell(path.rsplit("/", 1)[-1] or "–", href=links.to(path)),
-        ]
+        count = fixed(len(launches), 0)
+        return [_reason(first), first.status, count, ", ".join(names), _output(first, links)]
 
     return pivot(
         sorted(groups.values(), key=len, reverse=True)[:MOST_REASONS],
@@ -190,29 +188,27 @@ def listed_with_raw_output(run: Run) -> Mask:
 
 def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
     """Launches by case in the plan's order; the first cases only when there are very many."""
-    by_case: dict[int, list[Launch]] = {}
+    by_case: dict[int, list[EvidenceLaunch]] = {}
     launches, wanted = analysis.run.launches, listed_with_raw_output(analysis.run)
-    for launch in launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES)):
-        by_case.setdefault(launch.case, []).append(launch)
+    listed = launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES))
+    for launch in sorted(listed, key=lambda item: (item.block, item.attempt)):
+        artifacts = launch.artifacts or {}
+        shown = tuple(
+            (kind, path, links.to(path), checksum_of(artifacts, kind)[:64])
+            for kind, path in raw_paths(artifacts).items()
+        )
+        found = launch.status, launch.job_id or "–", moment_text(launch.started_at, "–"), shown
+        by_case.setdefault(launch.case, []).append(
+            EvidenceLaunch(launch.block, launch.attempt, *found)
+        )
     further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
-    result = []
-    for index, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES]):
-        listed = []
-        for launch in sorted(by_case.get(index, []), key=lambda item: (item.block, item.attempt)):
-            artifacts = launch.artifacts or {}
-            shown = tuple(
-                (kind, path, links.to(path), checksum_of(artifacts, kind)[:64])
-                for kind, path in raw_paths(artifacts).items()
-            )
-            started = moment_text(launch.started_at, "–")
-            job = launch.job_id or "–"
-            listed.append(
-                EvidenceLaunch(launch.block, launch.attempt, launch.status, job, started, shown)
-            )
-        anchor = f"case-{slug(case.id)}"
-        named = anchor, case.id, analysis.title(case), case.environment
-        result.append(EvidenceCase(*named, listed, further[index]))
-    return result
+    return [
+        EvidenceCase(
+            *(f"case-{slug(case.id)}", case.id, analysis.title(case), case.environment),
+            *(by_case.get(place, []), further[place]),
+        )
+        for place, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])
+    ]
 
 
 def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:

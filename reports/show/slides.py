@@ -8,15 +8,15 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from records.errors import InfrastructureError
 from records.files import write_whole
 from records.text.plain_text import plain
 from reports.notation.palette import INK, PAPER, QUIET, Look
-from reports.show.draw import put, size_in, styled, texts_of, with_titles
-from reports.show.layout import Canvas, settle, text_width_in, wrapped
+from reports.show.draw import NO_METADATA, draw, size_in, styled, texts_of, with_titles
+from reports.show.layout import text_width_in, wrapped
 from reports.show.panel import Picture
 from reports.show.tables import slug
 
@@ -24,7 +24,10 @@ from reports.show.tables import slug
 PNG_DPI = 200
 _EDGE_IN, _LEGEND_IN = 0.2, 0.3
 _MOST_ACROSS = 3
-_TITLE_PT, _TEXT_PT, _FOOT_PT = 16.0, 10.5, 8.5
+_TEXT_PT = 10.5
+_HEAD: Any = {"fontsize": 16.0, "fontweight": "bold", "color": INK}
+_CAPTION: Any = {"fontsize": _TEXT_PT, "fontweight": "normal", "color": QUIET}
+_FOOT: Any = {"fontsize": 8.5, "fontweight": "normal", "color": QUIET}
 
 
 def write_pictures(
@@ -53,55 +56,40 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     rows = [sizes[first : first + across] for first in range(0, len(sizes), across)]
     heights = [max(height for _, height in row) for row in rows]
     width = 2 * _EDGE_IN + across * max(own for own, _ in sizes)
-    head = _Text(width).add(picture.title, _TITLE_PT, "bold", color=INK)
-    head.add(picture.caption, _TEXT_PT, color=QUIET)
-    foot = _Text(width).add("".join(picture.footers[:1]), _FOOT_PT, color=QUIET)
+    head, head_in = _lines([(picture.title, _HEAD), (picture.caption, _CAPTION)], width)
+    foot, foot_in = _lines([("".join(picture.footers[:1]), _FOOT)], width)
     legend = _legend(picture.environments, looks, width)
-    legend_in = _LEGEND_IN * -(-len(picture.environments) // legend["ncols"])
-    parts = [head.height_in + legend_in + 0.6 * _EDGE_IN, sum(heights), foot.height_in]
+    head_in += _LEGEND_IN * -(-len(picture.environments) // legend["ncols"]) + 0.6 * _EDGE_IN
+    parts = [head_in, sum(heights), foot_in]
     svg, png, edge = StringIO(), BytesIO(), _EDGE_IN / width
     with styled():
         figure = Figure((width, sum(parts)))
-        Canvas(figure)
         frames: Any = figure.subfigures(3, 1, height_ratios=parts)
-        head.write(frames[0], parts[0])
-        foot.write(frames[2], parts[2])
+        for frame, height, lines in ((frames[0], head_in, head), (frames[2], foot_in, foot)):
+            for down_in, line, look in lines:
+                frame.text(edge, 1 - down_in / height, line, va="top", **look)
         if picture.environments:
             frames[0].legend(**legend, loc="lower left", bbox_to_anchor=(edge, 0), frameon=False)
         inner = frames[1].subfigures(1, 3, width_ratios=[edge, 1 - 2 * edge, edge])[1]
         places = inner.subfigures(len(rows), across, height_ratios=heights, squeeze=False).flat
-        drawn = [put(place, panel) for place, panel in zip(places, picture.panels, strict=False)]
-        settle(figure, drawn)
-        for axes, panel in zip(drawn, picture.panels, strict=True):
-            if panel.label:
-                panel.label(axes)
-        metadata = {"Date": None, "Creator": None}
-        figure.savefig(svg, format="svg", facecolor=PAPER, metadata=metadata)
+        draw(figure, zip(places, picture.panels, strict=False))
+        figure.savefig(svg, format="svg", facecolor=PAPER, metadata=NO_METADATA)
         figure.savefig(png, dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
     texts = (found for panel in picture.panels for found in texts_of(panel))
     return plain(with_titles(svg.getvalue(), texts)).encode(), png.getvalue()
 
 
-class _Text:
-    """Paragraphs from the top edge down, wrapped to the width of the picture."""
-
-    def __init__(self, width_in: float) -> None:
-        self._width_in, self._lines = width_in, list[tuple[float, str, float, dict[str, Any]]]()
-        self.height_in = _EDGE_IN
-
-    def add(self, text: str, size_pt: float, weight: str = "normal", **look: str) -> _Text:
-        """One more paragraph."""
-        room = self._width_in - 2 * _EDGE_IN
-        for line in wrapped(text, size_pt, room, weight):
-            self._lines.append((self.height_in, line, size_pt, {"fontweight": weight, **look}))
-            self.height_in += 1.3 * size_pt / 72
-        return self
-
-    def write(self, frame: SubFigure, height_in: float) -> None:
-        """Put the lines into a part of the figure of this height."""
-        for down, line, size_pt, look in self._lines:
-            place = _EDGE_IN / self._width_in, 1 - down / height_in
-            frame.text(*place, line, fontsize=size_pt, va="top", **look)
+def _lines(
+    paragraphs: Sequence[tuple[str, Any]], width_in: float
+) -> tuple[list[tuple[float, str, Any]], float]:
+    """Paragraphs in lines that fit the picture: how far down, text, look; their height."""
+    found, height_in = [], _EDGE_IN
+    for text, look in paragraphs:
+        size_pt = look["fontsize"]
+        for line in wrapped(text, size_pt, width_in - 2 * _EDGE_IN, look["fontweight"]):
+            found.append((height_in, line, look))
+            height_in += 1.3 * size_pt / 72
+    return found, height_in
 
 
 def _legend(names: Sequence[str], looks: Mapping[str, Look], width_in: float) -> dict[str, Any]:
@@ -112,6 +100,6 @@ def _legend(names: Sequence[str], looks: Mapping[str, Look], width_in: float) ->
         signs.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=style))
     widest = max((text_width_in(name, _TEXT_PT) for name in names), default=0.0)
     fit = int((width_in - 2 * _EDGE_IN) / (widest + 4.6 * _TEXT_PT / 72))
-    columns = max(1, min(len(names), fit))
     sizes = {"fontsize": _TEXT_PT, "borderpad": 0.2, "borderaxespad": 0, "handlelength": 2.6}
+    columns = max(1, min(len(names), fit))
     return {"handles": signs, "labels": list(names), "ncols": columns, **sizes}

@@ -7,9 +7,13 @@ import pytest
 
 from reports.analysis import analyse
 from reports.load.loading import load_run
-from reports.show.mpi_profile.pictures import profile_pictures
-from reports.show.mpi_profile.tables import profile_tables
-from reports.show.mpi_profile.totals import case_profiles, case_totals, traffic
+from reports.show.mpi_profile import (
+    case_profiles,
+    case_totals,
+    profile_pictures,
+    profile_tables,
+    traffic,
+)
 from reports.tests.synthetic import case, write_run
 
 PARAMS = {"p": 1, "q": 2, "n": 1000, "mpi_profile": True}

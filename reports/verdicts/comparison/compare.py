@@ -27,7 +27,6 @@ from reports.verdicts.comparison.days import DaySpread, cell_of, read_days, two_
 _DERIVED = ("_best", "_mean", "_worst")
 _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
 
-_Key = tuple[str, str, AtKey]
 #: beyond launches: apart by more than launches scatter, and how far days differ is not known.
 Reading = Literal["better", "worse", "beyond launches", "not resolved", "no interval"]
 
@@ -97,23 +96,27 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
     runs share no case.
     """
     first, second = analyse(load_run(Path(run_a))), analyse(load_run(Path(run_b)))
-    shared = cases_of(first) & cases_of(second)
-    if not shared:
-        raise AssayError(
-            f"{run_a} and {run_b} have no case in common (campaigns"
-            f" {first.run.plan.campaign!r} and {second.run.plan.campaign!r}); compare two runs of"
-            " one campaign."
-        )
     a, b = first.run, second.run
+    if not cases_of(first) & cases_of(second):
+        raise AssayError(
+            f"{run_a} and {run_b} have no case in common (campaigns {a.plan.campaign!r} and"
+            f" {b.plan.campaign!r}); compare two runs of one campaign."
+        )
     days = read_days(history, a.plan.site, a.plan.campaign, {a.run_id, b.run_id})
-    return RunComparison(
-        first,
-        second,
-        _provenance(first, second),
-        build_differences(a.provenance, b.provenance),
-        {check: _changes(first, second, days, check) for check in first.checks},
-        days,
-    )
+    facts = [
+        {f"{section}.{key}": text for section, pairs in rows for key, text in pairs}
+        for rows in (provenance_rows(run.provenance) for run in (a, b))
+    ]
+    provenance = [
+        Difference("", key, *(one.get(key, "not recorded") for one in facts))
+        for key in sorted({*facts[0], *facts[1]})
+        if not belongs_to_builds(key)
+        and key.partition(".")[2] not in _EXPECTED_TO_DIFFER
+        and facts[0].get(key) != facts[1].get(key)
+    ]
+    builds = build_differences(a.provenance, b.provenance)
+    by_check = {check: _changes((first, second), days, check) for check in first.checks}
+    return RunComparison(first, second, provenance, builds, by_check, days)
 
 
 def cases_of(analysis: Analysis) -> set[str]:
@@ -121,61 +124,39 @@ def cases_of(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _provenance(first: Analysis, second: Analysis) -> list[Difference]:
-    """What differs in provenance, but for the builds."""
-    a, b = _flat(first), _flat(second)
-    return [
-        Difference("", key, a.get(key, "not recorded"), b.get(key, "not recorded"))
-        for key in sorted({*a, *b})
-        if not belongs_to_builds(key) and a.get(key) != b.get(key)
-    ]
-
-
-def _flat(analysis: Analysis) -> dict[str, str]:
-    return {
-        f"{section}.{key}": text
-        for section, pairs in provenance_rows(analysis.run.provenance)
-        for key, text in pairs
-        if key not in _EXPECTED_TO_DIFFER
-    }
-
-
 def _changes(
-    first: Analysis, second: Analysis, days: Mapping[SeriesCell, DaySpread], check: str
+    both: tuple[Analysis, Analysis], days: Mapping[SeriesCell, DaySpread], check: str
 ) -> list[Change]:
     """Every value of a check that a case of both runs has, in reading order."""
-    known = cases_of(first) & cases_of(second)
-    pairs: dict[_Key, list[Row | None]] = {}
-    for place, analysis in enumerate((first, second)):
+    known = cases_of(both[0]) & cases_of(both[1])
+    pairs: dict[tuple[str, str, AtKey], list[Row | None]] = {}
+    for place, analysis in enumerate(both):
         for row in in_reading_order(analysis, analysis.rows_of(check)):
             key = analysis.case(row).id, row.series.metric, row.series.at
             if key[0] in known and not row.series.metric.endswith(_DERIVED):
                 pairs.setdefault(key, [None, None])[place] = row
-    return [_change(first, second, days, *pair) for pair in pairs.values()]
+    return [_change(both, days, *pair) for pair in pairs.values()]
 
 
 def _change(
-    first: Analysis,
-    second: Analysis,
+    both: tuple[Analysis, Analysis],
     days: Mapping[SeriesCell, DaySpread],
     a: Row | None,
     b: Row | None,
 ) -> Change:
-    row, analysis = (a, first) if a is not None else (b, second)
+    row, analysis = (a, both[0]) if a is not None else (b, both[1])
     assert row is not None
-    case = analysis.case(row)
-    metric = analysis.register.metrics[row.series.metric]
-    label = row_label(analysis, row)
-    found = [one.series.values.tolist() for one in (a, b) if one is not None]
-    result = log_ratio_interval(*found) if len(found) == 2 else None
-    day = days.get(cell_of(case.id, row.series.metric, dict(row.series.at)))
-    if result is None:
-        return Change(analysis, label, case, metric, a, b, None, None, day, "no interval")
-    ratio, interval = result
-    if day is not None:
+    case, metric = analysis.case(row), analysis.register.metrics[row.series.metric]
+    day = days.get(cell_of(case.id, metric.name, dict(row.series.at)))
+    result = None
+    if a is not None and b is not None:
+        result = log_ratio_interval(a.series.values.tolist(), b.series.values.tolist())
+    ratio, interval = result or (None, None)
+    reading: Reading = "not resolved" if interval else "no interval"
+    if ratio and interval and day:
         interval = two_days_interval(ratio, interval, day)
-    reading: Reading = "not resolved"
-    if not interval.low <= 1 <= interval.high:
+    if interval and not interval.low <= 1 <= interval.high:
         gained = (interval.low > 1) == (metric.better == "higher")
         reading = "beyond launches" if day is None else "better" if gained else "worse"
+    label = row_label(analysis, row)
     return Change(analysis, label, case, metric, a, b, ratio, interval, day, reading)

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from records.forms import Form, Part, key
-from reports.analysis import Analysis, Row
+from reports.analysis import Analysis
 from reports.notation.units import count_text, percent, readable_unit, signed_percent, three_digits
 from reports.notation.values import between
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
 from reports.show.rows import value_cell
-from reports.show.tables import Cell, Heading, numeric, pivot
+from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
 from reports.statistics.descriptive import LEVEL, Interval
 from reports.verdicts.comparison.builds import Difference
 from reports.verdicts.comparison.compare import Change, Reading, RunComparison, cases_of
@@ -73,23 +73,13 @@ class ChangedPart(Part):
     at: Annotated[dict[str, Any], key("The point.")]
     a: Annotated[SidePart, key("Run A.")]
     b: Annotated[SidePart, key("Run B.")]
-    ratio: Annotated[
-        float | None, key("B over A, of geometric means; null below two launches of each.")
-    ]
+    ratio: Annotated[float | None, key("B over A, geometric means; null below two launches each.")]
     interval: Annotated[
-        Interval | None,
-        key(
-            "Of the ratio: of two nights where a history has the spread of days, else of launches."
-        ),
+        Interval | None, key("Of two nights where their spread is known, else Welch.")
     ]
-    day_spread: Annotated[
-        float | None, key("The spread of days from the history, of logarithms; null: not known.")
-    ]
+    day_spread: Annotated[float | None, key("Spread of days, of logarithms; null: not known.")]
     nights: Annotated[int, key("Nights behind it.")]
-    reading: Annotated[
-        Literal["better", "worse", "beyond launches", "not resolved", "no interval"],
-        key("What it says of B, this value alone."),
-    ]
+    reading: Annotated[Reading, key("What it says of B, this value alone.")]
 
 
 class DifferencePart(Part):
@@ -117,23 +107,32 @@ class ComparisonForm(Form, kw_only=True):
 def comparison_result(found: RunComparison, *, every: bool = False) -> Result[ComparisonForm]:
     """A comparison as a result; `every`: a terminal leaves no row out."""
     a, b = found.first.run, found.second.run
-    titles = found.first.register.check_title
+    checks = {
+        check: found.first.register.check_title(check)
+        for check, changes in found.by_check.items()
+        if changes
+    }
+    facts, title = _facts(found), "What differs between the builds"
     return Result(
         kicker="Assay · two runs of one campaign",
         title=f"{b.run_id} against {a.run_id}",
-        data=_form(found),
-        facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in _facts(found)]),
+        data=ComparisonForm(
+            a=a.run_id,
+            b=b.run_id,
+            facts=facts,
+            provenance=[DifferencePart.filled(one) for one in found.provenance],
+            builds=[DifferencePart.filled(one, what=_what(one)) for one in found.builds],
+            changes=[_changed(change) for change in found.changes],
+        ),
+        facts=Facts([(text.partition(": ")[0], text.partition(": ")[2]) for text in facts]),
         sections=[
-            Section("results", "Results", lambda: _results(found)),
+            Section("results", "Results", lambda: [Sentence(_METHOD), changes_picture(found)]),
             *(
-                Section(
-                    f"compare-{check}", titles(check), partial(_check, found, titles(check), check)
-                )
-                for check, changes in found.by_check.items()
-                if changes
+                Section(f"compare-{check}", title, partial(_check, found, title, check))
+                for check, title in checks.items()
             ),
-            Section("table-builds", "What differs between the builds", lambda: _builds(found)),
-            Section("table-differences", "Provenance", lambda: _differences(found)),
+            Section("table-builds", title, lambda: [_differing(found.builds, "builds", title)]),
+            Section("table-differences", "Provenance", lambda: _provenance(found)),
             Section("differing", "", lambda: _in_short(found, every), shown_on=ON_TERMINAL),
             *(
                 Section("changes", "", partial(_short, found, every, *one), shown_on=ON_TERMINAL)
@@ -145,18 +144,11 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
     )
 
 
-def _form(found: RunComparison) -> ComparisonForm:
-    return ComparisonForm(
-        a=found.first.run.run_id,
-        b=found.second.run.run_id,
-        facts=_facts(found),
-        provenance=[DifferencePart.filled(one) for one in found.provenance],
-        builds=[DifferencePart.filled(one, what=_what(one)) for one in found.builds],
-        changes=[_changed(change) for change in found.changes],
-    )
-
-
 def _changed(change: Change) -> ChangedPart:
+    a, b = (
+        SidePart(0, None, None) if row is None else SidePart.filled(row.summary)
+        for row in (change.a, change.b)
+    )
     return ChangedPart.filled(
         change.metric,
         check=change.case.check,
@@ -165,8 +157,8 @@ def _changed(change: Change) -> ChangedPart:
         environment=change.case.environment,
         metric=change.metric.name,
         at=change.point,
-        a=_side(change.a),
-        b=_side(change.b),
+        a=a,
+        b=b,
         ratio=change.ratio,
         interval=change.interval,
         day_spread=change.day and change.day.spread,
@@ -175,32 +167,31 @@ def _changed(change: Change) -> ChangedPart:
     )
 
 
-def _side(row: Row | None) -> SidePart:
-    return SidePart(0, None, None) if row is None else SidePart.filled(row.summary)
-
-
 def _what(one: Difference) -> str:
     return f"{one.environment} {one.what}".strip()
 
 
 def _facts(found: RunComparison) -> list[str]:
     """What the runs are, what they have in common, and what is known of days."""
-    first, second = found.first, found.second
-    shared = len(cases_of(first) & cases_of(second))
-    only_a, only_b = len(cases_of(first)) - shared, len(cases_of(second)) - shared
-    return [
-        *(
-            f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}, {_state(one)}"
-            for side, one in (("A", first), ("B", second))
-        ),
-        f"cases: {count_text(shared, 'case')} in both; only in A: {only_a}, only in B: {only_b}",
-        f"spread of days: {_days(found)}",
-        *(
-            f"{side}: {text}"
-            for side, one in (("A", first), ("B", second))
-            for text in one.run.warnings
-        ),
+    sides = {"A": found.first, "B": found.second}
+    a, b = map(cases_of, sides.values())
+    facts = [
+        f"{side}: {one.run.run_id}, campaign {one.run.plan.campaign}" for side, one in sides.items()
     ]
+    facts = [f"{text}, {_state(one)}" for text, one in zip(facts, sides.values(), strict=True)]
+    shared = f"{count_text(len(a & b), 'case')} in both"
+    facts.append(f"cases: {shared}; only in A: {len(a - b)}, only in B: {len(b - a)}")
+    days = (
+        "not known, so two days cannot tell a change from the day; a history of this campaign can"
+        " (assay history add RUN)"
+    )
+    if found.days:
+        nights = sorted({spread.nights for spread in found.days.values()})
+        span = " to ".join(str(count) for count in dict.fromkeys((nights[0], nights[-1])))
+        series = count_text(len(found.days), "series", "series")
+        days = f"from the history, {series} of {span} nights"
+    facts.append(f"spread of days: {days}")
+    return facts + [f"{side}: {text}" for side, one in sides.items() for text in one.run.warnings]
 
 
 def _state(analysis: Analysis) -> str:
@@ -208,21 +199,6 @@ def _state(analysis: Analysis) -> str:
     state = f"not finished ({missing} missing)" if analysis.holes else "complete"
     counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
     return f"{state}: {counts or 'nothing recorded'}"
-
-
-def _days(found: RunComparison) -> str:
-    if not found.days:
-        return (
-            "not known, so two days cannot tell a change from the day; a history of this campaign"
-            " can (assay history add RUN)"
-        )
-    nights = sorted(spread.nights for spread in found.days.values())
-    span = str(nights[0]) if nights[0] == nights[-1] else f"{nights[0]} to {nights[-1]}"
-    return f"from the history, {count_text(len(found.days), 'series', 'series')} of {span} nights"
-
-
-def _results(found: RunComparison) -> list[Block | None]:
-    return [Sentence(_METHOD), changes_picture(found)]
 
 
 def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
@@ -246,50 +222,35 @@ def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
 def _cells(change: Change) -> list[str | Cell]:
     found = [one for one in (change.a, change.b) if one is not None]
     unit = readable_unit(change.metric.unit, [one.summary.mean for one in found])
-    name = change.case.environment
-    cells: list[str | Cell] = [
-        change.label,
-        Cell(name, environment=name),
-        change.analysis.register.metric_title(change.metric.name),
-    ]
+    name, day = change.case.environment, change.day
+    title = change.analysis.register.metric_title(change.metric.name)
+    cells: list[str | Cell] = [change.label, Cell(name, environment=name), title]
     for one in (change.a, change.b):
-        cells += ["0" if one is None else str(one.summary.n)]
-        cells += [value_cell([one] if one else [], unit)]
-    reading = _READINGS.get(change.reading)
-    if reading is None:
-        reading = f"B {change.reading} at {100 * LEVEL:.0f} %, this cell alone"
+        cells += [
+            "0" if one is None else str(one.summary.n),
+            value_cell([one] if one else [], unit),
+        ]
+    by_itself = f"B {change.reading} at {100 * LEVEL:.0f} %, this cell alone"
+    reading = [unit.label, _READINGS.get(change.reading, by_itself)]
     if change.ratio is None or change.interval is None:
-        return [*cells, "–", "–", "–", unit.label, reading]
+        return [*cells, "–", "–", "–", *reading]
     ends = between(change.interval.low, change.interval.high, signed_percent)
-    day = change.day
     spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
-    return [*cells, signed_percent(change.ratio), ends, spread, unit.label, reading]
+    return [*cells, signed_percent(change.ratio), ends, spread, *reading]
 
 
-def _builds(found: RunComparison) -> list[Block | None]:
-    table = pivot(
-        found.builds,
-        [
-            ("environment", lambda one: one.environment),
-            ("what", lambda one: one.what),
-            ("A", lambda one: one.a),
-            ("B", lambda one: one.b),
-        ],
-        anchor="table-of-builds",
-        title="What differs between the builds",
-        most=MOST_ROWS,
-    )
-    return [table]
+def _differing(differences: Sequence[Difference], of: str, title: str) -> Table | None:
+    """A table of what differs; a column for the environment where it is of environments."""
+    by: list[Lead[Difference]] = [
+        ("environment", lambda one: one.environment),
+        (["what", "A", "B"], lambda one: [one.what, one.a, one.b]),
+    ]
+    shown = by if any(one.environment for one in differences) else by[1:]
+    return pivot(differences, shown, anchor=f"table-of-{of}", title=title, most=MOST_ROWS)
 
 
-def _differences(found: RunComparison) -> list[Block | None]:
-    table = pivot(
-        found.provenance,
-        [("what", lambda one: one.what), ("A", lambda one: one.a), ("B", lambda one: one.b)],
-        anchor="table-of-differences",
-        title="What differs in provenance",
-        most=MOST_ROWS,
-    )
+def _provenance(found: RunComparison) -> list[Block | None]:
+    table = _differing(found.provenance, "differences", "What differs in provenance")
     return [table or Sentence("Provenance: no difference.")]
 
 
