@@ -4,19 +4,18 @@ scans whose values lie in files, and their slow pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from records.metric import MetricDefinition
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, sample_told
 from reports.analysis import Analysis, Row
+from reports.checks.common.curves import of_check
 from reports.checks.common.hops import hops_picture, hops_table
-from reports.load.scans import Scan
 from reports.notation.natural import natural_order
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, three_digits
 from reports.show.lines import counted_footer, joined, picture_of
@@ -43,6 +42,7 @@ class Seen:
     """The pairs of one case and environment: medians over `launches` in SI units, by the numbers of
     their nodes; `switches` where they are known. `sample` tells what was not measured."""
 
+    metric: str
     title: str
     launches: int
     names: Sequence[str]
@@ -62,9 +62,8 @@ class Seen:
     @cached_property
     def level(self) -> float:
         """What pairs are held against: the best, of a large machine the median."""
-        if self.by_switch:
-            return float(np.median(self.values))
-        return float(self.values.max() if self.higher else self.values.min())
+        best = np.max if self.higher else np.min
+        return float(np.median(self.values) if self.by_switch else best(self.values))
 
     @cached_property
     def bad(self) -> NDArray[np.bool_]:
@@ -79,74 +78,59 @@ class Seen:
         order = np.argsort(self.values[rows], kind="stable")
         return rows[order if self.higher else order[::-1]]
 
-
-def bandwidth_matrix(analysis: Analysis) -> Picture | None:
-    """The bandwidth of every pair of nodes, one panel an environment and case."""
-    return _matrices(
-        analysis, "pair_bandwidth", f"below {100 * LEAST_SHARE:.0f} % of the best pair"
-    )
-
-
-def latency_matrix(analysis: Analysis) -> Picture | None:
-    """The latency of every pair of nodes, one panel an environment and case."""
-    return _matrices(analysis, "pair_latency", f"above {GREATEST_MULTIPLE} × the least latency")
+    def pair(self, of: Sequence[str], row: int) -> str:
+        """What the ends of a pair have of their names or switches."""
+        return "–".join(of[int(end[row])] for end in (self.low, self.high)) if of else "–"
 
 
 @lru_cache(maxsize=2)
 def seen(analysis: Analysis, metric: str) -> list[Seen]:
     """The pairs of each case and environment, those in records before those in files."""
-    groups: dict[str, list[Row]] = {}
-    for row in analysis.rows_of(_CHECK, metric):
-        if row.series.at_value(PEER) is not None:
-            groups.setdefault(_title(analysis, row.series.case), []).append(row)
     definition = analysis.register.metrics.get(metric)
     if definition is None:
         return []
-    found = [_in_records(analysis, title, rows, definition) for title, rows in groups.items()]
-    scans = [scan for scan in analysis.run.scans if metric in scan.metrics]
-    return [*found, *(_in_file(analysis, scan, definition) for scan in scans)]
+    higher = definition.better == "higher"
+
+    def told(place: int) -> tuple[str, str]:
+        """Title, and what a launch leaves out; "" where it measures all pairs."""
+        case = analysis.run.plan.cases[place]
+        title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
+        return title, sample_told(case.nodes, case.params) or ""
+
+    groups: dict[str, list[Row]] = {}
+    for row in analysis.rows_of(_CHECK, metric):
+        if row.series.at_value(PEER) is not None:
+            groups.setdefault(told(row.series.case)[0], []).append(row)
+    found = []
+    for title, rows in groups.items():
+        sample = told(rows[0].series.case)[1]
+        ends = [[str(row.series.at_value(end)) for end in (NODE, PEER)] for row in rows]
+        names = natural_order({node for pair in ends for node in pair})
+        number = {name: place for place, name in enumerate(names)}
+        low, high = np.array([sorted(number[n] for n in pair) for pair in ends], np.int64).T
+        values = np.array([row.summary.median for row in rows])
+        n = max(row.summary.n for row in rows)
+        found.append(Seen(metric, title, n, names, (), low, high, values, higher, False, sample))
+    for scan in analysis.run.scans:
+        if metric in scan.metrics:
+            columns, (title, sample) = scan.columns(metric), told(scan.case)
+            switches = columns.switches if any(columns.switches) else ()
+            ends_of = columns.names, switches, columns.low, columns.high
+            values = np.nanmedian(columns.values, axis=1).astype(np.float64)
+            n = len(columns.blocks)
+            found.append(Seen(metric, title, n, *ends_of, values, higher, True, sample))
+    return found
 
 
-def _title(analysis: Analysis, place: int) -> str:
-    case = analysis.run.plan.cases[place]
-    return joined(*analysis.labels[_CHECK].parts(case), case.environment)
+def bandwidth_matrix(analysis: Analysis) -> Picture | None:
+    """The bandwidth of every pair of nodes, one panel an environment and case."""
+    limit = f"below {100 * LEAST_SHARE:.0f} % of the best pair"
+    return _matrices(analysis, "pair_bandwidth", limit)
 
 
-def _sample(analysis: Analysis, place: int) -> str:
-    """What a launch of a case leaves out; "" where it measures all of its pairs."""
-    case = analysis.run.plan.cases[place]
-    return sample_told(case.nodes, case.params) or ""
-
-
-def _in_records(
-    analysis: Analysis, title: str, rows: Sequence[Row], metric: MetricDefinition
-) -> Seen:
-    ends = [[str(row.series.at_value(end)) for end in (NODE, PEER)] for row in rows]
-    names = natural_order({node for pair in ends for node in pair})
-    number = {name: place for place, name in enumerate(names)}
-    pairs = np.array([sorted(number[name] for name in pair) for pair in ends], dtype=np.int64)
-    values = np.array([row.summary.median for row in rows])
-    launches = max(row.summary.n for row in rows)
-    sample = _sample(analysis, rows[0].series.case)
-    higher = metric.better == "higher"
-    low, high = pairs.T
-    return Seen(title, launches, names, (), low, high, values, higher, False, sample)
-
-
-def _in_file(analysis: Analysis, scan: Scan, metric: MetricDefinition) -> Seen:
-    columns = scan.columns(metric.name)
-    return Seen(
-        _title(analysis, scan.case),
-        len(columns.blocks),
-        columns.names,
-        columns.switches if any(columns.switches) else (),
-        columns.low,
-        columns.high,
-        np.nanmedian(columns.values, axis=1).astype(np.float64),
-        metric.better == "higher",
-        True,
-        _sample(analysis, scan.case),
-    )
+def latency_matrix(analysis: Analysis) -> Picture | None:
+    """The latency of every pair of nodes, one panel an environment and case."""
+    return _matrices(analysis, "pair_latency", f"above {GREATEST_MULTIPLE} × the least latency")
 
 
 def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
@@ -155,24 +139,25 @@ def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
         return None
     unit = readable_unit(analysis.register.metrics[metric].unit, (one.level for one in found))
     caption = f"Medians over launches in {unit.label}; brighter is better; outlined in red: {limit}"
-    large = [one for one in found if one.by_switch]
-    if large:
+    caption += " of the panel"
+    if any(one.by_switch for one in found):
         caption += (
-            f" of the panel; of more than {MOST_NODES} nodes a cell is the worst pair of two"
-            " switches (or groups of nodes that follow each other), and limits are of the median"
-            " pair"
+            f"; of more than {MOST_NODES} nodes a cell is the worst pair of two switches (or groups"
+            " of nodes that follow each other), and limits are of the median pair"
         )
-    else:
-        caption += " of the panel"
-    told = dict.fromkeys(one.sample for one in found if one.sample)
     return picture_of(
         analysis,
         found,
         lambda one: _panel(analysis, one, unit),
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
-        caption=". ".join([caption, *told]) + ".",
+        caption=". ".join([caption, *_samples(found)]) + ".",
     )
+
+
+def _samples(found: Sequence[Seen]) -> list[str]:
+    """What launches left out, each once."""
+    return list(dict.fromkeys(one.sample for one in found if one.sample))
 
 
 def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
@@ -214,74 +199,66 @@ def _groups(one: Seen) -> tuple[list[str], Indices]:
         number = {name: place for place, name in enumerate(names)}
         return names, np.array([number[name] for name in one.switches], dtype=np.int64)
     size = -(-len(one.names) // GROUPS)
-    own = np.arange(len(one.names)) // size
-    ends = range(0, len(one.names), size)
-    last = len(one.names) - 1
-    return [f"{one.names[at]}–{one.names[min(at + size - 1, last)]}" for at in ends], own
+    parts = [one.names[at : at + size] for at in range(0, len(one.names), size)]
+    return [f"{part[0]}–{part[-1]}" for part in parts], np.arange(len(one.names)) // size
 
 
-def _in_files(analysis: Analysis) -> list[tuple[str, Seen]]:
-    """Metric and pairs of the scans whose values are in files."""
+def _in_files(analysis: Analysis) -> list[Seen]:
+    """The pairs of the scans whose values are in files."""
     metrics = ("pair_bandwidth", "pair_latency")
-    return [(name, one) for name in metrics for one in seen(analysis, name) if one.in_file]
+    return [one for name in metrics for one in seen(analysis, name) if one.in_file]
 
 
 def scans_table(analysis: Analysis) -> Table | None:
     """What scans in files have measured: how many pairs, their values, what a sample misses."""
     found = _in_files(analysis)
 
-    def value(row: tuple[str, Seen], of: float) -> str:
-        unit = analysis.register.metrics[row[0]].unit
-        readable = readable_unit(unit, [of])
+    def value(one: Seen, of: float) -> str:
+        readable = readable_unit(analysis.register.metrics[one.metric].unit, [of])
         return f"{three_digits(of / readable.factor)} {readable.label}"
 
-    def cells(rows: list[tuple[str, Seen]]) -> list[str]:
-        one = rows[0][1]
-        values = (value(rows[0], float(of(one.values))) for of in (np.min, np.median, np.max))
+    def cells(line: list[Seen]) -> list[str]:
+        one = line[0]
+        values = (value(one, float(of(one.values))) for of in (np.min, np.median, np.max))
         return [f"{len(one.names)}", f"{len(one.values)}", *values, f"{int(one.bad.sum())}"]
 
-    told = dict.fromkeys(one.sample for _, one in found if one.sample)
+    note = (
+        "Medians of pairs over launches; every value is in the Parquet files of the run's folder"
+        " points"
+    )
     return pivot(
         found,
         [
-            ("case", lambda row: row[1].title),
-            ("metric", lambda row: analysis.register.metric_title(row[0])),
+            ("case", lambda one: one.title),
+            ("metric", lambda one: analysis.register.metric_title(one.metric)),
         ],
         [(["nodes", "pairs", "least", "median", "greatest", "outlined"], cells)],
         anchor="table-scans",
         title="Scans of pairs in files",
-        note=". ".join(
-            [
-                "Medians of pairs over launches; every value is in the Parquet files of the run's"
-                " folder points",
-                *told,
-            ]
-        )
-        + ".",
+        note=". ".join([note, *_samples(found)]) + ".",
     )
 
 
 def slow_pairs_table(analysis: Analysis) -> Table | None:
     """The pairs of scans in files that are outlined, the worst first."""
-    found = [
-        (metric, one, row)
-        for metric, one in _in_files(analysis)
-        for row in one.worst_first[:MOST_LISTED].tolist()
-    ]
+
+    def share(lines: list[tuple[Seen, int]]) -> str:
+        one, row = lines[0]
+        return percent(one.values[row] / one.level)
+
     return pivot(
-        found,
+        (
+            (one, row)
+            for one in _in_files(analysis)
+            for row in one.worst_first[:MOST_LISTED].tolist()
+        ),
         [
-            ("case", lambda item: item[1].title),
-            ("metric", lambda item: analysis.register.metric_title(item[0])),
-            ("pair", lambda item: "–".join(_ends(item[1], item[2]))),
-            ("switches", lambda item: "–".join(_switches(item[1], item[2])) or "–"),
+            ("case", lambda item: item[0].title),
+            ("metric", lambda item: analysis.register.metric_title(item[0].metric)),
+            ("pair", lambda item: item[0].pair(item[0].names, item[1])),
+            ("switches", lambda item: item[0].pair(item[0].switches, item[1])),
         ],
-        [
-            (
-                "of the level",
-                lambda items: percent(items[0][1].values[items[0][2]] / items[0][1].level),
-            )
-        ],
+        [("of the level", share)],
         anchor="table-slow-pairs",
         title="Slow pairs of scans in files",
         note="Held against the best pair, of a large machine against the median; which node, link"
@@ -290,17 +267,7 @@ def slow_pairs_table(analysis: Analysis) -> Table | None:
     )
 
 
-def _ends(one: Seen, row: int) -> Iterator[str]:
-    return (one.names[int(end[row])] for end in (one.low, one.high))
-
-
-def _switches(one: Seen, row: int) -> Iterator[str]:
-    return (
-        (one.switches[int(end[row])] for end in (one.low, one.high)) if one.switches else iter(())
-    )
-
-
 SECTION = Section(
-    pictures=(bandwidth_matrix, latency_matrix, hops_picture(_CHECK)),
-    tables=(scans_table, slow_pairs_table, hops_table(_CHECK)),
+    pictures=(bandwidth_matrix, latency_matrix, *of_check(_CHECK, hops_picture)),
+    tables=(scans_table, slow_pairs_table, *of_check(_CHECK, hops_table)),
 )

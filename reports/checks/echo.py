@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The echo between two nodes: its laws, and its times against the hops between them."""
 
-from __future__ import annotations
-
-from reports.checks.common.fits import (
-    fits_picture,
-    fits_table,
-    latency_and_bandwidth,
-    switches_table,
-)
+from reports.checks.common.curves import latency_and_bandwidth, of_check
+from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.show.section import Section
 
 SECTION = Section(
     pictures=(
         latency_and_bandwidth("echo", "half_round_trip", "bandwidth"),
-        fits_picture("echo"),
-        hops_picture("echo"),
+        *of_check("echo", fits_picture, hops_picture),
     ),
-    tables=(hops_table("echo"), fits_table("echo"), switches_table("echo")),
+    tables=of_check("echo", hops_table, fits_table, switches_table),
 )

@@ -4,43 +4,27 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
+from reports.checks.common.curves import of_check, over
 from reports.checks.common.roofline import roofline_picture
 from reports.show.lines import grid_of, grouped, lines_picture
 from reports.show.panel import Axis, Picture
 from reports.show.section import Section
 
 
-def rate_against_n(analysis: Analysis) -> Picture | None:
-    """Rate against N, one panel a grid; None for a single N."""
-    rows = analysis.rows_of("hpl", "rate")
-    if len({analysis.case(row).params.get("n") for row in rows}) < 2:
-        return None
-    return lines_picture(
-        analysis,
-        grouped(analysis, rows, without=("n",)),
-        lambda row: float(analysis.case(row).params.get("n", 0)),
-        Axis("matrix order N", counts=True),
-        anchor="picture-hpl-n",
-        title="HPL rate against N",
-        caption="One panel for each process grid.",
-    )
-
-
 def rate_against_grid(analysis: Analysis) -> Picture | None:
     """Rate against the process grid, one panel an N."""
     rows = analysis.rows_of("hpl", "rate")
     grids = {grid_of(analysis.case(row).params) for row in rows}
-    if len(grids) < 2:
-        return None
     order = sorted(grids, key=lambda grid: (grid[0] * grid[1], grid))
-    place = {grid: float(index) for index, grid in enumerate(order)}
+    if len(order) < 2:
+        return None
     return lines_picture(
         analysis,
         grouped(analysis, rows, without=("p", "q")),
-        lambda row: place[grid_of(analysis.case(row).params)],
+        lambda row: float(order.index(grid_of(analysis.case(row).params))),
         Axis(
             "process grid P × Q",
-            ticks={place[p, q]: f"{p} × {q}" for p, q in order},
+            ticks={float(place): f"{p} × {q}" for place, (p, q) in enumerate(order)},
         ),
         anchor="picture-hpl-grid",
         title="HPL rate against process grid",
@@ -48,4 +32,20 @@ def rate_against_grid(analysis: Analysis) -> Picture | None:
     )
 
 
-SECTION = Section(pictures=(rate_against_n, rate_against_grid, roofline_picture("hpl")))
+SECTION = Section(
+    pictures=(
+        over(
+            "hpl",
+            ["rate"],
+            "n",
+            "matrix order N",
+            anchor="picture-hpl-n",
+            title="HPL rate against N",
+            caption="One panel for each process grid.",
+            least=2,
+            from_zero=False,
+        ),
+        rate_against_grid,
+        *of_check("hpl", roofline_picture),
+    )
+)

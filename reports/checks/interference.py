@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages and computing beside each other: one table and one picture.
+"""Messages and computing at the same time: one table and one picture.
 
 After Dunigan's routing test of 1988 (ORNL/TM-10881, section 4): a counting loop on a node with and
 without messages passing; there about 30 % slow-down for short messages on machines whose processor
@@ -9,16 +9,10 @@ forwarded them, none where the network did.
 from __future__ import annotations
 
 from reports.analysis import Analysis, Row
-from reports.notation.units import ReadableUnit, bytes_text
+from reports.checks.common.curves import case_and_message
+from reports.notation.units import ReadableUnit
 from reports.notation.values import PLAIN
-from reports.show.lines import (
-    MESSAGE_LENGTH,
-    footer,
-    joined,
-    lines_of,
-    picture_of,
-    ranges_text,
-)
+from reports.show.lines import MESSAGE_LENGTH, footer, lines_of, picture_of, ranges_text
 from reports.show.panel import Axis, Panel, Picture, Rule
 from reports.show.rows import environment_cell, message_bytes, value_cell
 from reports.show.section import Section
@@ -33,10 +27,7 @@ _WHO = {
 _PERCENT, _RATE = ReadableUnit("%", 0.01), ReadableUnit("MB/s", 1e6)
 #: Columns of the table, by metric and, where it has several points, whose: heading and unit.
 _COLUMNS = {
-    **{
-        ("compute_slowdown", who): (f"counting {text}: slow-down", PLAIN)
-        for who, text in _WHO.items()
-    },
+    **{("compute_slowdown", k): (f"counting {v}: slow-down", PLAIN) for k, v in _WHO.items()},
     ("exchange_time", ""): ("exchange, µs", ReadableUnit("µs", 1e-6)),
     ("overlap", ""): ("overlap, %", _PERCENT),
     ("availability", ""): ("availability, %", _PERCENT),
@@ -44,15 +35,18 @@ _COLUMNS = {
     ("stream_rate", "computing"): ("neighbours computing, MB/s", _RATE),
     ("message_slowdown", ""): ("slow-down of messages", PLAIN),
 }
+#: Panels: metric, whose, title, and whether it is a share.
+_PANELS = (
+    *(("compute_slowdown", who, f"counting {text}", False) for who, text in _WHO.items()),
+    ("message_slowdown", "", "beside computing neighbours", False),
+    ("overlap", "", "exchange hidden by computing", True),
+    ("availability", "", "processor left to computing", True),
+)
 
 
 def costs_table(analysis: Analysis) -> Table | None:
     """Slow-downs, stream rates and overlap by message length, environments below each other."""
     names = list(analysis.looks)
-
-    def message(row: Row) -> str:
-        parts = analysis.labels[_CHECK].parts(analysis.case(row))
-        return joined(*parts, bytes_text(message_bytes(row)))
 
     def order(row: Row) -> tuple[object, ...]:
         case = analysis.case(row)
@@ -70,7 +64,10 @@ def costs_table(analysis: Analysis) -> Table | None:
 
     return pivot(
         sorted(analysis.rows_of(_CHECK), key=order),
-        [("case, message", message), ("environment", lambda row: environment_cell(analysis, row))],
+        [
+            ("case, message", lambda row: case_and_message(analysis, row)),
+            ("environment", lambda row: environment_cell(analysis, row)),
+        ],
         [across(_COLUMNS, column, cell, lambda key: _COLUMNS[key][0])],
         anchor="table-interference",
         title="What messages and computing cost each other",
@@ -84,32 +81,22 @@ def costs_table(analysis: Analysis) -> Table | None:
     )
 
 
-#: Metric, point, title, and whether it is a share, of each panel.
-_PANELS = (
-    *(("compute_slowdown", who, f"counting {text}", False) for who, text in _WHO.items()),
-    ("message_slowdown", "", "beside computing neighbours", False),
-    ("overlap", "", "exchange hidden by computing", True),
-    ("availability", "", "processor left to computing", True),
-)
-
-
 def costs_picture(analysis: Analysis) -> Picture | None:
     """Slow-down of counting, and overlap, against message length; a panel each."""
     panels = []
-    for metric, who, title, share in _PANELS:
-        rows = [
-            row
-            for row in analysis.rows_of(_CHECK, metric)
-            if not who or row.series.at_value("counting") == who
-        ]
+    for metric, who, title, is_share in _PANELS:
+        rows = analysis.rows_of(_CHECK, metric)
+        rows = [row for row in rows if not who or row.series.at_value("counting") == who]
         if rows:
             # Neighbours by the case of most ranks, endpoints by that of fewest.
-            choose = min if share or who == "endpoint" else max
+            choose = min if is_share or who == "endpoint" else max
             ranks = choose(analysis.case(row).ranks for row in rows)
-            rows = [row for row in rows if analysis.case(row).ranks == ranks]
-            one = {(analysis.case(row).environment, message_bytes(row)): row for row in rows[::-1]}
-            rows = list(one.values())
-            panels.append((f"{title}, {ranks} ranks", metric, share, rows))
+            kept = {
+                (analysis.case(row).environment, message_bytes(row)): row
+                for row in rows[::-1]
+                if analysis.case(row).ranks == ranks
+            }
+            panels.append((f"{title}, {ranks} ranks", metric, is_share, [*kept.values()]))
     return picture_of(
         analysis,
         panels,
@@ -122,8 +109,8 @@ def costs_picture(analysis: Analysis) -> Picture | None:
     )
 
 
-def _panel(analysis: Analysis, title: str, metric: str, share: bool, rows: list[Row]) -> Panel:
-    unit = _PERCENT if share else PLAIN
+def _panel(analysis: Analysis, title: str, metric: str, is_share: bool, rows: list[Row]) -> Panel:
+    unit = _PERCENT if is_share else PLAIN
     lines = lines_of(analysis, rows, lambda row: float(max(1, message_bytes(row))), unit)
     lengths = [place for line in lines for place in line.x]
     greatest = max(most for line in lines for most in line.y)
@@ -133,9 +120,9 @@ def _panel(analysis: Analysis, title: str, metric: str, share: bool, rows: list[
         f"{title}: {ranges_text(lines, unit.label)}",
         Axis(MESSAGE_LENGTH, scale="bytes", low=min(lengths) / 1.4, high=max(lengths) * 1.4),
         Axis(
-            f"{metric}, %" if share else "slow-down, ratio of times",
+            f"{metric}, %" if is_share else "slow-down, ratio of times",
             low=0,
-            high=105 if share else 1.15 * max(1.0, greatest),
+            high=105 if is_share else 1.15 * max(1.0, greatest),
         ),
         footer(analysis, rows),
     )

@@ -4,37 +4,28 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.checks.common.cells import compared_cells, name_cell
-from reports.checks.common.echo_times import ByBlock, echo_times, together
-from reports.checks.common.fits import (
-    fits_picture,
-    fits_table,
-    latency_and_bandwidth,
-    switches_table,
+from reports.checks.common.blocks import (
+    ByBlock,
+    by_block,
+    compared_cells,
+    echo_times,
+    rows_where,
+    together,
 )
+from reports.checks.common.curves import latency_and_bandwidth, of_check
+from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.notation.units import ReadableUnit, bytes_text
-from reports.show.rows import measured_in, message_bytes, range_cell
+from reports.show.rows import measured_in, message_bytes, name_cell, range_cell
 from reports.show.section import Section
-from reports.show.tables import Cell, Column, Heading, Table, pivot
+from reports.show.tables import Cell, Table, numeric, pivot
 
 #: Lengths of the comparison, in bytes.
 SIZES = (1, 1024, 65536, 1048576)
 #: What carries the messages: the environment's library, or TCP without it.
 TRANSPORTS = {"library": "library", "tcp": "TCP alone"}
-_HEADINGS: list[Heading] = [
-    "our echo, µs",
-    "NetPIPE, µs",
-    "echo / NetPIPE",
-    "95 % interval",
+_COMPARED = numeric(
+    *("our echo, µs", "NetPIPE, µs", "echo / NetPIPE", "95 % interval"),
     "echo / echo over TCP alone",
-]
-
-
-_NOTE = (
-    "Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
-    " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
-    " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
-    " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's."
 )
 
 
@@ -65,36 +56,33 @@ def comparison_table(analysis: Analysis) -> Table | None:
             if transport == "library" or any(found)
         ),
         [
-            (Column("message", numeric=True), lambda line: bytes_text(line[0])),
+            (numeric("message"), lambda line: bytes_text(line[0])),
             ("environment", lambda line: name_cell(line[1])),
             ("carried by", lambda line: TRANSPORTS[line[2]]),
         ],
-        [(_HEADINGS, cells)],
+        [(_COMPARED, cells)],
         anchor="table-netpipe-witness",
         title="Our echo against NetPIPE",
-        note=_NOTE,
+        note="Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
+        " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
+        " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
+        " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
         group=1,
     )
 
 
 def netpipe_times(analysis: Analysis, environment: str, transport: str) -> dict[int, ByBlock]:
     """NetPIPE's half round trips in s between two nodes, by message length and block."""
-    found: dict[int, ByBlock] = {}
-    for row in analysis.rows_of("netpipe", "netpipe_half_round_trip"):
-        case = analysis.case(row)
-        if (
-            case.params.get("placement", "between-nodes") == "between-nodes"
-            and case.environment == environment
-            and case.params.get("transport") == transport
-        ):
-            found.setdefault(message_bytes(row), {}).update(row.series.by_block())
-    return found
+    asked = {"placement": "between-nodes", "transport": transport}
+    rows = rows_where(analysis, "netpipe", "netpipe_half_round_trip", asked)
+    mine = (row for row in rows if analysis.case(row).environment == environment)
+    return by_block(mine, message_bytes)
 
 
 SECTION = Section(
     pictures=(
         latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),
-        fits_picture("netpipe"),
+        *of_check("netpipe", fits_picture),
     ),
-    tables=(comparison_table, fits_table("netpipe"), switches_table("netpipe")),
+    tables=(comparison_table, *of_check("netpipe", fits_table, switches_table)),
 )

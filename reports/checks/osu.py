@@ -3,84 +3,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from reports.analysis import Analysis
-from reports.checks.common.cells import compared_cells, name_cell
-from reports.checks.common.echo_times import ByBlock
+from reports.analysis import Analysis, Row
+from reports.checks.common.blocks import ByBlock, by_block, compared_cells, rows_where
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.generic import side_by_side_table
-from reports.show.rows import message_bytes
+from reports.show.rows import message_bytes, name_cell
 from reports.show.section import Section
-from reports.show.tables import Cell, Column, Table, numeric, pivot
+from reports.show.tables import Cell, Table, numeric, pivot
 
-_CHECK = "osu"
 #: What benchmarks are read by.
 _HEADLINES = (
-    "osu_message_rate",
-    "osu_bandwidth",
-    "osu_overall_time",
-    "osu_latency",
-    "osu_init_mean",
+    *("osu_message_rate", "osu_bandwidth", "osu_overall_time", "osu_latency", "osu_init_mean"),
 )
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """A metric of a check: of cases with these parameters, at points with these coordinates."""
-
-    check: str
-    metric: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    at: Mapping[str, Any] = field(default_factory=dict)
-
-
-#: What we and the suite measure alike: its name and unit, ours, the suite's. OSU's windows are of
-#: 64 messages.
-_ALIKE = (
+_NEAR = {"placement": "between-nodes", "transport": "library"}
+_US, _MB_PER_S = ReadableUnit("µs", 1e-6), ReadableUnit("MB/s", 1e6)
+#: What we and the suite measure alike: its name and unit; our check, metric, parameters and
+#: coordinates; the suite's metric and test. OSU's windows are of 64 messages.
+_ALIKE: tuple[
+    tuple[str, ReadableUnit, tuple[str, str, dict[str, Any], dict[str, str]], tuple[str, str]], ...
+] = (
     (
         "half round trip, loop timed",
-        ReadableUnit("µs", 1e-6),
-        _Measured(
-            "echo",
-            "half_round_trip_loop",
-            {"placement": "between-nodes", "transport": "library", "distance": 1, "hops": 0},
-        ),
-        _Measured(_CHECK, "osu_latency", {"test": "osu_latency"}),
+        _US,
+        ("echo", "half_round_trip_loop", {**_NEAR, "distance": 1, "hops": 0}, {}),
+        ("osu_latency", "osu_latency"),
     ),
     (
         "bandwidth of windows",
-        ReadableUnit("MB/s", 1e6),
-        _Measured(
-            "streams",
-            "window_rate",
-            {"placement": "between-nodes", "transport": "library", "window": 64},
-            {"direction": "one-way"},
-        ),
-        _Measured(_CHECK, "osu_bandwidth", {"test": "osu_bw"}),
+        _MB_PER_S,
+        ("streams", "window_rate", {**_NEAR, "window": 64}, {"direction": "one-way"}),
+        ("osu_bandwidth", "osu_bw"),
     ),
     (
         "allreduce",
-        ReadableUnit("µs", 1e-6),
-        _Measured("collectives", "collective_time", at={"operation": "allreduce"}),
-        _Measured(_CHECK, "osu_latency", {"test": "osu_allreduce"}),
+        _US,
+        ("collectives", "collective_time", {}, {"operation": "allreduce"}),
+        ("osu_latency", "osu_allreduce"),
     ),
 )
-#: Environment, ranks, ranks a node, message length.
-_Place = tuple[str, int, int, int]
+#: Ranks, ranks a node, message length, the environment's place in the order of the plan.
+_Place = tuple[int, int, int, int]
 
 
 def comparison_table(analysis: Analysis) -> Table | None:
     """A line a quantity, length, layout and environment that both measured, with their ratio."""
+    names = list(analysis.looks)
+
+    def place(row: Row) -> _Place:
+        case = analysis.case(row)
+        layout = case.ranks, case.ranks_per_node, message_bytes(row)
+        return *layout, names.index(case.environment)
+
     lines: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]] = []
-    order = list(analysis.looks)
-    for title, unit, *both in _ALIKE:
-        ours, osu = (_values(analysis, measured) for measured in both)
-        places = sorted(ours.keys() & osu.keys(), key=lambda p: (p[1:], order.index(p[0])))
-        lines += [(title, unit, place, ours[place], osu[place]) for place in places]
+    for title, unit, (check, metric, params, at), (osu_metric, test) in _ALIKE:
+        ours = by_block(rows_where(analysis, check, metric, params, **at), place)
+        osu = by_block(rows_where(analysis, "osu", osu_metric, {"test": test}), place)
+        lines += [(title, unit, one, ours[one], osu[one]) for one in sorted(ours.keys() & osu)]
 
     def cells(line: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]]) -> list[Cell]:
         _, unit, _, ours, osu = line[0]
@@ -90,9 +71,9 @@ def comparison_table(analysis: Analysis) -> Table | None:
         lines,
         [
             ("quantity", lambda line: f"{line[0]}, {line[1].label}"),
-            (Column("ranks", numeric=True), lambda line: str(line[2][1])),
-            (Column("message", numeric=True), lambda line: bytes_text(line[2][3])),
-            ("environment", lambda line: name_cell(line[2][0])),
+            (numeric("ranks"), lambda line: str(line[2][0])),
+            (numeric("message"), lambda line: bytes_text(line[2][2])),
+            ("environment", lambda line: name_cell(names[line[2][3]])),
         ],
         [(numeric("ours", "OSU", "ours / OSU", "95 % interval"), cells)],
         anchor="table-osu-beside-ours",
@@ -106,23 +87,9 @@ def comparison_table(analysis: Analysis) -> Table | None:
     )
 
 
-def _values(analysis: Analysis, measured: _Measured) -> dict[_Place, ByBlock]:
-    """What was measured, by place and block. A parameter that a run does not know is right."""
-    found: dict[_Place, ByBlock] = {}
-    for row in analysis.rows_of(measured.check, measured.metric):
-        case, point = analysis.case(row), dict(row.series.at)
-        right = all(
-            case.params.get(name, value) == value for name, value in measured.params.items()
-        )
-        if right and all(point.get(name) == value for name, value in measured.at.items()):
-            place = case.environment, case.ranks, case.ranks_per_node, message_bytes(row)
-            found.setdefault(place, {}).update(row.series.by_block())
-    return found
-
-
 SECTION = Section(
     tables=(
         comparison_table,
-        *(partial(side_by_side_table, check=_CHECK, metric=metric) for metric in _HEADLINES),
+        *(partial(side_by_side_table, check="osu", metric=metric) for metric in _HEADLINES),
     )
 )

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from reports.analysis import Analysis, Row
-from reports.checks.common.fits import (
+from reports.checks.common.curves import (
+    DrawPicture,
     chosen_construct,
-    fits_picture,
-    fits_table,
     latency_and_bandwidth,
-    switches_table,
+    of_check,
 )
+from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.show.generic import side_by_side_table
 from reports.show.lines import size_picture
@@ -24,14 +23,14 @@ from reports.show.tables import MOST_ROWS, Table
 METRICS = ("half_round_trip", "bandwidth")
 
 
-def other_constructs(metric: str, anchor: str, title: str) -> Callable[[Analysis], Picture | None]:
+def other_constructs(metric: str, anchor: str, title: str) -> DrawPicture:
     """The picture of one metric in the other constructs, a panel each."""
 
     def picture(analysis: Analysis) -> Picture | None:
         rows = analysis.rows_of("pt2pt", metric)
         plain = chosen_construct(rows)
         others = [row for row in rows if row.series.at_value("construct") != plain]
-        return size_picture(analysis, others, anchor, title)
+        return size_picture(analysis, others, anchor, f"{title}, other constructs")
 
     return picture
 
@@ -67,11 +66,10 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
 SECTION = Section(
     pictures=(
         latency_and_bandwidth("pt2pt", *METRICS),
-        other_constructs("half_round_trip", "picture-latency", "Half round trip, other constructs"),
-        other_constructs("bandwidth", "picture-bandwidth", "Bandwidth, other constructs"),
-        fits_picture("pt2pt"),
-        hops_picture("pt2pt"),
+        other_constructs("half_round_trip", "picture-latency", "Half round trip"),
+        other_constructs("bandwidth", "picture-bandwidth", "Bandwidth"),
+        *of_check("pt2pt", fits_picture, hops_picture),
     ),
-    tables=(hops_table("pt2pt"), fits_table("pt2pt"), switches_table("pt2pt")),
+    tables=of_check("pt2pt", hops_table, fits_table, switches_table),
     statistics=sizes_tables,
 )

@@ -42,9 +42,9 @@ def check_parts(
 ) -> tuple[list[CheckPart], list[str]]:
     """The parts of all checks in the order of the plan, and what was wrong with foreign sections.
 
-    A check of ours has its section in the module of its name beside this one; for another one
-    `folders` are searched for NAME/report.py. A check without a section, or with one that fails,
-    gets the generic one.
+    A check of ours has its section in the module of its name; for another one `folders` are
+    searched for NAME/report.py. A check without a section, or with one that fails, gets the
+    generic one.
     """
     parts, faults = [], []
     for check in analysis.checks:
@@ -99,16 +99,13 @@ def read_section(file: Path) -> Section:
 def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -> CheckPart:
     drawn: list[Picture] = []
     if pictures:
-        drawn = [picture for make in section.pictures if (picture := make(analysis)) is not None]
-        drawn += profile_pictures(analysis, check)
-        if (launches := launches_picture(analysis, check)) is not None:
-            drawn.append(launches)
-    tables = [table for make in section.tables if (table := make(analysis)) is not None]
+        launches = launches_picture(analysis, check)
+        drawn = [picture for make in section.pictures if (picture := make(analysis))]
+        drawn += [*profile_pictures(analysis, check), *([launches] if launches else [])]
+    tables = [table for make in section.tables if (table := make(analysis))]
     tables += profile_tables(analysis, check)
-    if section.statistics is None:
-        tables += statistics_tables(analysis, check)
-    else:
-        tables += section.statistics(analysis)
+    own = section.statistics
+    tables += own(analysis) if own else statistics_tables(analysis, check)
     constant = ", ".join(
         f"{name} {value_text(value)}"
         for name, value in sorted(analysis.labels[check].constant.items())

@@ -41,10 +41,14 @@ def measured_in(analysis: Analysis, rows: Iterable[Row]) -> list[str]:
     return environments(analysis, (analysis.case(row).environment for row in rows))
 
 
+def name_cell(environment: str, flags: Iterable[str] = ()) -> Cell:
+    """An environment's name with its sign, and what marks its launches."""
+    return Cell(environment, environment=environment, badges=tuple(flags))
+
+
 def environment_cell(analysis: Analysis, row: Row) -> Cell:
     """A row's environment with its marks."""
-    name = analysis.case(row).environment
-    return Cell(name, environment=name, badges=flags_of([row]))
+    return name_cell(analysis.case(row).environment, flags_of([row]))
 
 
 def side_by_side(
@@ -187,14 +191,13 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     def label(row: Row) -> Cell:
         return Cell(row_label(analysis, row), href=f"#case-{slug(analysis.case(row).id)}")
 
-    def environment(row: Row) -> Cell:
-        name = analysis.case(row).environment
-        return Cell(name, environment=name, badges=row.flags)
-
     title = f"{analysis.register.metric_title(metric)}, {defined.better} is better"
     return pivot(
         rows,
-        [("case", label), ("environment", environment)],
+        [
+            ("case", label),
+            ("environment", lambda row: name_cell(analysis.case(row).environment, row.flags)),
+        ],
         [(STATISTICS, statistics)],
         anchor=f"table-{slug(check)}-{slug(metric)}",
         title=title[:1].upper() + title[1:],

@@ -75,7 +75,7 @@ def test_the_time_per_hop_is_found_through_a_drift_that_is_greater(analysis):
 
 
 def test_a_time_per_hop_that_noise_hides_is_not_resolved(analysis):
-    table = hops_table("echo")(analysis)
+    table = hops_table(analysis, "echo")
     row = texts(table, "between nodes", "lam", "8 B")
     assert row[-3] == "–"
     assert float(texts(table, "between nodes", "mpich", "8 B")[-3]) > 1
@@ -106,7 +106,7 @@ def test_an_outlier_block_makes_no_time_per_hop(tmp_path, blocks, edit, said):
         for hops in (1, 3, 5)
     ]
     run = write_run(tmp_path / "run", cases, blocks=blocks, edit=planted)
-    table = hops_table("echo")(analyse(load_run(run)))
+    table = hops_table(analyse(load_run(run)), "echo")
     row = next(row for row in table.rows if row[2].text == "8 B")
     if said:
         assert (row[-3].text, row[-3].badges) == ("–", (said,))
@@ -116,7 +116,7 @@ def test_an_outlier_block_makes_no_time_per_hop(tmp_path, blocks, edit, said):
 
 
 def test_the_picture_has_a_panel_for_each_length(analysis):
-    picture = hops_picture("echo")(analysis)
+    picture = hops_picture(analysis, "echo")
     assert len(picture.panels) == 2
     assert picture.panels[0].alt.startswith("8 B, between nodes: mpich ")
 
@@ -151,8 +151,8 @@ def test_all_pairs_are_put_together_by_their_hops(tmp_path):
 
 def test_without_two_hop_counts_there_is_nothing_to_show(tmp_path):
     found = run_of(tmp_path, [case("echo", "lam", {"sizes": [8], "hops": 1})])
-    assert hops_table("echo")(found) is None
-    assert hops_picture("echo")(found) is None
+    assert hops_table(found, "echo") is None
+    assert hops_picture(found, "echo") is None
 
 
 def test_the_slope_is_that_of_least_squares():

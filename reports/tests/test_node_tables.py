@@ -11,7 +11,7 @@ import pytest
 from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
 from reports.checks import netpipe, node
-from reports.checks.common.cells import ratio_interval_cell
+from reports.checks.common.blocks import ratio_interval_cell
 from reports.load.loading import load_run
 from reports.show.tables import Table
 from reports.tests.synthetic import case, write_run

@@ -103,8 +103,8 @@ def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Pa
     points = {point.environment: point for point in reached(analysis)}
     assert {point.intensity for point in points.values()} == {64 / 8}
     assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
-    picture = roofline_picture("hpl")(analysis)
-    assert roofline_picture("su3_rmd")(analysis) is None
+    picture = roofline_picture(analysis, "hpl")
+    assert roofline_picture(analysis, "su3_rmd") is None
     assert picture is not None
     assert picture.caption.startswith("HPL reaches 61 % of its roof at best.")
     assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt

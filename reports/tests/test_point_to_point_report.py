@@ -77,14 +77,14 @@ def test_of_two_cases_with_one_size_that_of_more_iterations_counts(analysis):
 
 
 def test_the_switch_stands_in_the_interval_that_holds_it(analysis):
-    table = switches_table("echo")(analysis)
+    table = switches_table(analysis, "echo")
     assert texts(table, "what") == ["none", "switch"]
     assert texts(table, "environment") == ["mpich", "lam"]
     assert texts(table, "between")[1].replace("\u202f", "") == "64 KiB … 92682 B"
 
 
 def test_the_fits_give_each_segment_and_the_single_lines(analysis):
-    table = fits_table("echo")(analysis)
+    table = fits_table(analysis, "echo")
     segment = ["segment", "one line, relative", "one line, plain", "direct n½"]
     assert texts(table, "law") == [*segment, "segment", *segment]
     first = next(row for row in table.rows if row[1].text == "lam")
@@ -105,7 +105,7 @@ def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
 
 
 def test_the_picture_has_a_panel_a_curve_and_dashes_a_switch(analysis):
-    picture = fits_picture("echo")(analysis)
+    picture = fits_picture(analysis, "echo")
     assert picture.environments == ["mpich", "lam"]
     dashed = [svg_of(panel).count("stroke-dasharray: 4") for panel in picture.panels]
     assert len(dashed) == 2
@@ -117,7 +117,7 @@ def test_a_report_shows_them_and_none_without_an_echo(analysis, tmp_path):
     assert "table-echo-fits" in [table.anchor for table in section.tables]
     assert "picture-echo-fits" in [picture.anchor for picture in section.pictures]
     other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))
-    assert fits_table("echo")(other) is None
-    assert switches_table("echo")(other) is None
-    assert fits_picture("echo")(other) is None
+    assert fits_table(other, "echo") is None
+    assert switches_table(other, "echo") is None
+    assert fits_picture(other, "echo") is None
     assert [curve.environment for curve in curves(other, "pt2pt")] == ["mpich"]

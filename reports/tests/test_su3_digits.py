@@ -12,7 +12,7 @@ import pytest
 
 from reports.analysis import analyse
 from reports.answer.unknown import not_known
-from reports.checks.su3_rmd.digits import AGREE, digits_table
+from reports.checks.su3_rmd.tables import AGREE, digits_table
 from reports.load.loading import load_run
 from reports.original_digits import NUMBERS, differences
 from reports.show.tables import Cell

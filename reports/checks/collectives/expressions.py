@@ -21,12 +21,16 @@ _NAMES: dict[Form, str] = {
 
 def startup_text(law: Law) -> str:
     """T0(p) in µs."""
-    return _terms(law, 1e-6)
+    offset = _number(abs(law.offset) * 1e6)
+    if law.form == "constant":
+        return offset if law.offset >= 0 else f"−{offset}"
+    sign, minus = "+" if law.offset >= 0 else "−", "" if law.slope >= 0 else "−"
+    return f"{minus}{_number(abs(law.slope) * 1e6)}{_NAMES[law.form]} {sign} {offset}"
 
 
 def delay_text(law: Law) -> str:
     """D(m, p) in µs for m bytes."""
-    text = _terms(law, 1e-6)
+    text = startup_text(law)
     return f"{text} m" if law.form == "constant" else f"({text}) m"
 
 
@@ -45,19 +49,8 @@ def alternatives(model: CollectiveModel) -> Iterator[str]:
             yield " or ".join([part, *map(text, choice.alike)])
 
 
-def _terms(law: Law, factor: float) -> str:
-    offset = _number(abs(law.offset) / factor)
-    if law.form == "constant":
-        return offset if law.offset >= 0 else f"−{offset}"
-    sign = "+" if law.offset >= 0 else "−"
-    minus = "" if law.slope >= 0 else "−"
-    return f"{minus}{_number(abs(law.slope) / factor)}{_NAMES[law.form]} {sign} {offset}"
-
-
 def _number(value: float) -> str:
     """Two significant digits, three from 100 on, as in the paper; no powers of ten."""
-    if value == 0:
-        return "0"
     if value >= 1000:
         return f"{value:.0f}"
     text = f"{value:.3g}" if value >= 100 else f"{value:.2g}"

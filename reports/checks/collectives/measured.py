@@ -47,28 +47,23 @@ class Measured:
 @lru_cache(maxsize=4)
 def measured(analysis: Analysis) -> tuple[Measured, ...]:
     """By operation, variant and environment, in reading order."""
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in analysis.rows_of(CHECK, METRIC):
-        case = analysis.case(row)
-        variant = ", ".join(analysis.labels[CHECK].parts(case, without=_NO_VARIANT))
-        operation = str(row.series.at_value("operation"))
-        groups.setdefault((operation, variant, case.environment), []).append(row)
-    names = list(analysis.looks)
     # Validation sorts each list: the paper's operations, then what goes beyond it.
     lists = (case.params.get("operations") for case in analysis.run.plan.cases)
     listed = (str(name) for given in lists if isinstance(given, list) for name in given)
     places = {name: place for place, name in enumerate(dict.fromkeys(listed))}
-
-    def order(key: tuple[str, str, str]) -> tuple[int, str, str, int]:
-        operation, variant, environment = key
-        return places.get(operation, len(places)), operation, variant, names.index(environment)
-
+    names = list(analysis.looks)
+    groups: dict[tuple[int, str, str, int], list[Row]] = {}
+    for row in analysis.rows_of(CHECK, METRIC):
+        case = analysis.case(row)
+        variant = ", ".join(analysis.labels[CHECK].parts(case, without=_NO_VARIANT))
+        operation = str(row.series.at_value("operation"))
+        place = places.get(operation, len(places)), operation
+        groups.setdefault((*place, variant, names.index(case.environment)), []).append(row)
     result = []
-    for operation, variant, environment in sorted(groups, key=order):
-        rows = groups[operation, variant, environment]
+    for (_, operation, variant, name), rows in sorted(groups.items(), key=lambda item: item[0]):
         data = points_of(analysis, rows)
         model, flags = fit_collective(data), _flags(analysis, rows)
-        result.append(Measured(operation, environment, variant, rows, data, model, flags))
+        result.append(Measured(operation, names[name], variant, rows, data, model, flags))
     return tuple(result)
 
 

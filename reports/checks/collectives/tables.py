@@ -11,12 +11,11 @@ from reports.checks.collectives.expressions import (
     startup_text,
 )
 from reports.checks.collectives.measured import Measured, measured, words
-from reports.checks.common.cells import name_cell
 from reports.models.collectives import asymptotic_bandwidth
 from reports.notation.units import bytes_text, fixed, percent, three_digits
 from reports.show.lines import joined
-from reports.show.rows import environments
-from reports.show.tables import Cell, Column, Heading, Lead, Table, across, pivot
+from reports.show.rows import environments, name_cell
+from reports.show.tables import Cell, Column, Heading, Lead, Table, across, numeric, pivot
 
 _UNDETERMINED = "undetermined"
 
@@ -34,7 +33,6 @@ _LEAD: list[Lead[Measured]] = [
 def expressions(analysis: Analysis) -> Table | None:
     """T(m, p) of every operation, a column an environment."""
     families = measured(analysis)
-
     return pivot(
         families,
         [("operation", _operation)],
@@ -72,26 +70,9 @@ def _fitted_cell(families: list[Measured]) -> Cell:
 
 
 _CHOICE: list[Heading] = [
-    Column("law, µs"),
-    Column("runner-up, µs"),
-    "ΔBIC",
-    "left-out p: error, runner-up's",
-    "rms of the fit",
-    Column("verdict"),
+    *(Column("law, µs"), Column("runner-up, µs"), "ΔBIC", "left-out p: error, runner-up's"),
+    *("rms of the fit", Column("verdict")),
 ]
-
-
-_CHOICES_NOTE = (
-    "Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, f"
-    " of p·log₂p and g of (p − 1)/p as well; all pairs fitted by relative least squares to the"
-    " medians over launches. BIC takes p as a random effect: all lengths of one p share its"
-    " luck. A simpler law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 3"
-    " better than √p (in D than p·log₂p too), no other law predicts left-out process counts"
-    " better by more than a tenth, and it misses them by at most 50 %. Where even the best pair"
-    " is off by more than 25 % rms, or every pair misses left-out counts by more than 50 %,"
-    " there is no law: ranks share cores, at some counts or at all, or the library"
-    " changes its algorithm with the length."
-)
 
 
 def choices(analysis: Analysis) -> Table | None:
@@ -102,17 +83,14 @@ def choices(analysis: Analysis) -> Table | None:
         if isinstance(model, str):
             lines.append((family, "T0, D", [*["–"] * 5, f"no law: {model}"]))
             continue
-        for part, choice, text in (
-            ("T0", model.startup, startup_text),
-            ("D", model.delay, delay_text),
-        ):
+        parts = (("T0", model.startup, startup_text), ("D", model.delay, delay_text))
+        for part, choice, text in parts:
             if choice is not None:
-                first, second = choice.left_out_rms
                 cells = [
                     text(choice.law),
                     text(choice.runner_up),
                     fixed(choice.delta_bic, 1),
-                    f"{percent(first)}, {percent(second)}",
+                    ", ".join(map(percent, choice.left_out_rms)),
                     percent(model.best.rms),
                     "determined" if choice.determined else _UNDETERMINED,
                 ]
@@ -126,7 +104,15 @@ def choices(analysis: Analysis) -> Table | None:
         [(_CHOICE, lambda line: line[0][2])],
         anchor="table-collective-choices",
         title="How the laws were chosen",
-        note=_CHOICES_NOTE,
+        note="Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, f"
+        " of p·log₂p and g of (p − 1)/p as well; all pairs fitted by relative least squares to the"
+        " medians over launches. BIC takes p as a random effect: all lengths of one p share its"
+        " luck. A simpler law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 3"
+        " better than √p (in D than p·log₂p too), no other law predicts left-out process counts"
+        " better by more than a tenth, and it misses them by at most 50 %. Where even the best pair"
+        " is off by more than 25 % rms, or every pair misses left-out counts by more than 50 %,"
+        " there is no law: ranks share cores, at some counts or at all, or the library"
+        " changes its algorithm with the length.",
         group=1,
     )
 
@@ -135,6 +121,7 @@ def latencies(analysis: Analysis) -> Table | None:
     """Measured startup latency T0(p) and aggregated bandwidth R∞(p), a column a process count."""
     families = measured(analysis)
     counts = sorted({p for family in families for p in family.counts})
+    several = [p for p in counts if p > 1]
 
     def startups(line: list[Measured]) -> list[str]:
         data, shortest = line[0].data, line[0].shortest
@@ -142,17 +129,12 @@ def latencies(analysis: Analysis) -> Table | None:
         times = (data.time_s[at].tolist() for at in found)
         return [three_digits(each[0] * 1e6) if each else "–" for each in times]
 
-    def bandwidths(line: list[Measured]) -> list[str]:
-        family, model = line[0], line[0].model
-        if isinstance(model, str) or model.best.delay is None:
-            return ["–" for p in counts if p > 1]
-        delay = model.best.delay
-        rates = (
-            asymptotic_bandwidth(family.operation, delay, p) if p in family.counts else None
-            for p in counts
-            if p > 1
-        )
-        return ["–" if rate is None else three_digits(rate / 1e6) for rate in rates]
+    def bandwidth(family: Measured, p: int) -> str:
+        delay = None if isinstance(family.model, str) else family.model.best.delay
+        if delay is None or p not in family.counts:
+            return "–"
+        rate = asymptotic_bandwidth(family.operation, delay, p)
+        return "–" if rate is None else three_digits(rate / 1e6)
 
     shortest = sorted({f.shortest for f in families if f.operation != "barrier"})
     lengths = ", ".join(bytes_text(size) for size in shortest)
@@ -160,8 +142,11 @@ def latencies(analysis: Analysis) -> Table | None:
         families,
         _LEAD,
         [
-            ([f"T0({p}), µs" for p in counts], startups),
-            ([f"R∞({p}), MB/s" for p in counts if p > 1], bandwidths),
+            (numeric(*(f"T0({p}), µs" for p in counts)), startups),
+            (
+                numeric(*(f"R∞({p}), MB/s" for p in several)),
+                lambda line: [bandwidth(line[0], p) for p in several],
+            ),
         ],
         anchor="table-collective-latencies",
         title="Startup latency T0(p) and aggregated bandwidth R∞(p)",

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reports.analysis import Analysis, Row, flags_of
-from reports.checks.common.cells import name_cell
+from reports.checks.common.curves import chosen_construct
 from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import (
@@ -42,11 +41,10 @@ from reports.show.lines import (
     joined,
     line_rate,
     picture_of,
-    size_picture,
 )
 from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series
-from reports.show.rows import message_bytes
-from reports.show.tables import Cell, Column, Heading, Table, pivot, slug
+from reports.show.rows import message_bytes, name_cell
+from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
 from reports.statistics.descriptive import Interval
 
 #: Curves beyond these are not fitted; the note says so.
@@ -86,13 +84,15 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
     fitted = []
     for (title, environment), found in list(_groups(analysis, check).items())[:MOST_CURVES]:
         sizes = sorted(found)
-        times_s = [found[size].summary.median for size in sizes]
-        counts = [row.summary.n for row in found.values()]
-        flags = flags_of(found[size] for size in sizes)
-        launches = _launches(found, sizes)
+        rows = [found[size] for size in sizes]
+        times_s = [row.summary.median for row in rows]
+        counts = [row.summary.n for row in rows]
+        # The launches' times, a row a size, a column a block; NaN where there is none.
+        known = [row.series.by_block() for row in rows]
+        blocks = sorted({block for times in known for block in times})
+        launches = np.array([[times.get(block, np.nan) for block in blocks] for times in known])
         # With launches enough their own draws tell where breaks may lie, residuals need not.
         replicates = 1 if fewest_launches(launches) >= LEAST_LAUNCHES else 100
-        model = with_launches(segmented(sizes, times_s, replicates=replicates), sizes, launches)
         fitted.append(
             Curve(
                 title,
@@ -100,31 +100,17 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
                 sizes,
                 times_s,
                 (min(counts), max(counts)),
-                flags,
-                model,
-                line_rate(analysis) if analysis.case(found[sizes[0]]).nodes > 1 else None,
+                flags_of(rows),
+                with_launches(segmented(sizes, times_s, replicates=replicates), sizes, launches),
+                line_rate(analysis) if analysis.case(rows[0]).nodes > 1 else None,
             )
         )
     return tuple(fitted)
 
 
-def _launches(found: dict[int, Row], sizes: list[int]) -> NDArray[np.float64]:
-    """The launches' times, a row a size, a column a block; NaN where there is none."""
-    by_block = [found[size].series.by_block() for size in sizes]
-    blocks = sorted({block for times in by_block for block in times})
-    return np.array([[times.get(block, np.nan) for block in blocks] for times in by_block])
-
-
-def chosen_construct(rows: Sequence[Row]) -> object:
-    """The construct that stands for all: Send/Recv, or the first; None where there is none."""
-    constructs = [row.series.at_value("construct") for row in rows]
-    return "Send/Recv" if "Send/Recv" in constructs else next(iter(constructs), None)
-
-
 @lru_cache(maxsize=16)
 def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, Row]]:
     """By title and environment, the row of each size; in reading order."""
-
     rows = analysis.rows_of(check, _METRICS.get(check, "half_round_trip"))
     chosen = chosen_construct(rows)
     groups: dict[tuple[str, str], dict[int, Row]] = {}
@@ -146,84 +132,53 @@ def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, R
 _Told = tuple[Curve, str, str, list[str | Cell]]
 
 
-def _told(
-    lines: list[_Told],
-    what: str,
-    sizes: str,
-    numbers: list[Heading],
-    *,
-    anchor: str,
-    title: str,
-    note: str,
-) -> Table | None:
-    """A line for each part of a curve, the parts of a curve together."""
+def _leads(what: str, sizes: str) -> list[Lead[_Told]]:
+    return [
+        ("case", lambda line: line[0].title),
+        ("environment", lambda line: name_cell(line[0].environment, line[0].flags)),
+        (what, lambda line: line[1]),
+        (numeric(sizes), lambda line: line[2]),
+    ]
+
+
+_FITS: list[Heading] = [
+    *("points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals", "lack of fit"),
+]
+
+
+def fits_table(analysis: Analysis, check: str) -> Table | None:
+    """The lines of a check: each protocol segment, then one line over all sizes."""
+    lines: list[_Told] = []
+    for curve in curves(analysis, check):
+        laws = [("segment", line) for line in curve.model.segments]
+        laws.append(("one line, relative", straight_line(curve.sizes, curve.times_s)))
+        laws.append(("one line, plain", plain_line(curve.sizes, curve.times_s)))
+        limit, n = curve.limit_bytes_per_s, curve.launches[0]
+        for law, line in laws:
+            sizes = between(line.first_bytes, line.last_bytes, bytes_text)
+            numbers = _numbers(line, limit, told=law == "segment", launches=n)
+            lines.append((curve, law, sizes, numbers))
+        direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
+        lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–", "–"]))
+    more = len(_groups(analysis, check)) - MOST_CURVES
     return pivot(
         lines,
-        [
-            ("case", lambda line: line[0].title),
-            ("environment", lambda line: name_cell(line[0].environment, line[0].flags)),
-            (what, lambda line: line[1]),
-            (Column(sizes, numeric=True), lambda line: line[2]),
-        ],
-        [(numbers, lambda line: line[0][3])],
-        anchor=anchor,
-        title=title,
-        note=note,
+        _leads("law", "sizes"),
+        [(_FITS, lambda line: line[0][3])],
+        anchor=f"table-{check}-fits",
+        title="Start-up time and rate by protocol segment",
+        note="t(m) = α + β·m for the median half round trip over launches, α, β ≥ 0, least squares"
+        " of relative residuals in each segment. In brackets: the 95 % interval (93.75 % of five"
+        " launches) from launches drawn anew, from five on. Lack of fit: p that launches of such"
+        " scatter lie on a line. No line, so neither latency nor rate, where the residuals have"
+        " more than 15 % rms, or more than 5 % at p < 0.01, or α would be negative. One line over"
+        " all sizes, by relative and by plain least squares as the papers of 1988 and 1996 fitted"
+        " theirs, stands below for comparison: where the protocol changes it gives neither latency"
+        " nor rate. Direct n½: the least length that reaches half of the greatest rate measured."
+        " Ping-pong with several constructs: Send/Recv."
+        + (f" {more} further curves are not fitted." if more > 0 else ""),
         group=2,
     )
-
-
-_FITS_NOTE = (
-    "t(m) = α + β·m for the median half round trip over launches, α, β ≥ 0, least squares of"
-    " relative residuals in each segment. In brackets: the 95 % interval (93.75 % of five launches)"
-    " from launches drawn anew, from five on. Lack of fit: p that launches of such scatter lie on"
-    " a line. No line, so neither latency nor rate, where the residuals have more than 15 % rms, or"
-    " more than 5 % at p < 0.01, or α would be negative. One line over all sizes, by relative and"
-    " by plain least squares as the papers of 1988 and 1996 fitted theirs, stands below for"
-    " comparison: where the protocol changes it gives neither latency nor rate. Direct n½: the"
-    " least length that reaches half of the greatest rate measured. Ping-pong with several"
-    " constructs: Send/Recv."
-)
-
-
-def fits_table(check: str) -> Callable[[Analysis], Table | None]:
-    """The table of lines of a check: each protocol segment, then one line over all sizes."""
-
-    def table(analysis: Analysis) -> Table | None:
-        lines: list[_Told] = []
-        for curve in curves(analysis, check):
-            laws = [("segment", line) for line in curve.model.segments]
-            laws.append(("one line, relative", straight_line(curve.sizes, curve.times_s)))
-            laws.append(("one line, plain", plain_line(curve.sizes, curve.times_s)))
-            for law, line in laws:
-                sizes = between(line.first_bytes, line.last_bytes, bytes_text)
-                lines.append(
-                    (
-                        curve,
-                        law,
-                        sizes,
-                        _numbers(
-                            line,
-                            curve.limit_bytes_per_s,
-                            told=law == "segment",
-                            launches=curve.launches[0],
-                        ),
-                    )
-                )
-            direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
-            lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–", "–"]))
-        more = len(_groups(analysis, check)) - MOST_CURVES
-        return _told(
-            lines,
-            "law",
-            "sizes",
-            ["points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals", "lack of fit"],
-            anchor=f"table-{check}-fits",
-            title="Start-up time and rate by protocol segment",
-            note=_FITS_NOTE + (f" {more} further curves are not fitted." if more > 0 else ""),
-        )
-
-    return table
 
 
 def _numbers(
@@ -239,27 +194,22 @@ def _numbers(
     if told and line.poor:
         why = Cell("–", title=f"no line: {line.poor}")
         return [points, why, why, why, rms, Cell(p_text, badges=(f"no line: {line.poor}",))]
-    rate, half = line.bandwidth_bytes_per_s, line.half_length_bytes
-    known = line.alpha is None or line.alpha.low > 0
-    no_start = known and line.alpha_s < LEAST_START_S
-    too_fast = limit is not None and rate is not None and rate > MOST_OF_LIMIT * limit
-    beta = f"β = {line.beta_s_per_byte:.9g} s/byte"
-    return [
-        points,
-        Cell("–", title=f"{line.alpha_s:.9g} s", badges=("no start-up time is seen",))
-        if no_start
-        else _known(line.alpha_s, line.alpha, lambda s: fixed(s * 1e6, 2), f"{line.alpha_s:.9g} s"),
-        Cell("–", title=beta, badges=(f"above the line rate, {quantity(limit or 0, _RATE)}",))
-        if too_fast
-        else _known(rate, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta),
-        Cell("–", title="needs a start-up time and a rate")
-        if no_start or too_fast
-        else Cell("–", badges=(f"needs {LEAST_FOR_HALF} launches",))
-        if launches < LEAST_FOR_HALF
-        else _known(None if half is None or half < 0 else half, line.half_length, about_bytes_text),
-        rms,
-        p_text,
-    ]
+    start_text, beta = f"{line.alpha_s:.9g} s", f"β = {line.beta_s_per_byte:.9g} s/byte"
+    start = _known(line.alpha_s, line.alpha, lambda s: fixed(s * 1e6, 2), start_text)
+    fastest = line.bandwidth_bytes_per_s
+    rate = _known(fastest, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta)
+    half_bytes = line.half_length_bytes
+    half_bytes = None if half_bytes is None or half_bytes < 0 else half_bytes
+    half = _known(half_bytes, line.half_length, about_bytes_text)
+    if launches < LEAST_FOR_HALF:
+        half = Cell("–", badges=(f"needs {LEAST_FOR_HALF} launches",))
+    no_half = Cell("–", title="needs a start-up time and a rate")
+    if (line.alpha is None or line.alpha.low > 0) and line.alpha_s < LEAST_START_S:
+        start, half = Cell("–", title=start_text, badges=("no start-up time is seen",)), no_half
+    if limit is not None and fastest is not None and fastest > MOST_OF_LIMIT * limit:
+        above = f"above the line rate, {quantity(limit, _RATE)}"
+        rate, half = Cell("–", title=beta, badges=(above,)), no_half
+    return [points, start, rate, half, rms, p_text]
 
 
 def _known(
@@ -276,52 +226,45 @@ def _known(
     return Cell(f"{shown} ({between(interval.low, interval.high, text)})", title=title)
 
 
-def switches_table(check: str) -> Callable[[Analysis], Table | None]:
-    """The table of breaks of a check: protocol switches, and bends of the slope."""
-
-    def table(analysis: Analysis) -> Table | None:
-        lines: list[_Told] = []
-        for curve in curves(analysis, check):
-            for one in curve.model.breaks:
-                step, support = signed_percent(1 + one.step), percent(one.support, 0)
-                interval = between(one.low_bytes, one.high_bytes, bytes_text)
-                place = between(one.below_bytes, one.above_bytes, bytes_text)
-                what = "switch" if one.is_switch else "bend"
-                lines.append((curve, what, place, [step, support, interval]))
-            if not curve.model.breaks:
-                lines.append((curve, "none", "–", ["–", "–", "–"]))
-        return _told(
-            lines,
-            "what",
-            "between",
-            ["step of the time", "found again in", "95 % interval"],
-            anchor=f"table-{check}-switches",
-            title="Protocol switches",
-            note="A switch: the time steps, by more than 5 % and three times the scatter, between"
-            " the last size below and the first above. A bend: only the slope changes, as where a"
-            " link or a cache fills. Found again: the share of bootstrap replicates that breaks in"
-            " the same interval; from five launches on launches are drawn anew, below residuals.",
-        )
-
-    return table
+def switches_table(analysis: Analysis, check: str) -> Table | None:
+    """The breaks of a check: protocol switches, and bends of the slope."""
+    lines: list[_Told] = []
+    for curve in curves(analysis, check):
+        for one in curve.model.breaks:
+            step, support = signed_percent(1 + one.step), percent(one.support, 0)
+            interval = between(one.low_bytes, one.high_bytes, bytes_text)
+            place = between(one.below_bytes, one.above_bytes, bytes_text)
+            what = "switch" if one.is_switch else "bend"
+            lines.append((curve, what, place, [step, support, interval]))
+        if not curve.model.breaks:
+            lines.append((curve, "none", "–", ["–", "–", "–"]))
+    columns: list[Heading] = ["step of the time", "found again in", "95 % interval"]
+    return pivot(
+        lines,
+        _leads("what", "between"),
+        [(columns, lambda line: line[0][3])],
+        anchor=f"table-{check}-switches",
+        title="Protocol switches",
+        note="A switch: the time steps, by more than 5 % and three times the scatter, between the"
+        " last size below and the first above. A bend: only the slope changes, as where a link or"
+        " a cache fills. Found again: the share of bootstrap replicates that breaks in the same"
+        " interval; from five launches on launches are drawn anew, below residuals.",
+        group=2,
+    )
 
 
-def fits_picture(check: str) -> Callable[[Analysis], Picture | None]:
-    """The picture of a check's lines over its points, one panel a curve; dashed: switches."""
-
-    def picture(analysis: Analysis) -> Picture | None:
-        return picture_of(
-            analysis,
-            curves(analysis, check),
-            lambda curve: _panel(analysis, curve),
-            anchor=f"picture-{check}-fits",
-            title="Half round trip and its laws",
-            caption="One panel for each curve: dots are medians over launches, lines the laws of"
-            " the protocol segments that are lines. Dashed: protocol switches; dotted: bends of the"
-            " slope. 0 bytes are not drawn.",
-        )
-
-    return picture
+def fits_picture(analysis: Analysis, check: str) -> Picture | None:
+    """A check's lines over its points, one panel a curve; dashed: switches."""
+    return picture_of(
+        analysis,
+        curves(analysis, check),
+        lambda curve: _panel(analysis, curve),
+        anchor=f"picture-{check}-fits",
+        title="Half round trip and its laws",
+        caption="One panel for each curve: dots are medians over launches, lines the laws of the"
+        " protocol segments that are lines. Dashed: protocol switches; dotted: bends of the slope."
+        " 0 bytes are not drawn.",
+    )
 
 
 def _panel(analysis: Analysis, curve: Curve) -> Panel:
@@ -333,16 +276,13 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
     ]
     told = []
     for line in curve.model.segments:
-        ends = between(line.first_bytes, line.last_bytes, bytes_text)
-        if line.poor:
-            told.append(f"{ends}: no line, {line.poor}")
-            continue
-        inside = [m for m, _ in drawn if line.first_bytes <= m <= line.last_bytes]
-        times_us = [line.at(m) * 1e6 for m in inside]
-        marks.append(Series(inside, times_us, Look(look.colour, "", ())))
-        told.append(
-            f"{ends}: {line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
-        )
+        law = f"no line, {line.poor}"
+        if not line.poor:
+            inside = [m for m in sizes if line.first_bytes <= m <= line.last_bytes]
+            times_us = [line.at(m) * 1e6 for m in inside]
+            marks.append(Series(inside, times_us, Look(look.colour, "", ())))
+            law = f"{line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
+        told.append(f"{between(line.first_bytes, line.last_bytes, bytes_text)}: {law}")
     for one in curve.model.breaks:
         place = (max(one.below_bytes, 1) * one.above_bytes) ** 0.5
         dashes = (4, 3) if one.is_switch else (1, 2)
@@ -355,23 +295,3 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
         Axis("half round trip, µs", scale="log"),
         counted_footer(analysis, curve.launches),
     )
-
-
-def latency_and_bandwidth(check: str, *metrics: str) -> Callable[[Analysis], Picture | None]:
-    """The picture of a time and a rate, of the plain send and receive."""
-
-    def picture(analysis: Analysis) -> Picture | None:
-        rows = analysis.rows_of(check, *metrics)
-        plain = chosen_construct(rows)
-        mine = [row for row in rows if row.series.at_value("construct") == plain]
-        drawn = [row for row in mine if message_bytes(row)]
-        return size_picture(
-            analysis,
-            drawn,
-            f"picture-{slug(check)}",
-            "Latency and bandwidth",
-            f"{plain or 'Send and receive'}, all lengths measured"
-            + ("; 0 bytes stand in the tables." if len(drawn) < len(mine) else "."),
-        )
-
-    return picture

@@ -7,7 +7,7 @@ does I operations a byte it moves cannot do more than min(peak, I × memory band
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -57,14 +57,11 @@ def roof_of(analysis: Analysis) -> Roof | None:
     if flop and memory:
         return Roof(median(flop), median(memory), "median node: DGEMM, STREAM triad")
     site = analysis.run.provenance.site
-    core, cores, moved = (
-        site.core_peak_flop_per_s,
-        site.cores_per_node,
-        site.memory_bytes_per_second,
-    )
-    return (
-        Roof(core * cores, moved, "the site's nominal rates") if core and cores and moved else None
-    )
+    core, cores = site.core_peak_flop_per_s, site.cores_per_node
+    moved = site.memory_bytes_per_second
+    if not (core and cores and moved):
+        return None
+    return Roof(core * cores, moved, "the site's nominal rates")
 
 
 def reached(analysis: Analysis) -> Iterator[Reached]:
@@ -84,32 +81,29 @@ def reached(analysis: Analysis) -> Iterator[Reached]:
                 yield Reached(row, check, case.environment, intensity, rate)
 
 
-def roofline_picture(check: str) -> Callable[[Analysis], Picture | None]:
-    """The roofline in the section of the last of the programs that a run has."""
-
-    def picture(analysis: Analysis) -> Picture | None:
-        roof = roof_of(analysis)
-        points = list(reached(analysis)) if roof else []
-        if roof is None or not points or points[-1].check != check:
-            return None
-        told = "; ".join(
-            f"{_NAMES[name]} reaches {percent(max(shares), 0)} of its roof at best"
-            for name in dict.fromkeys(point.check for point in points)
-            if (shares := [p.rate / roof.at(p.intensity) for p in points if p.check == name])
-        )
-        return picture_of(
-            analysis,
-            [points],
-            lambda found: _panel(analysis, roof, found),
-            anchor="picture-roofline",
-            title="Roofline of a node",
-            caption=f"{told}. Rates a node, medians over launches; a case with fewer ranks than"
-            f" cores cannot reach the roof. Roofs: {roof.source}. HPL: NB/8 operations a byte;"
-            " su3_rmd: the original's 17112 operations a site and step over the bytes that the"
-            " kernels move.",
-        )
-
-    return picture
+def roofline_picture(analysis: Analysis, check: str) -> Picture | None:
+    """The roofline, in the section of the last of the programs that a run has."""
+    roof = roof_of(analysis)
+    points = list(reached(analysis)) if roof else []
+    if roof is None or not points or points[-1].check != check:
+        return None
+    best: dict[str, float] = {}
+    for point in points:
+        best[point.check] = max(best.get(point.check, 0), point.rate / roof.at(point.intensity))
+    told = "; ".join(
+        f"{_NAMES[name]} reaches {percent(share, 0)} of its roof at best"
+        for name, share in best.items()
+    )
+    return picture_of(
+        analysis,
+        [points],
+        lambda found: _panel(analysis, roof, found),
+        anchor="picture-roofline",
+        title="Roofline of a node",
+        caption=f"{told}. Rates a node, medians over launches; a case with fewer ranks than cores"
+        f" cannot reach the roof. Roofs: {roof.source}. HPL: NB/8 operations a byte; su3_rmd: the"
+        " original's 17112 operations a site and step over the bytes that the kernels move.",
+    )
 
 
 def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
@@ -118,22 +112,20 @@ def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
     least = min(0.1, *(point.intensity / 2 for point in points))
     most = max(100.0, 4 * knee, *(2 * point.intensity for point in points))
     low = min(point.rate for point in points) / giga / 3
-    ceiling = [roof.at(least) / giga, peak, peak]
     marks: list[Mark] = []
     for name in dict.fromkeys(point.check for point in points):
         at = next(point.intensity for point in points if point.check == name)
         marks.append(Rule(at, "x", width=0.8, dashes=(1, 2)))
         marks.append(Text(_NAMES[name], at, low, offset=(4, 3)))
-    marks.append(Series([least, knee, most], ceiling, Look(INK, "", ())))
+    marks.append(
+        Series([least, knee, most], [roof.at(least) / giga, peak, peak], Look(INK, "", ()))
+    )
     for point in points:
-        look = analysis.looks[point.environment]
-        marks.append(
-            Series([point.intensity], [point.rate / giga], look, point.environment, size=6)
-        )
-    text = f"peak {peak:.3g} Gflop/s"
-    marks.append(Text(text, most, peak, QUIET, offset=(-3, 4), right=True))
-    text = f"memory {roof.bytes_per_s / giga:.3g} GB/s"
-    marks.append(Text(text, least, peak, QUIET, offset=(3, 4)))
+        look, rate = analysis.looks[point.environment], point.rate / giga
+        marks.append(Series([point.intensity], [rate], look, point.environment, size=6))
+    peak_text, memory = f"peak {peak:.3g} Gflop/s", f"memory {roof.bytes_per_s / giga:.3g} GB/s"
+    marks.append(Text(peak_text, most, peak, QUIET, offset=(-3, 4), right=True))
+    marks.append(Text(memory, least, peak, QUIET, offset=(3, 4)))
     told = "; ".join(
         f"{_NAMES[p.check]} in {p.environment} {p.rate / giga:.3g} Gflop/s" for p in points[:12]
     )

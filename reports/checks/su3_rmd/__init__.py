@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lattice program: times, digits against the original's, scaling."""
 
+from reports.checks.common.curves import of_check
 from reports.checks.common.roofline import roofline_picture
-from reports.checks.su3_rmd.digits import digits_table
 from reports.checks.su3_rmd.pictures import scaling_picture, share_picture, time_picture
-from reports.checks.su3_rmd.tables import overview, strong_scaling, weak_scaling
+from reports.checks.su3_rmd.tables import digits_table, overview, strong_scaling, weak_scaling
 from reports.show.section import Section
 
 SECTION = Section(
-    pictures=(time_picture, scaling_picture, share_picture, roofline_picture("su3_rmd")),
+    pictures=(
+        *(time_picture, scaling_picture, share_picture),
+        *of_check("su3_rmd", roofline_picture),
+    ),
     tables=(overview, digits_table, strong_scaling, weak_scaling),
 )

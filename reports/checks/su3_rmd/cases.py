@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row
@@ -54,11 +53,12 @@ def lattice_cases(analysis: Analysis) -> tuple[LatticeCase, ...]:
     for row in analysis.rows_of(CHECK):
         found.setdefault(row.series.case, {})[row.series.metric] = row
     cases = [LatticeCase(analysis.run.plan.cases[case], rows) for case, rows in found.items()]
-    order = {name: place for place, name in enumerate(analysis.looks)}
+    order = list(analysis.looks)
 
     def key(item: LatticeCase) -> tuple[int, str, int, int]:
         case = item.case
-        return item.sites, settings_text(case, EXTENTS), case.ranks, order[case.environment]
+        settings = settings_text(case, EXTENTS)
+        return item.sites, settings, case.ranks, order.index(case.environment)
 
     return tuple(sorted(cases, key=key))
 
@@ -88,9 +88,6 @@ def _series(analysis: Analysis, key: Callable[[LatticeCase], str]) -> list[list[
 
 def settings_text(case: PlannedCase, without: tuple[str, ...]) -> str:
     """The settings of the problem as one text, less those named."""
-    kept: dict[str, Any] = {
-        name: value
-        for name, value in case.params.items()
-        if name not in _NO_SETTING and name not in without
-    }
+    left_out = _NO_SETTING.union(without)
+    kept = {name: value for name, value in case.params.items() if name not in left_out}
     return json.dumps(kept, sort_keys=True)

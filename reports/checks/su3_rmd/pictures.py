@@ -42,15 +42,14 @@ def _against_ranks(analysis: Analysis, metric: str, anchor: str, title: str) -> 
 
 
 def scaling_picture(analysis: Analysis) -> Picture | None:
-    """Speed-up and efficiency over the fewest ranks, beside the ideal, of each lattice."""
+    """Speed-up and efficiency over the fewest ranks, with the ideal, of each lattice."""
     groups: dict[str, _Series] = {}
     for series in strong_series(analysis):
         parts = analysis.labels[CHECK].parts(series[0].case, LAYOUT)
         groups.setdefault(joined(series[0].lattice, *parts), []).append(series)
-    panels = [(name, series, share) for name, series in groups.items() for share in (False, True)]
     return picture_of(
         analysis,
-        panels,
+        [(name, series, share) for name, series in groups.items() for share in (False, True)],
         lambda panel: _scaling_panel(analysis, *panel),
         anchor="picture-su3-scaling",
         title="Speed-up and efficiency",
@@ -59,45 +58,43 @@ def scaling_picture(analysis: Analysis) -> Picture | None:
     )
 
 
-def _scaling_panel(analysis: Analysis, name: str, series: _Series, share: bool) -> Panel:
-    rows = [item.rows["program_time"] for one in series for item in one]
-    what = "Efficiency" if share else "Speed-up"
-    counts = sorted({float(item.case.ranks) for one in series for item in one})
-    ideal = [100.0] * 2 if share else [1.0, counts[-1] / counts[0]]
-    lines = [Series([counts[0], counts[-1]], ideal, width=1)]
+def _scaling_panel(analysis: Analysis, name: str, series: _Series, is_share: bool) -> Panel:
+    what = "Efficiency" if is_share else "Speed-up"
+    counts = [float(item.case.ranks) for one in series for item in one]
+    fewest, most = min(counts), max(counts)
+    ideal = [100.0, 100.0] if is_share else [1.0, most / fewest]
+    lines = [Series([fewest, most], ideal, width=1)]
     told = []
     for one in series:
-        ranks = [float(item.case.ranks) for item in one]
-        speed = [one[0].time_s / item.time_s for item in one]
-        values = (
-            [100 * s * ranks[0] / r for s, r in zip(speed, ranks, strict=True)] if share else speed
-        )
-        environment = one[0].case.environment
+        environment, ranks = one[0].case.environment, [float(item.case.ranks) for item in one]
+        values = [one[0].time_s / item.time_s for item in one]
+        if is_share:
+            values = [100 * s * ranks[0] / r for s, r in zip(values, ranks, strict=True)]
         lines.append(Series(ranks, values, analysis.looks[environment], environment))
         told.append(f"{environment} {values[-1]:.3g} on {ranks[-1]:g} ranks")
-    over = f"speed-up over {count_text(int(counts[0]), 'rank')}"
+    over = f"speed-up over {count_text(int(fewest), 'rank')}"
     return Panel(
         joined(what, name),
         lines,
         f"{what}, {name}: {'; '.join(told)}",
         Axis("ranks", counts=True),
-        Axis("efficiency / %" if share else over, low=0),
-        footer(analysis, rows),
+        Axis("efficiency / %" if is_share else over, low=0),
+        footer(analysis, [item.rows["program_time"] for one in series for item in one]),
     )
 
 
 def _slower_than_alone(groups: dict[str, _Series]) -> str:
     """Where more ranks are slower than the fewest, in a sentence; "" where they are not."""
-    told = []
+    found: dict[tuple[str, int, int], list[str]] = {}
     for name, series in groups.items():
-        found: dict[tuple[int, int], list[str]] = {}
         for first, second, *_ in series:
             if second.time_s > first.time_s:
                 share = f"{first.case.environment} {first.time_s / second.time_s:.2f}"
-                found.setdefault((first.case.ranks, second.case.ranks), []).append(share)
-        told += [
-            f"On {count_text(more, 'rank')} the program is slower than on {few} ({name}):"
-            f" {', '.join(shares)} of its speed. "
-            for (few, more), shares in found.items()
-        ]
+                ranks = first.case.ranks, second.case.ranks
+                found.setdefault((name, *ranks), []).append(share)
+    told = [
+        f"On {count_text(more, 'rank')} the program is slower than on {few} ({name}):"
+        f" {', '.join(shares)} of its speed. "
+        for (name, few, more), shares in found.items()
+    ]
     return "".join(told[:3])

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the lattice program: wall, CPU and communication time; scaling."""
+"""Tables of the lattice program: wall, CPU and communication time; digits against the original's;
+scaling."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from records.run.plan import PlannedCase
 from reports.analysis import Analysis, flags_of
-from reports.checks.common.cells import name_cell
 from reports.checks.su3_rmd.cases import (
     CHECK,
     LAYOUT,
@@ -15,56 +17,56 @@ from reports.checks.su3_rmd.cases import (
     strong_series,
     weak_series,
 )
-from reports.notation.units import ReadableUnit, fixed, percent, readable_unit
-from reports.show.rows import value_cell
-from reports.show.tables import Cell, Column, Lead, Table, Value, pivot, slug
+from reports.notation.labels import lattice_text
+from reports.notation.units import ReadableUnit, count_text, fixed, percent, readable_unit
+from reports.original_digits import NUMBERS, Printed, beside_originals, differences
+from reports.show.rows import name_cell, value_cell
+from reports.show.tables import Cell, Column, Lead, Table, Value, numeric, pivot, slug
+
+T = TypeVar("T")
+
+AGREE = "agree in every printed digit"
 
 
-def overview(analysis: Analysis) -> Table | None:
-    """Every case: program, launch and CPU time, share of communication, rate."""
-    return _table(
-        analysis,
-        lattice_cases(analysis),
-        [
-            ("program time ± s", _value("program_time")),
-            ("wall time of the launch ± s", _value("launch")),
-            ("CPU time of the fullest rank ± s", _value("rank_cpu_time")),
-            ("communication ± s, %", _value("communication_share", ReadableUnit("", 0.01))),
-            ("rate ± s, Gflop/s", _value("rate", ReadableUnit("", 1e9))),
-            ("time a site and step, µs", _value("site_step_time", ReadableUnit("", 1e-6))),
-        ],
-        anchor="su3-overview",
-        title="Wall, CPU and communication time",
-        note="Rates count the operations of the original's table (17112 flop a site and step). The"
-        " share of communication is that of halos and global sums in the program time, mean over"
-        " ranks.",
-    )
+def _leads(
+    analysis: Analysis,
+    case: Callable[[T], PlannedCase],
+    flags: Callable[[T], Sequence[str]] = lambda _: (),
+    without: Sequence[str] = LAYOUT,
+) -> list[Lead[T]]:
+    """The cells of a case: lattice, settings, ranks, environment."""
+
+    def lattice(item: T) -> Cell:
+        return Cell(lattice_text(case(item).params), href=f"#case-{slug(case(item).id)}")
+
+    def settings(item: T) -> str:
+        return ", ".join(analysis.labels[CHECK].parts(case(item), without)) or "–"
+
+    return [
+        ("lattice", lattice),
+        ("settings", settings),
+        (numeric("ranks"), lambda item: str(case(item).ranks)),
+        ("environment", lambda item: name_cell(case(item).environment, flags(item))),
+    ]
 
 
-def _table(  # noqa: PLR0917
+def _scaling(
     analysis: Analysis,
     cases: Sequence[LatticeCase],
-    cell: Sequence[Value[LatticeCase]],
+    *cells: Value[LatticeCase],
     anchor: str,
     title: str,
     note: str,
     group: int = 0,
 ) -> Table | None:
-    """A line for each case: lattice, settings, ranks, environment, then `cell`."""
+    """A line for each case with its program time, then `cells`."""
 
-    def settings(item: LatticeCase) -> str:
-        return ", ".join(analysis.labels[CHECK].parts(item.case, LAYOUT)) or "–"
+    def flags(item: LatticeCase) -> tuple[str, ...]:
+        return flags_of(item.rows.values())
 
-    def environment(item: LatticeCase) -> Cell:
-        return name_cell(item.case.environment, flags_of(item.rows.values()))
-
-    by: list[Lead[LatticeCase]] = [
-        ("lattice", lambda item: Cell(item.lattice, href=f"#case-{slug(item.case.id)}")),
-        ("settings", settings),
-        (Column("ranks", numeric=True), lambda item: str(item.case.ranks)),
-        ("environment", environment),
-    ]
-    return pivot(cases, by, cell, anchor=anchor, title=title, note=note, group=group)
+    by = _leads(analysis, lambda item: item.case, flags)
+    every = [("program time ± s", _value("program_time")), *cells]
+    return pivot(cases, by, every, anchor=anchor, title=title, note=note, group=group)
 
 
 def _value(metric: str, unit: ReadableUnit | None = None) -> Callable[[list[LatticeCase]], Cell]:
@@ -78,6 +80,24 @@ def _value(metric: str, unit: ReadableUnit | None = None) -> Callable[[list[Latt
     return cell
 
 
+def overview(analysis: Analysis) -> Table | None:
+    """Every case: program, launch and CPU time, share of communication, rate."""
+    return _scaling(
+        analysis,
+        lattice_cases(analysis),
+        ("wall time of the launch ± s", _value("launch")),
+        ("CPU time of the fullest rank ± s", _value("rank_cpu_time")),
+        ("communication ± s, %", _value("communication_share", ReadableUnit("", 0.01))),
+        ("rate ± s, Gflop/s", _value("rate", ReadableUnit("", 1e9))),
+        ("time a site and step, µs", _value("site_step_time", ReadableUnit("", 1e-6))),
+        anchor="su3-overview",
+        title="Wall, CPU and communication time",
+        note="Rates count the operations of the original's table (17112 flop a site and step). The"
+        " share of communication is that of halos and global sums in the program time, mean over"
+        " ranks.",
+    )
+
+
 def strong_scaling(analysis: Analysis) -> Table | None:
     """One lattice over more and more ranks: speed-up and efficiency over the fewest ranks."""
     first = {item: series[0] for series in strong_series(analysis) for item in series}
@@ -85,19 +105,14 @@ def strong_scaling(analysis: Analysis) -> Table | None:
     def speed_up(item: LatticeCase) -> float:
         return first[item].time_s / item.time_s
 
-    return _table(
+    def efficiency(item: LatticeCase) -> float:
+        return speed_up(item) * first[item].case.ranks / item.case.ranks
+
+    return _scaling(
         analysis,
         list(first),
-        [
-            ("program time ± s", _value("program_time")),
-            ("speed-up", lambda items: fixed(speed_up(items[0]), 2)),
-            (
-                "efficiency",
-                lambda items: percent(
-                    speed_up(items[0]) * first[items[0]].case.ranks / items[0].case.ranks
-                ),
-            ),
-        ],
+        ("speed-up", lambda items: fixed(speed_up(items[0]), 2)),
+        ("efficiency", lambda items: percent(efficiency(items[0]))),
         anchor="su3-strong",
         title="Strong scaling",
         note="Speed-up: time on the fewest ranks over this one. Efficiency: that over their ratio.",
@@ -108,16 +123,59 @@ def strong_scaling(analysis: Analysis) -> Table | None:
 def weak_scaling(analysis: Analysis) -> Table | None:
     """As many sites a rank on more and more ranks: efficiency is the first time over this one."""
     first = {item: series[0] for series in weak_series(analysis) for item in series}
-    return _table(
+    return _scaling(
         analysis,
         list(first),
-        [
-            ("program time ± s", _value("program_time")),
-            ("sites a rank", lambda items: fixed(items[0].sites / items[0].case.ranks, 0)),
-            ("efficiency", lambda items: percent(first[items[0]].time_s / items[0].time_s)),
-        ],
+        ("sites a rank", lambda items: fixed(items[0].sites / items[0].case.ranks, 0)),
+        ("efficiency", lambda items: percent(first[items[0]].time_s / items[0].time_s)),
         anchor="su3-weak",
         title="Weak scaling",
         note="Efficiency: time on the fewest ranks over time on these, each rank with as many"
         " sites.",
+    )
+
+
+def digits_table(analysis: Analysis) -> Table | None:
+    """Each case of ours with the original's in its environment on as many ranks."""
+
+    def compared(items: list[tuple[Printed, Printed | None]]) -> list[Cell]:
+        ours, original = items[0]
+        if original is None:
+            return [Cell("–"), Cell("–"), Cell("–", title="no valid launch of the original")]
+        return [
+            Cell(str(len(ours.texts.keys() & original.texts.keys()))),
+            Cell(f"{ours.launches} and {original.launches}"),
+            _judged(ours, original),
+        ]
+
+    headings = [
+        *numeric("numbers", "launches, ours and the original's"),
+        Column("digits of ours and of the original"),
+    ]
+    return pivot(
+        beside_originals(analysis),
+        _leads(analysis, lambda item: item[0].case, without=(*LAYOUT, "implementation")),
+        [(headings, compared)],
+        anchor="su3-digits",
+        title="Digits beside the original",
+        note="Polyakov loop and plaquettes of every measurement, as both programs print them, with"
+        " seven digits; all good launches of both. In double precision every digit must agree, in"
+        " single precision those of about the first ten trajectories.",
+    )
+
+
+def _judged(ours: Printed, original: Printed) -> Cell:
+    """That all digits agree, or the first number that differs."""
+    found = differences(ours.texts, original.texts)
+    if not found:
+        return Cell(AGREE)
+    (measurement, number), *texts = found[0]
+    name = list(NUMBERS.values())[number]
+    told = [" and ".join(one) or "nothing" for one in texts]
+    every = ours.texts.keys() | original.texts.keys()
+    return Cell(
+        f"differ first in measurement {measurement}, {name}: ours {told[0]},"
+        f" the original {told[1]}",
+        title=f"{count_text(len(found), 'number differs', 'numbers differ')} of {len(every)}",
+        badges=("digits differ",),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row, flags_of
-from reports.checks.common.echo_times import median_by_block
+from reports.checks.common.blocks import median_by_block
 from reports.show.lines import line_rate
 from reports.verdicts.papers.fields import Field, Point, Values, plain_value
 

@@ -20,7 +20,7 @@ from records.flags import shares_cores
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.collectives.measured import Measured as Family
 from reports.checks.collectives.measured import measured, points_of, words
-from reports.checks.common.echo_times import ByBlock, echo_times
+from reports.checks.common.blocks import ByBlock, echo_times
 from reports.models.collectives import CollectiveModel, fit_collective
 from reports.models.collectives_ahead import Ahead
 from reports.models.communication import Transfer

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from records.flags import shares_cores
-from reports.checks.common.echo_times import ByBlock
+from reports.checks.common.blocks import ByBlock
 from reports.models.communication import Transfer
 from reports.statistics.descriptive import LEVEL, Vector
 
