@@ -8,10 +8,14 @@ from datetime import date
 import numpy as np
 import pytest
 
-from reports.verdicts.acceptance import kept_rows, peers, reruns, spreads, values
-from reports.verdicts.acceptance.bounds import decide, median_bounds
+from reports.verdicts.acceptance import bounds, reruns, values
+from reports.verdicts.acceptance.bounds import (
+    LOWEST_KEPT,
+    decide,
+    median_bounds,
+    rows_by_medians,
+)
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.kept_rows import LOWEST_KEPT, telling_rows
 
 from .scanned_machine import criteria, measured, scan
 
@@ -37,9 +41,7 @@ def test_each_bad_node_is_named_by_its_link_whatever_share_was_measured(rounds, 
 def small_limits(monkeypatch):
     """A scan of 40 nodes is as large as one of thousands."""
     monkeypatch.setattr(values, "MOST_LISTED", 500)
-    monkeypatch.setattr(kept_rows, "MOST_KEPT", 200)
-    monkeypatch.setattr(spreads, "MOST_KEPT", 200)
-    monkeypatch.setattr(peers, "MOST_KEPT", 200)
+    monkeypatch.setattr(bounds, "MOST_KEPT", 200)
 
 
 def test_more_pairs_than_get_an_item_are_judged_by_the_criteria_that_are_shipped(small_limits):
@@ -82,11 +84,11 @@ def test_two_nodes_are_no_peers_of_each_other():
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 9])
 def test_the_rows_without_an_item_are_those_that_pass(monkeypatch, n):
-    monkeypatch.setattr(kept_rows, "MOST_KEPT", 10)
-    monkeypatch.setattr(kept_rows, "LOWEST_KEPT", 7)
+    monkeypatch.setattr(bounds, "MOST_KEPT", 10)
+    monkeypatch.setattr(bounds, "LOWEST_KEPT", 7)
     numbers = 1 + 0.05 * np.random.default_rng(n).standard_normal((300, n))
     numbers[::9, -1] = np.nan
-    rows = telling_rows(numbers, 0.93, 1.1, confidence=0.95, least_n=3)
+    rows = rows_by_medians(numbers, (0.93, 1.1), 0.95, 3)
     passes = np.array(
         [
             decide(median_bounds(row[np.isfinite(row)], 0.95, 3), 0.93, 1.1, 3)[0] == "PASS"

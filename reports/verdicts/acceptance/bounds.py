@@ -2,7 +2,8 @@
 """One-sided bounds of a median and of a coefficient of variation, and the verdict they give.
 
 A verdict never rests on a point: PASS if the whole bound is inside the limit, FAIL if it is
-outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it.
+outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it. Of very many
+values those that plainly pass are counted; the others get an item each.
 """
 
 from __future__ import annotations
@@ -14,14 +15,22 @@ from statistics import median
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import one_sided_bound
+from records.site.pair_places import Indices
+from reports.statistics.descriptive import Matrix, one_sided_bound
 
+Flags = NDArray[np.bool_]
 Verdict = Literal["PASS", "INCONCLUSIVE", "SUSPECT", "FAIL"]
 
 #: From best to worst.
 ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "SUSPECT", "FAIL")
+#: Of more values than these the open and the bad ones get an item, and the lowest of the others.
+MOST_KEPT, LOWEST_KEPT = 3000, 50
+
+#: (at_least, at_most)
+Limits = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +122,35 @@ def decide(
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """The worst of them; PASS when there is none."""
     return max(verdicts, key=ORDER.index, default="PASS")
+
+
+def rows_kept(always: Flags, key: Matrix, *groups: Flags) -> Indices:
+    """The rows that get an item: all; of more than MOST_KEPT those of `always`, and of each group
+    the LOWEST_KEPT with the least `key`."""
+    if len(always) <= MOST_KEPT:
+        return np.arange(len(always))
+    order = np.argsort(key, kind="stable")
+    lowest = [order[group[order]][:LOWEST_KEPT] for group in groups]
+    return np.unique(np.concatenate([np.flatnonzero(always), *lowest]))
+
+
+def rows_by_medians(values: Matrix, limits: Limits, confidence: float, least_n: int) -> Indices:
+    """The rows of `values`, a block a column, that get an item where each row's median is held
+    against the limits by the bounds of `median_bounds`; the lowest are those nearest to a limit."""
+    if len(values) <= MOST_KEPT:
+        return np.arange(len(values))
+    counts = np.isfinite(values).sum(axis=1)
+    ordered = np.sort(values, axis=1)  # NaN last
+    low, high = np.full((2, len(values)), np.nan)
+    for n in np.unique(counts[counts >= max(least_n, 2)]).tolist():
+        rows, rank = counts == n, bound_rank(n, confidence)
+        mine = ordered[rows, :n]
+        if rank is None:
+            reach = special.stdtrit(n - 1, confidence) * mine.std(axis=1, ddof=1) / np.sqrt(n)
+            low[rows], high[rows] = mine.mean(axis=1) - reach, mine.mean(axis=1) + reach
+        else:
+            low[rows], high[rows] = mine[:, rank[0] - 1], mine[:, n - rank[0]]
+    least, most = limits
+    least, most = -np.inf if least is None else least, np.inf if most is None else most
+    passes = (low >= least) & (high <= most)
+    return rows_kept(~passes, np.minimum(low - least, most - high), passes)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kind of criterion judged: a criterion and the evidence in, a judged criterion out."""
+"""Limits, ratios and efficiencies judged: a criterion and the evidence in, a judged one out."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -21,21 +22,23 @@ from records.criteria import (
 )
 from records.run.plan import PlannedCase
 from reports.notation.labels import CheckLabels, check_labels
-from reports.verdicts.acceptance.bounds import Bounds, decide, median_bounds
-from reports.verdicts.acceptance.kept_rows import telling_rows
+from reports.verdicts.acceptance.bounds import (
+    Bounds,
+    Limits,
+    decide,
+    median_bounds,
+    rows_by_medians,
+)
 from reports.verdicts.acceptance.model import Item, JudgedCriterion, LaunchKey, judged, limit_text
 from reports.verdicts.acceptance.values import Evidence, Values
 
 #: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
 MOST_OF_NOMINAL = 2.0
 
-#: (at_least, at_most)
-Limits = tuple[float | None, float | None]
-
 
 @dataclass(frozen=True)
 class Context:
-    """Context shared by all criterion judges."""
+    """Criteria and evidence; all items and judged criteria are made here."""
 
     criteria: Criteria
     evidence: Evidence
@@ -57,10 +60,6 @@ class Context:
         """Readable name of a metric."""
         return self.evidence.register.metric_title(name)
 
-    def lower_is_better(self, name: str) -> bool:
-        """Whether less of a metric that the run has values of is better."""
-        return self.evidence.register.metrics[name].better == "lower"
-
     def bounds(self, values: Sequence[float]) -> Bounds:
         """Bounds of the median as the criteria ask for them; of nothing, none."""
         return median_bounds(
@@ -75,48 +74,73 @@ class Context:
 
     def item(
         self,
+        case: PlannedCase,
+        metric: str,
+        subject: str,
+        bounds: Bounds,
+        limits: Limits = (None, None),
+        **more: Any,
+    ) -> Item:
+        """An item judged by its bounds; `more` are further fields, which may replace the verdict
+        and its note. The unit is 1 if it is not among them."""
+        verdict, note = decide(bounds, *limits, self.criteria.least_launches)
+        return Item(
+            subject=subject,
+            environment=case.environment,
+            bounds=bounds,
+            at_least=limits[0],
+            at_most=limits[1],
+            metric=metric,
+            **{"unit": "1", "verdict": verdict, "note": note, **more},
+        )
+
+    def value_item(
+        self,
         values: Values,
         numbers: Sequence[float],
         limits: Limits,
         *,
-        unit: str = "1",
         bounds: Bounds | None = None,
         others: Sequence[Values] = (),
+        **more: Any,
     ) -> Item:
-        """A value judged by `numbers` in `unit`, one a launch, that `others` may enter too."""
-        bounds = bounds or self.bounds(numbers)
-        verdict, note = decide(bounds, *limits, self.criteria.least_launches)
+        """A value judged by `numbers`, one a launch, that `others` may enter too."""
         launches = [(v.case.id, int(block)) for v in (values, *others) for block in v.blocks]
-        return Item(
-            subject=self.point(values) or values.case.check,
-            environment=values.case.environment,
-            bounds=bounds,
-            unit=unit,
-            at_least=limits[0],
-            at_most=limits[1],
-            verdict=verdict,
-            note=note,
+        return self.item(
+            values.case,
+            values.metric,
+            self.point(values) or values.case.check,
+            bounds or self.bounds(numbers),
+            limits,
             launches=tuple(dict.fromkeys(launches)),
             place=values.place,
-            metric=values.metric,
             shares=tuple(numbers),
+            **more,
         )
 
-    def share_item(
+    def ratio_item(
         self,
         values: Values,
-        shares: Sequence[float],
-        measured: Sequence[float],
+        denominators: Mapping[int, float],
         limits: Limits,
-        others: Sequence[Values],
+        others: Sequence[Values] = (),
     ) -> Item:
-        """A value judged by its shares of something, with the median of what was measured."""
-        item = replace(
-            self.item(values, shares, limits, others=others),
-            measured=median(measured or [0.0]),
+        """A value judged by its ratios, one a block; `others` gave the denominators."""
+        by_block = values.by_block()
+        ratios = [
+            value / denominators[block]
+            for block, value in by_block.items()
+            if denominators.get(block, 0.0) > 0
+        ]
+        item = self.value_item(
+            values,
+            ratios,
+            limits,
+            others=others,
+            measured=median([*by_block.values()] or [0.0]),
             measured_unit=self.evidence.register.metrics[values.metric].unit,
         )
-        if shares:
+        if ratios:
             return item
         return replace(item, verdict="INCONCLUSIVE", note="no block has a value to compare with")
 
@@ -124,23 +148,33 @@ class Context:
         self, criterion: Criterion, case: PlannedCase, subject: str, place: tuple[str, ...] = ()
     ) -> Item:
         """An item for what was planned to have a value and has none."""
-        return Item(
-            subject=subject,
-            environment=case.environment,
-            bounds=Bounds(0, 0.0, None, None, self.criteria.confidence, "none"),
-            unit="1",
-            at_least=None,
-            at_most=None,
-            verdict="INCONCLUSIVE",
+        return self.item(
+            case,
+            criterion.metric,
+            subject,
+            Bounds(0, 0.0, None, None, self.criteria.confidence, "none"),
             note=f"planned, but no launch has its {self.metric_title(criterion.metric)}",
             launches=tuple(self._launches.get(case.id, ())),
             place=place,
-            metric=criterion.metric,
             state="missing",
             about="missing",
         )
 
-    def absent(self, criterion: Criterion) -> list[Item]:
+    def judged(
+        self,
+        criterion: Criterion,
+        statement: str,
+        items: Iterable[Item],
+        needs: str = "",
+        **more: Any,
+    ) -> JudgedCriterion:
+        """The criterion with its items and those of cases without a value, or why there is none;
+        `needs` is what it would take, `more` are further fields."""
+        found = [*items, *self._absent(criterion)]
+        note = "" if found else self.lacking(criterion) + needs
+        return judged(criterion, statement, found, note, **more)
+
+    def _absent(self, criterion: Criterion) -> list[Item]:
         """Items for planned cases of a criterion that have no value of its metric at all.
 
         A case that reports other metrics is left out when none with the same parameters has a
@@ -152,33 +186,19 @@ class Context:
         others = {values.case.id for values in self.evidence.values} - have
         found = []
         for case in self.evidence.planned if chosen else ():
-            asked = case.check == criterion.check and case.skipped is None
-            asked = asked and criterion.environment in (None, case.environment)
-            named = {k: v for k, v in criterion.where.items() if k in case.params}
-            if not asked or case.id in have or any(case.params[k] != v for k, v in named.items()):
+            if (
+                case.check != criterion.check
+                or case.skipped is not None
+                or case.id in have
+                or criterion.environment not in (None, case.environment)
+                or any(case.params.get(k, v) != v for k, v in criterion.where.items())
+                or case.params.get("reply_before_wait")  # wrong on purpose: it is never judged
+            ):
                 continue
-            if case.params.get("reply_before_wait"):
-                continue  # wrong on purpose: it is never judged
             if case.id not in others or case.params in params:
-                parts = self.labels[case.check].parts(case)
-                found.append(self.missing(criterion, case, ", ".join(parts) or case.check))
+                subject = ", ".join(self.labels[case.check].parts(case)) or case.check
+                found.append(self.missing(criterion, case, subject))
         return found
-
-    def judged(
-        self,
-        criterion: Criterion,
-        statement: str,
-        items: Sequence[Item],
-        needs: str = "",
-        further: int = 0,
-    ) -> JudgedCriterion:
-        """The criterion with its items, or why there is none; `needs` is what it would take.
-
-        `further` counts good items that are not among them.
-        """
-        if items:
-            return judged(criterion, statement, items, further=further)
-        return judged(criterion, statement, (), self.lacking(criterion) + needs)
 
     def lacking(self, chosen: Selection) -> str:
         """Why a selection has no value: no case, none that can run, no ok launch."""
@@ -194,31 +214,97 @@ class Context:
             if case.skipped is None
             for key in self._launches.get(case.id, ())
         )
-        told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        launches = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         return (
             f"no ok launch of {chosen.check} has {chosen.metric} as selected ({len(cases)} cases"
-            f" planned, {len(skipped)} of them skipped; launches: {told or 'none'})"
+            f" planned, {len(skipped)} of them skipped; launches: {launches or 'none'})"
         )
 
 
 def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
     limits = criterion.at_least, criterion.at_most
-    limit = limit_text(*limits, criterion.unit)
-    chosen, further = _telling(criterion, context, limits)
-    items = [
-        context.item(values, values.values.tolist(), limits, unit=criterion.unit)
+    chosen, further = _chosen(criterion, context, limits)
+    items = (
+        context.value_item(values, values.values.tolist(), limits, unit=criterion.unit)
         for values in chosen
-    ]
-    items += context.absent(criterion)
-    statement = f"{context.metric_title(criterion.metric)} {limit}"
+    )
     known = context.evidence.register.metrics.get(criterion.metric)
     bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
-    result = context.judged(criterion, statement, items, further=further)
-    return replace(result, absolute=bad is not None and bad > 0)  # else any machine keeps to it
+    absolute = bad is not None and bad > 0  # else any machine keeps to it
+    statement = f"{context.metric_title(criterion.metric)} {limit_text(*limits, criterion.unit)}"
+    return context.judged(criterion, statement, items, further=further, absolute=absolute)
 
 
-def _telling(
+def judge_ratio(
+    criterion: RatioCriterion | EfficiencyCriterion, context: Context
+) -> JudgedCriterion:
+    """Every selected value over that of a reference in the same block: a value of the environment,
+    or the peak of its ranks, that is their number × a rank's mean DGEMM rate over the nodes.
+
+    A node's own rate does not depend on the message-passing library: it is that of the same
+    environment, or of the only one that measured it.
+    """
+    evidence, title, reference = context.evidence, context.metric_title, criterion.reference
+    assert reference is not None
+    limits: Limits = (criterion.at_least, None)
+    if isinstance(criterion, RatioCriterion):
+        limits = (criterion.at_least, criterion.at_most)
+        other = f"{title(reference.metric)} of {reference.check} {limit_text(*limits, '1')}"
+        statement = f"{title(criterion.metric)} over {other}"
+    else:
+        statement = _efficiency(criterion, context, "measured DGEMM peak")
+    items = []
+    for values in evidence.selected(criterion):
+        found = evidence.select(reference, values.case.environment)
+        if isinstance(criterion, EfficiencyCriterion):
+            found = found or evidence.select(reference)
+            count = len({node.case.id for node in found})
+        else:
+            count = len(found)
+        if count != 1:
+            why = f": {context.lacking(reference)}" if not count else ""
+            note = (
+                f"the reference {reference.metric} of {reference.check} selects {count} values in"
+                f" {values.case.environment}; it must select one{why}"
+            )
+            return judged(criterion, statement, (), note)
+        below = found[0].by_block()
+        if isinstance(criterion, EfficiencyCriterion):
+            below = {block: values.case.ranks * rate for block, rate in _rank_rates(found).items()}
+        items.append(context.ratio_item(values, below, limits, found))
+    return context.judged(criterion, statement, items)
+
+
+def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
+    """A rate over a measured peak, or over the nominal one that the site states: the latter is an
+    absolute limit."""
+    if criterion.peak == "measured":
+        return judge_ratio(criterion, context)
+    evidence, limits = context.evidence, (criterion.at_least, None)
+    chosen, further = _chosen(criterion, context, limits)
+    statement = _efficiency(criterion, context, "nominal peak")
+    items = []
+    for values in chosen:
+        peak, stated = evidence.nominal_rate(values), evidence.nominal_key(values)
+        if peak is None:
+            note = f"the site declares no {stated} in its site.yaml"
+            return judged(criterion, statement, (), note, absolute=True, lacks_rate=True)
+        item = context.ratio_item(values, dict.fromkeys(values.by_block(), peak), limits)
+        if item.bounds.centre > MOST_OF_NOMINAL:
+            wrong = f"the site declares a wrong {stated}"
+            note = f"{item.bounds.centre:.3g} times the nominal rate: {wrong}"
+            item = replace(item, verdict="INCONCLUSIVE", note=note, decidable=False)
+        items.append(item)
+    return context.judged(criterion, statement, items, further=further, absolute=True)
+
+
+def _efficiency(criterion: EfficiencyCriterion, context: Context, peak: str) -> str:
+    title = context.metric_title(criterion.metric)
+    return f"{title} of {criterion.check} over {peak} at least {criterion.at_least:g}"
+
+
+def _chosen(
     criterion: LimitCriterion | EfficiencyCriterion, context: Context, limits: Limits
 ) -> tuple[list[Values], int]:
     """The values that get an item, and how many more there are: of very many pairs of a scan those
@@ -232,90 +318,13 @@ def _telling(
             values = scan.columns.values.astype(np.float64)
             if isinstance(criterion, EfficiencyCriterion):
                 values /= evidence.nominal_rate(scan.row(0)) or 1.0
-            rows = telling_rows(
-                values,
-                *limits,
-                confidence=criteria.confidence,
-                least_n=criteria.least_launches,
-            ).tolist()
-            chosen += [scan.row(row) for row in rows]
+            rows = rows_by_medians(values, limits, criteria.confidence, criteria.least_launches)
+            chosen += map(scan.row, rows.tolist())
             further += len(values) - len(rows)
     return chosen, further
 
 
-def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
-    """Every selected value over the reference's value in the same block and environment."""
-    limits = criterion.at_least, criterion.at_most
-    reference = criterion.reference
-    statement = (
-        f"{context.metric_title(criterion.metric)} over {context.metric_title(reference.metric)} of"
-        f" {reference.check} {limit_text(*limits, '1')}"
-    )
-    items = []
-    for values in context.evidence.selected(criterion):
-        found = context.evidence.select(reference, values.case.environment)
-        if len(found) != 1:
-            note = _not_one(reference, values, len(found), context)
-            return judged(criterion, statement, (), note)
-        items.append(_ratio_item(context, values, found[0].by_block(), limits, found))
-    items += context.absent(criterion)
-    return context.judged(criterion, statement, items)
-
-
-def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
-    """A rate over a peak: nominal, or the mean over nodes of a rank's DGEMM rate × ranks.
-
-    A node's own rate does not depend on the message-passing library: it is that of the same
-    environment, or of the only one that measured it.
-    """
-    evidence, reference = context.evidence, criterion.reference
-    if criterion.peak == "nominal":
-        return _judge_nominal(criterion, context)
-    statement = (
-        f"{context.metric_title(criterion.metric)} of {criterion.check} over measured DGEMM peak at"
-        f" least {criterion.at_least:g}"
-    )
-    assert reference is not None
-    items = []
-    for values in evidence.selected(criterion):
-        nodes = evidence.select(reference, values.case.environment) or evidence.select(reference)
-        cases = {node.case.id for node in nodes}
-        if len(cases) != 1:
-            note = _not_one(reference, values, len(cases), context)
-            return judged(criterion, statement, (), note)
-        rates = _mean_rank_rates(nodes).items()
-        peaks = {block: values.case.ranks * rate for block, rate in rates}
-        items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), nodes))
-    items += context.absent(criterion)
-    return context.judged(criterion, statement, items)
-
-
-def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
-    """A rate over the nominal one that the site states: an absolute limit."""
-    chosen, further = _telling(criterion, context, (criterion.at_least, None))
-    statement = (
-        f"{context.metric_title(criterion.metric)} of {criterion.check} over nominal peak at least"
-        f" {criterion.at_least:g}"
-    )
-    items = []
-    for values in chosen:
-        peak = context.evidence.nominal_rate(values)
-        if peak is None:
-            note = f"the site declares no {context.evidence.nominal_key(values)} in its site.yaml"
-            result = judged(criterion, statement, (), note)
-            return replace(result, absolute=True, lacks_rate=True)
-        peaks = dict.fromkeys(values.by_block(), peak)
-        item = _ratio_item(context, values, peaks, (criterion.at_least, None), ())
-        if item.bounds.centre > MOST_OF_NOMINAL:
-            wrong = f"the site declares a wrong {context.evidence.nominal_key(values)}"
-            note = f"{item.bounds.centre:.3g} times the nominal rate: {wrong}"
-            item = replace(item, verdict="INCONCLUSIVE", note=note, decidable=False)
-        items.append(item)
-    items += context.absent(criterion)
-    return replace(context.judged(criterion, statement, items, further=further), absolute=True)
-
-
-def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
+def _rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
     """The arithmetic mean over nodes of the rate of one rank, by block: times the ranks it is what
     all of them do at once."""
     case = nodes[0].case
@@ -325,28 +334,3 @@ def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
         for block, value in node.by_block().items():
             rates.setdefault(block, []).append(value / ranks_a_node)
     return {block: sum(row) / len(row) for block, row in rates.items()}
-
-
-def _ratio_item(
-    context: Context,
-    values: Values,
-    denominators: Mapping[int, float],
-    limits: Limits,
-    others: Sequence[Values],
-) -> Item:
-    """A value judged by its ratios, one a block; `others` are what the denominators come from."""
-    by_block = values.by_block()
-    ratios = [
-        value / denominators[block]
-        for block, value in by_block.items()
-        if denominators.get(block, 0.0) > 0
-    ]
-    return context.share_item(values, ratios, list(by_block.values()), limits, others)
-
-
-def _not_one(reference: Selection, values: Values, count: int, context: Context) -> str:
-    why = f": {context.lacking(reference)}" if not count else ""
-    return (
-        f"the reference {reference.metric} of {reference.check} selects {count} values in"
-        f" {values.case.environment}; it must select one{why}"
-    )

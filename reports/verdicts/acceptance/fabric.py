@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What explains slow pairs of nodes: a node's own link (a row), a cut between groups, one pair.
+"""What explains slow pairs of nodes: a node's own link, a cut between groups of nodes, one pair.
 
-A pair has the least rate of all that lies on its way, so the levels of rows and cuts are medians
-over pairs, and a pair is explained by what is as slow as it is itself. Pure functions.
+A pair has the least rate of all that is on its way, so the level of a part is the median over its
+pairs, and a pair is explained by a part as slow as it is itself. Where most pairs were measured,
+nodes are grouped by the matrix of all pairs; in a sample, or of thousands of nodes, links are found
+by the shares of slow pairs, and cuts by the medians of declared switches. Pure functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage  # type: ignore[import-untyped]
 from scipy.cluster import hierarchy  # type: ignore[import-untyped]
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
@@ -21,24 +25,32 @@ from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from records.site.pair_places import Indices, positions_of
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.levels import APART, Flags, Top, top_of
+from reports.verdicts.acceptance.bounds import Flags
+from reports.verdicts.acceptance.levels import APART, top_of
 
 Nodes = tuple[int, ...]
 
+#: Of more nodes no matrix of all pairs is made, nor of a smaller share of the pairs; the greater
+#: share holds where three switches or more are declared, whose medians then tell more.
+MOST_DENSE, LEAST_KNOWN, LEAST_KNOWN_BY_SWITCH = 2000, 0.5, 0.9
 #: Deviations are cut off here, as multiples of the tolerance: a node belongs to no group when more
 #: than 1/1.4 of its pairs there are slow.
 _CLIP = 1.4
 #: A cut between groups that one bad uplink does not explain: this share of its pairs is slow.
-DENSE = 0.7
+_DENSE = 0.7
 #: The good pairs join this share of the nodes at least, or they are exceptions.
 _LEAST_NODES = 1 / 8
+#: In a sample: of a node's pairs with good nodes more than this share is slow where its own link
+#: is; a node and a pair of switches are judged by so many pairs, at least; nodes on the smaller
+#: side of a cut, at least.
+_MOST_SLOW, _LEAST_PAIRS, _LEAST_SIDE = 0.6, 3, 3
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of the network: the link of one node, or a cut between groups of nodes.
 
-    `pairs` are the positions of the pairs that it joins to good nodes or groups: those by which its
+    `pairs` are the rows of the pairs that it joins to good nodes or groups: those by which its
     level is known.
     """
 
@@ -58,66 +70,98 @@ class Fabric:
 
     level: float
     parts: tuple[Part, ...]
-    explained: NDArray[np.int64]
-    better: Flags
+    explained: Indices
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs by rows: how far each falls short of the level (NaN: no value), its nodes' numbers.
+
+    `gap` is what a pair may fall short, `error` the standard error of one centre.
+    """
+
+    short: Matrix
+    low: Indices
+    high: Indices
+    nodes: int
+    gap: float
+    error: float
+
+    @cached_property
+    def slow(self) -> Flags:
+        """Which fall short by more than the tolerance."""
+        return np.asarray(self.short > self.gap)
+
+    @cached_property
+    def _rows(self) -> list[Indices]:
+        ends = np.concatenate([self.low, self.high])
+        counts = np.bincount(ends, minlength=self.nodes)
+        rows = np.argsort(ends, kind="stable") % max(len(self.low), 1)
+        return np.split(rows, np.cumsum(counts)[:-1])
+
+    def rows_of(self, node: int) -> Indices:
+        """The rows of a node's pairs, ascending."""
+        return np.sort(self._rows[node])
+
+    def counts(self, chosen: Flags | Indices) -> Indices:
+        """How many of the chosen pairs each node has."""
+        ends = np.concatenate([self.low[chosen], self.high[chosen]])
+        return np.bincount(ends, minlength=self.nodes).astype(np.int64)
+
+    def cut(self, groups: Sequence[Sequence[int]]) -> Part:
+        """The cut between these groups, with the pairs that join two of them."""
+        side = np.full(self.nodes, -1)
+        for place, group in enumerate(groups):
+            side[list(group)] = place
+        low, high = side[self.low], side[self.high]
+        crossing = np.flatnonzero((low != high) & (np.minimum(low, high) >= 0))
+        return Part("cut", tuple(tuple(group) for group in groups), crossing)
+
+    def matrix(self) -> Matrix:
+        """What each pair of nodes falls short, symmetric; NaN where there is none."""
+        found = np.full((self.nodes, self.nodes), np.nan)
+        found[self.low, self.high] = found[self.high, self.low] = self.short
+        return found
 
 
 def fabric_of(
-    centres: Matrix, nodes: int, gap: float, error: float, level: float | None = None
+    centres: Matrix,
+    ends: Indices,
+    nodes: int,
+    gap: float,
+    error: float,
+    *,
+    level: float | None = None,
+    switches: Sequence[str] = (),
 ) -> Fabric:
     """What is slow between so many nodes.
 
-    `centres` are logarithms of the pairs in the order of combinations, greater is better, NaN where
-    there is none; `gap` is what a pair may fall short of `level` (default: that of good pairs);
-    `error` the standard error of one centre.
-
-    Nodes that reach each other within `gap` are groups (average linkage of deviations that are cut
-    off at 1.4 gaps). A node in none has a slow link; groups that do not reach each other lie on two
-    sides of a slow cut. What is left is looked through for slow pairs that join two sets of nodes.
+    `centres` are logarithms, a pair a row, greater is better, NaN where a pair has none; `ends` the
+    numbers of its nodes, both ascending; `gap` is what a pair may fall short of `level` (default:
+    that of good pairs); `error` the standard error of one centre; `switches` each node's, if known.
     """
-    top = _top_pairs(centres, nodes, gap, error)
-    level = top.level if level is None else level
+    low, high = ends[:, 0], ends[:, 1]
+    least = LEAST_KNOWN_BY_SWITCH if len({*switches}) > 2 else LEAST_KNOWN
+    most = nodes <= MOST_DENSE and len(centres) >= least * (nodes * (nodes - 1) // 2)
+    if level is None:
+        level = top_of(centres, gap, error, least=1).level
+        if most:
+            level = _good_level(centres, ends, nodes, gap, error)
     if not np.isfinite(level):
-        return Fabric(level, (), np.full(len(centres), -1), top.better)
-    deviations = _matrix(level - centres, nodes)
-    groups, single = _groups(deviations, gap, error)
-    parts = [_link(node, groups, deviations) for node in single]
-    parts += _cuts(deviations, _with_single(groups, single, deviations, gap), gap)
-    parts = [part for part in parts if np.isfinite(centres[part.pairs]).any()]
-    explained = _explained(parts, level - centres, nodes, gap)
-    slow = (explained < 0) & (level - centres > gap)
-    for part in _further_cuts(slow, level - centres, nodes):
-        parts.append(part)
-        explained[part.pairs] = len(parts) - 1
-    return Fabric(level, tuple(parts), explained, top.better)
-
-
-def pair_positions(one: Sequence[int], other: Sequence[int], nodes: int) -> Indices:
-    """Positions of all pairs of the one and the other nodes, in the order of combinations."""
-    first, second = np.meshgrid(np.asarray(one), np.asarray(other), indexing="ij")
-    low, high = np.minimum(first, second).ravel(), np.maximum(first, second).ravel()
-    keep = low != high
-    return np.unique(positions_of(low[keep], high[keep], nodes))
-
-
-def _top_pairs(centres: Matrix, nodes: int, gap: float, error: float) -> Top:
-    """The good pairs; they join an eighth of the nodes at least, and most pairs among those."""
-    top = top_of(centres, gap, error, least=1)
-    rows, columns = np.triu_indices(nodes, 1)
-    better = np.zeros(len(centres), dtype=bool)
-    while top.good.any() and not top.good.all():
-        joined = components(rows[top.good], columns[top.good], nodes)
-        sizes = np.bincount(joined)
-        inside = float((sizes * (sizes - 1) / 2).sum())
-        enough = sizes[sizes > 1].sum() >= max(2.0, _LEAST_NODES * nodes)
-        if enough and top.good.sum() >= 0.4 * inside:
-            break
-        better |= top.good
-        rest = np.where(better, np.nan, centres)
-        if not np.isfinite(rest).any():
-            break
-        top = top_of(rest, gap, error, least=1)
-    return Top(top.level, top.good, better)
+        return Fabric(level, (), np.full(len(centres), -1))
+    short = level - centres if most else np.nan_to_num(level - centres)
+    pairs = _Pairs(short, low, high, nodes, gap, error)
+    if most:
+        parts = [part for part in _by_groups(pairs) if np.isfinite(short[part.pairs]).any()]
+        explained = _explained_by_slowest(parts, pairs)
+    else:
+        parts = _by_shares(pairs, switches)
+        explained = _explained_by_first(parts, pairs)
+    rest = pairs.slow & (explained < 0)
+    for cut in _further_cuts(pairs, rest):
+        explained[cut.pairs if most else cut.pairs[rest[cut.pairs]]] = len(parts)
+        parts.append(cut)
+    return Fabric(level, tuple(parts), explained)
 
 
 def components(rows: Indices, columns: Indices, nodes: int) -> NDArray[np.int32]:
@@ -127,80 +171,79 @@ def components(rows: Indices, columns: Indices, nodes: int) -> NDArray[np.int32]
     return labels
 
 
-def _matrix(values: Matrix, nodes: int) -> Matrix:
-    """The symmetric matrix of pairs; NaN on the diagonal."""
-    matrix = np.full((nodes, nodes), np.nan)
-    matrix[np.triu_indices(nodes, 1)] = values
-    lower = np.tril_indices(nodes, -1)
-    matrix[lower] = matrix.T[lower]
-    return matrix
-
-
-def _groups(deviations: Matrix, gap: float, error: float) -> tuple[list[Nodes], list[int]]:
-    """Groups of nodes that reach each other within `gap`, and the nodes that are in none."""
-    nodes = len(deviations)
-    if nodes < 3:
-        return [tuple(range(nodes))], []
-    tree = hierarchy.linkage(squareform(_distances(deviations, gap), checks=False), "average")
-    labels = hierarchy.fcluster(tree, gap, criterion="distance")
-    found = [tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
-    found.sort(key=len, reverse=True)
-    groups = [group for group in found if len(group) > 1]
-    single = [group[0] for group in found if len(group) == 1]
-    kept = groups[:1]
-    for group in groups[1:]:
-        inside = deviations[np.ix_(group, group)][np.triu_indices(len(group), 1)]
-        across = deviations[np.ix_(group, kept[0])].ravel()
-        share = 1 / max(1, np.isfinite(inside).sum()) + 1 / max(1, np.isfinite(across).sum())
-        apart = np.nanmedian(across) - np.nanmedian(inside)
-        if apart > max(gap / 2, APART * error * np.sqrt(share)):
-            kept.append(group)
-        else:
-            single += group  # as slow among themselves: each has a slow link
-    return kept, sorted(single)
-
-
-def _distances(deviations: Matrix, gap: float) -> Matrix:
-    """Deviations from 0 to 1.4 gaps; a pair that was not measured has the median of the slower of
-    its nodes."""
-    clipped = np.clip(deviations, 0, _CLIP * gap)
-    known = np.isfinite(clipped)
-    own = np.array([_median(row) if np.isfinite(row).any() else 0.0 for row in clipped])
-    found = np.where(known, clipped, np.maximum(own[:, None], own))
-    np.fill_diagonal(found, 0.0)
-    return np.asarray(found)
-
-
-def _link(node: int, groups: Sequence[Nodes], deviations: Matrix) -> Part:
-    """A node's own link, known by its pairs with the group that it reaches best."""
-    nodes = len(deviations)
-    best = min(groups, key=lambda group: _median(deviations[node, list(group)]), default=())
-    return Part("link", ((node,),), pair_positions([node], best, nodes))
-
-
-def _with_single(
-    groups: Sequence[Nodes], single: Sequence[int], deviations: Matrix, gap: float
-) -> list[Nodes]:
-    """The groups, with the nodes of slow links that reach one much better than the others."""
-    sides = [list(group) for group in groups]
-    for node in single if len(groups) > 1 else ():
-        reached = [_median(deviations[node, list(group)]) for group in groups]
-        best, second = np.argsort(reached, kind="stable")[:2].tolist()
-        if reached[second] - reached[best] > gap:
-            sides[best].append(node)
-    return sorted(tuple(sorted(side)) for side in sides)
-
-
 def _median(values: Matrix) -> float:
     known = values[np.isfinite(values)]
     return float(np.median(known)) if known.size else float("inf")
 
 
-def _cuts(deviations: Matrix, groups: Sequence[Nodes], gap: float) -> Iterator[Part]:
+def _good_level(centres: Matrix, ends: Indices, nodes: int, gap: float, error: float) -> float:
+    """The level of the upper cluster of pairs that join an eighth of the nodes at least, and are
+    most of the pairs among those."""
+    rest = centres
+    while True:
+        top = top_of(rest, gap, error, least=1)
+        if not top.good.any() or top.good.all():
+            return top.level
+        sizes = np.bincount(components(ends[top.good, 0], ends[top.good, 1], nodes))
+        inside = float((sizes * (sizes - 1) / 2).sum())
+        enough = sizes[sizes > 1].sum() >= max(2.0, _LEAST_NODES * nodes)
+        rest = np.where(top.good, np.nan, rest)
+        if (enough and top.good.sum() >= 0.4 * inside) or not np.isfinite(rest).any():
+            return top.level
+
+
+def _by_groups(pairs: _Pairs) -> Iterator[Part]:
+    """Nodes that reach each other within `gap` are groups. A node in none has a slow link; groups
+    that do not reach each other are on two sides of a slow cut."""
+    deviations = pairs.matrix()
+    groups, single = _groups(deviations, pairs.gap, pairs.error)
+    sides = [list(group) for group in groups]
+    for node in single if groups else ():
+        reached = np.array([_median(deviations[node, list(group)]) for group in groups])
+        best, *others = np.argsort(reached, kind="stable").tolist()
+        rows = pairs.rows_of(node)
+        other = pairs.low[rows] + pairs.high[rows] - node
+        yield Part("link", ((node,),), rows[np.isin(other, groups[best])])
+        if others and reached[others[0]] - reached[best] > pairs.gap:
+            sides[best].append(node)  # on the side of the group that it reaches much better
+    yield from _cuts(pairs, deviations, sorted(tuple(sorted(side)) for side in sides))
+
+
+def _groups(deviations: Matrix, gap: float, error: float) -> tuple[list[Nodes], list[int]]:
+    """Groups of nodes that reach each other within `gap`, by average linkage of deviations that are
+    cut off at 1.4 gaps, and the nodes that are in none."""
+    nodes = len(deviations)
+    if nodes < 3:
+        return [tuple(range(nodes))], []
+    clipped = np.clip(deviations, 0, _CLIP * gap)
+    own = np.array([_median(row) if np.isfinite(row).any() else 0.0 for row in clipped])
+    # A pair that was not measured has the median of the slower of its nodes.
+    distances = np.where(np.isfinite(clipped), clipped, np.maximum(own[:, None], own))
+    np.fill_diagonal(distances, 0.0)
+    tree = hierarchy.linkage(squareform(distances, checks=False), "average")
+    labels = hierarchy.fcluster(tree, gap, criterion="distance")
+    found = [tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
+    found.sort(key=len, reverse=True)
+    kept = found[:1] if len(found[0]) > 1 else []
+    single = [] if kept else [*found[0]]
+    for group in found[1:]:
+        inside = deviations[np.ix_(group, group)][np.triu_indices(len(group), 1)]
+        if len(group) > 1:
+            across = deviations[np.ix_(group, kept[0])].ravel()
+            share = 1 / max(1, np.isfinite(inside).sum()) + 1 / max(1, np.isfinite(across).sum())
+            apart = np.nanmedian(across) - np.nanmedian(inside)
+            if apart > max(gap / 2, APART * error * np.sqrt(share)):
+                kept.append(group)
+                continue
+        single += group  # alone, or as slow among themselves: each has a slow link
+    return kept, sorted(single)
+
+
+def _cuts(pairs: _Pairs, deviations: Matrix, groups: Sequence[Nodes]) -> Iterator[Part]:
     """The cuts between groups, the least slow first; groups apart alike are one cut of several."""
-    if len(groups) < 2:
+    count, gap = len(groups), pairs.gap
+    if count < 2:
         return
-    count, nodes = len(groups), len(deviations)
     between = np.zeros((count, count))
     for one, other in combinations(range(count), 2):
         apart = _median(deviations[np.ix_(groups[one], groups[other])].ravel())
@@ -213,72 +256,123 @@ def _cuts(deviations: Matrix, groups: Sequence[Nodes], gap: float) -> Iterator[P
         labels = hierarchy.fcluster(tree, heights[last - 1] * (1 + 1e-9), criterion="distance")
         merged: dict[int, list[Nodes]] = {}
         for side in sides:
-            owner = next(place for place, group in enumerate(groups) if set(group) <= set(side))
+            owner = next(place for place, group in enumerate(groups) if {*group} <= {*side})
             merged.setdefault(int(labels[owner]), []).append(side)
-        for parts in merged.values():
-            if len(parts) > 1:
-                crossing = [pair_positions(a, b, nodes) for a, b in combinations(parts, 2)]
-                yield Part("cut", tuple(parts), np.unique(np.concatenate(crossing)))
+        yield from (pairs.cut(parts) for parts in merged.values() if len(parts) > 1)
         sides = [tuple(sorted(n for part in parts for n in part)) for parts in merged.values()]
 
 
-def _explained(parts: Sequence[Part], deviations: Matrix, nodes: int, gap: float) -> Indices:
+def _explained_by_slowest(parts: Sequence[Part], pairs: _Pairs) -> Indices:
     """The slowest part on the way of each pair, −1 where there is none.
 
     A pair that is slower than all parts on its way together is not explained by them.
     """
-    found = np.full(len(deviations), -1)
-    slowest, together = np.zeros(len(deviations)), np.zeros(len(deviations))
+    found = np.full(len(pairs.short), -1)
+    slowest, together = np.zeros((2, len(pairs.short)))
     for number, part in enumerate(parts):
-        level = _median(deviations[part.pairs])
-        on_way = part.pairs
-        if part.kind == "link":
-            on_way = pair_positions(part.nodes, range(nodes), nodes)
+        level = _median(pairs.short[part.pairs])
+        on_way = pairs.rows_of(part.nodes[0]) if part.kind == "link" else part.pairs
         together[on_way] += level
         mine = on_way[level > slowest[on_way]]
         found[mine], slowest[mine] = number, level
-    found[deviations > together + gap] = -1
+    found[pairs.short > together + pairs.gap] = -1
     return found
 
 
-def _further_cuts(slow: Flags, deviations: Matrix, nodes: int) -> Iterator[Part]:
-    """Slow pairs that join two sets of nodes, most of all pairs between them."""
-    edges = np.stack([side[slow] for side in np.triu_indices(nodes, 1)])
-    for sides, count in two_sides(edges, nodes):
-        pairs = pair_positions(*sides, nodes)
-        pairs = pairs[np.isfinite(deviations[pairs])]
-        if count >= DENSE * len(pairs):
-            yield Part("cut", sides, pairs)
+def _by_shares(pairs: _Pairs, switches: Sequence[str]) -> list[Part]:
+    """Links of nodes most of whose pairs with good nodes are slow, cuts between switches."""
+    cuts = list(_cuts_of_switches(pairs, switches))
+    left = np.ones(len(pairs.short), dtype=bool)
+    for cut in cuts:
+        left[cut.pairs] = False
+    return [*_links_and_cuts(pairs, list(_links(pairs, left))), *cuts]
 
 
-def two_sides(edges: Indices, nodes: int) -> Iterator[tuple[tuple[Nodes, Nodes], int]]:
-    """Two sets of nodes that edges join, three or more, and none within either; how many join
-    them."""
-    if edges.shape[1] < 3:
+def _links(pairs: _Pairs, left: Flags) -> Iterator[Part]:
+    """The slow links of nodes, the worst first: each takes its pairs from the nodes it met."""
+    known, bad = pairs.counts(left), pairs.counts(left & pairs.slow)
+    for _ in range(pairs.nodes):
+        share = np.where(known >= _LEAST_PAIRS, bad / np.maximum(known, 1), 0.0)
+        if float(share.max()) <= _MOST_SLOW:
+            return
+        node = int(np.lexsort((-bad, -share))[0])
+        mine = pairs.rows_of(node)
+        mine = mine[left[mine]]
+        left[mine] = False
+        known = known - pairs.counts(mine)
+        bad = bad - pairs.counts(mine[pairs.slow[mine]])
+        yield Part("link", ((node,),), mine)
+
+
+def _links_and_cuts(pairs: _Pairs, links: Sequence[Part]) -> Iterator[Part]:
+    """Nodes with slow links that reach each other well are one side of a cut: no link is slow."""
+    accused = np.zeros(pairs.nodes, dtype=bool)
+    accused[[part.nodes[0] for part in links]] = True
+    inside = accused[pairs.low] & accused[pairs.high] & ~pairs.slow
+    labels = components(pairs.low[inside], pairs.high[inside], pairs.nodes)
+    sizes = np.bincount(labels, weights=accused, minlength=1)
+    yield from (part for part in links if sizes[labels[part.nodes[0]]] < _LEAST_SIDE)
+    for label in np.flatnonzero(sizes >= _LEAST_SIDE).tolist():
+        side = accused & (labels == label)
+        yield pairs.cut([np.flatnonzero(one).tolist() for one in (side, ~side)])
+
+
+def _cuts_of_switches(pairs: _Pairs, switches: Sequence[str]) -> Iterator[Part]:
+    """Cuts between switches: an uplink, which all pairs of its switch with others cross, or one
+    between groups. The median of each pair of switches is one value, explained as pairs of nodes
+    are."""
+    number = {name: place for place, name in enumerate(dict.fromkeys(switches))}
+    count = len(number)
+    if count < 2:
         return
-    labels = components(edges[0], edges[1], nodes)
-    for label in np.unique(labels[edges[0]]).tolist():
-        mine = edges[:, labels[edges[0]] == label]
-        sides = _two_sides(mine) if mine.shape[1] >= 3 else None
-        if sides is not None:
-            yield sides, mine.shape[1]
+    own = np.array([number[name] for name in switches], dtype=np.int64)
+    low, high = np.sort([own[pairs.low], own[pairs.high]], axis=0)
+    across = low != high
+    places = positions_of(low[across], high[across], count)
+    known, sizes = np.unique(places, return_counts=True)
+    known = known[sizes >= _LEAST_PAIRS]
+    medians = np.full(count * (count - 1) // 2, np.nan)
+    medians[known] = np.negative(ndimage.median(pairs.short[across], places, known))
+    ends = np.stack(np.triu_indices(count, 1), axis=1)
+    # Switches without a value are as slow as the slower one's median.
+    both = np.repeat(medians[known], 2), ends[known].ravel()
+    typical = np.zeros(count)
+    typical[np.unique(both[1])] = ndimage.median(*both, np.unique(both[1]))
+    medians = np.where(np.isfinite(medians), medians, typical[ends].min(axis=1))
+    parts = fabric_of(medians, ends, count, pairs.gap, pairs.error, level=0.0).parts
+    if count == 2 and -medians[0] > pairs.gap:
+        parts = (Part("cut", ((0,), (1,)), np.zeros(1, dtype=np.int64)),)
+    for part in parts:
+        groups = [np.flatnonzero(np.isin(own, group)).tolist() for group in part.groups]
+        if part.kind == "link":
+            groups.append(np.flatnonzero(own != part.nodes[0]).tolist())
+        yield pairs.cut(groups)
 
 
-def _two_sides(edges: Indices) -> tuple[Nodes, Nodes] | None:
-    """The two sides of a connected graph whose edges all join one side with the other."""
-    side = {int(edges[0, 0]): 0}
-    neighbours: dict[int, list[int]] = {}
-    for one, other in edges.T.tolist():
-        neighbours.setdefault(one, []).append(other)
-        neighbours.setdefault(other, []).append(one)
-    rest = list(side)
-    while rest:
-        node = rest.pop()
-        for other in neighbours[node]:
-            if other not in side:
-                side[other] = 1 - side[node]
-                rest.append(other)
-            elif side[other] == side[node]:
-                return None
-    one, two = (tuple(sorted(n for n, s in side.items() if s == which)) for which in (0, 1))
-    return one, two
+def _explained_by_first(parts: Sequence[Part], pairs: _Pairs) -> Indices:
+    """The first part that each slow pair is of and as slow as, −1 where there is none."""
+    found = np.full(len(pairs.short), -1)
+    for number, part in enumerate(parts):
+        typical = float(np.median(pairs.short[part.pairs])) if len(part.pairs) else 0.0
+        mine = part.pairs[pairs.slow[part.pairs]]
+        mine = mine[pairs.short[mine] <= typical + pairs.gap]
+        found[mine[found[mine] < 0]] = number
+    return found
+
+
+def _further_cuts(pairs: _Pairs, rest: Flags) -> Iterator[Part]:
+    """Slow pairs, three or more, that join two sets of nodes and none within either: most of all
+    measured pairs between them."""
+    low, high, nodes = pairs.low[rest], pairs.high[rest], pairs.nodes
+    # In two copies of the nodes, joined across, the two sides of a set are not connected.
+    doubled = np.concatenate([low, low + nodes]), np.concatenate([high + nodes, high])
+    one, other = components(*doubled, 2 * nodes).reshape(2, nodes)
+    sets, counts = np.unique(np.minimum(one, other)[low], return_counts=True)
+    for label, count in zip(sets, counts, strict=True):
+        sides = [np.flatnonzero(mine == label).tolist() for mine in (one, other)]
+        if count < 3 or sides[0] == sides[1]:
+            continue
+        cut = pairs.cut(sides)
+        cut = Part("cut", cut.groups, cut.pairs[np.isfinite(pairs.short[cut.pairs])])
+        if count >= _DENSE * len(cut.pairs):
+            yield cut

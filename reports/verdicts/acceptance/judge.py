@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
 from records.run.plan import PlannedCase
+from reports.notation.natural import natural
 from reports.notation.units import readable_unit
 from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
 from reports.verdicts.acceptance.criteria_judges import (
@@ -17,14 +20,16 @@ from reports.verdicts.acceptance.criteria_judges import (
     judge_limit,
     judge_ratio,
 )
-from reports.verdicts.acceptance.findings import findings
 from reports.verdicts.acceptance.links import judge_links
 from reports.verdicts.acceptance.model import (
+    Accusation,
+    Finding,
     Item,
     JudgedCriterion,
     JudgedWaiver,
     Judgement,
     LaunchKey,
+    Subject,
     WaiverState,
     judged,
     with_waivers,
@@ -43,6 +48,7 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "nodes": judge_nodes,
     "links": judge_links,
 }
+_ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 
 
 def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
@@ -53,17 +59,20 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
     """
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    every = [(c, _judged(c, context)) for c in criteria.criteria]
-    left_out = [(r.id, r.note) for c, r in every if _left_out(c, r)]
-    results = [_answers(context), *(r for c, r in every if not _left_out(c, r))]
-    results = [with_waivers(result, valid) for result in results]
+    results, left_out = [with_waivers(_answers(context), valid)], []
+    for criterion in criteria.criteria:
+        result = _judged(criterion, context)
+        optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
+        if optional and result.lacks_rate:
+            left_out.append((result.id, result.note))
+        else:
+            results.append(with_waivers(result, valid))
     absolute = any(result.binds for result in results)
     verdict = worst([result.effective for result in results])
-    named = findings(results)
     return Judgement(
         verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
         criteria=tuple(results),
-        findings=tuple(named),
+        findings=tuple(findings(results)),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
         rerun=cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {},
         rerun_count=rerun_count,
@@ -79,12 +88,6 @@ def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
         return _JUDGES[criterion.kind](criterion, context)
     except TooManyPairsError as error:
         return judged(criterion, context.metric_title(criterion.metric), (), str(error))
-
-
-def _left_out(criterion: Criterion, result: JudgedCriterion) -> bool:
-    """Whether the site states no rate for a criterion that says that it need not."""
-    optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
-    return optional and result.lacks_rate
 
 
 def _proposals(evidence: Evidence) -> Iterable[str]:
@@ -120,9 +123,7 @@ def _answers(context: Context) -> JudgedCriterion:
         place = place_of.get(key[0])
         if place is not None and launch.status != "skipped":
             found.setdefault(place, {}).setdefault(launch.status, []).append(key)
-    items = [
-        _answers_item(cases[place], found[place], context) for place in cases if place in found
-    ]
+    items = [_answers_item(cases[at], found[at], context) for at in cases if at in found]
     allowed = context.criteria.failed_launches_at_most
     return JudgedCriterion(
         id=_ANSWERS,
@@ -144,26 +145,55 @@ def _answers_item(
         if case.skipped is None and not case.params.get("reply_before_wait")
         for block in range(1, context.evidence.fresh)
     )
-    counts = {status: len(keys) for status, keys in found.items()}
-    total = sum(counts.values())
-    verdict: Verdict = "INCONCLUSIVE" if counts.get("lost") or missing else "PASS"
-    if counts.get("failed", 0) > context.criteria.failed_launches_at_most or counts.get("wrong"):
+    counts = Counter({status: len(keys) for status, keys in found.items()})
+    verdict: Verdict = "INCONCLUSIVE" if counts["lost"] or missing else "PASS"
+    if counts["failed"] > context.criteria.failed_launches_at_most or counts["wrong"]:
         verdict = "FAIL"
-    told = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
-    told += [f"{missing} not run"] if missing else []
+    notes = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
+    notes += [f"{missing} not run"] if missing else []
     bad = [key for status, keys in found.items() if status != "ok" for key in keys]
-    return Item(
-        subject=cases[0].check,
-        environment=cases[0].environment,
-        bounds=Bounds(total, counts.get("ok", 0) / total, None, None, 1.0, "count"),
-        unit="1",
-        at_least=None,
-        at_most=None,
+    total = counts.total()
+    return context.item(
+        cases[0],
+        _ANSWERS,
+        cases[0].check,
+        Bounds(total, counts["ok"] / total, None, None, 1.0, "count"),
         verdict=verdict,
-        note=", ".join(told) or f"all {total} ok",
+        note=", ".join(notes) or f"all {total} ok",
         launches=tuple(bad or found["ok"]),
-        metric=_ANSWERS,
     )
+
+
+def findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
+    """All findings: what is named first, then what re-runs cleared; nodes before links.
+
+    Only evidence from the network explains a link: that a node is slow says nothing of its links.
+    """
+    against: dict[tuple[Subject, str], list[Accusation]] = {}
+    for result in results:
+        for item in result.items:
+            if item.state is not None:
+                name = item.subject
+                if item.about in ("unsteady", "missing") or not item.place:
+                    what = f"{item.metric.replace('_', ' ')}, {item.environment}"
+                    name = f"{name} ({what})" if item.metric else result.id
+                against.setdefault((item.about, name), []).append(Accusation(result.id, item))
+    found = [Finding(kind, name, tuple(said)) for (kind, name), said in against.items()]
+    slow = {node for f in found if f.kind in ("node", "group") and f.named for node in f.nodes}
+    noted = [replace(finding, note=_note(finding, slow)) for finding in found]
+    return sorted(noted, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
+
+
+def _note(finding: Finding, slow: set[str]) -> str:
+    if finding.kind == "cut":
+        return "the pairs across are slow, those on either side are not for that"
+    notes = []
+    if finding.kind == "link":
+        notes.append(f"every pair of {finding.name} with a good node is slow, as far as measured")
+    if finding.kind in ("link", "pair") and (mine := [n for n in finding.nodes if n in slow]):
+        verb = "is a slow node" if len(mine) == 1 else "are slow nodes"
+        notes.append(f"{' and '.join(mine)} {verb} too, which explains no link")
+    return "; ".join(notes)
 
 
 def _waiver_states(

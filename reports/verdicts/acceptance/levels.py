@@ -10,15 +10,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from math import pi, sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.bounds import bound_rank
-
-Flags = NDArray[np.bool_]
+from reports.verdicts.acceptance.bounds import Flags, bound_rank
 
 #: Two groups lie so many robust standard deviations apart, at least. Halves of one normal
 #: distribution lie 2.3 apart.
@@ -49,6 +48,15 @@ class Peers:
     def errors(self) -> Matrix:
         """Standard error of each centre: √(π/2)·noise/√n."""
         return np.asarray(sqrt(pi / 2) * self.noise / np.sqrt(np.maximum(self.counts, 1)))
+
+    @property
+    def error(self) -> float:
+        """The typical one of these."""
+        return float(np.median(self.errors)) if len(self.errors) else 0.0
+
+    def top(self, gap: float) -> Top:
+        """The level of the good ones, where a shortfall below `gap` is none."""
+        return top_of(self.centres, gap, self.error)
 
 
 def peers_of(logs: Matrix) -> Peers:
@@ -140,8 +148,7 @@ def _cut(values: Matrix) -> int:
     return int(np.argmax(below * (n - below) * gaps**2)) + 1
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """One-sided bounds of each row's median."""
 
     low: Matrix
@@ -168,13 +175,8 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
     return Reach(low, high)
 
 
-def typical_error(peers: Peers) -> float:
-    """The standard error of a peer's centre."""
-    return float(np.median(peers.errors)) if len(peers.errors) else 0.0
-
-
 def scores_of(peers: Peers, top: Top) -> Matrix:
     """0.6745·deviation/MAD of each peer; the MAD of the good ones, of a centre's error at least."""
     deviations = peers.centres - top.level
     spread = 1.4826 * float(np.median(np.abs(deviations[top.good]))) if top.good.any() else 0.0
-    return np.asarray(deviations / max(spread, typical_error(peers), 1e-12))
+    return np.asarray(deviations / max(spread, peers.error, 1e-12))

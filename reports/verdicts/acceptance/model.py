@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 from ClusterShell.NodeSet import NodeSet
 from scipy import special  # type: ignore[import-untyped]
@@ -252,12 +252,11 @@ def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
 
 
 def judged(
-    criterion: Criterion, statement: str, items: Iterable[Item], note: str = "", further: int = 0
+    criterion: Criterion, statement: str, items: Iterable[Item], note: str = "", **more: Any
 ) -> JudgedCriterion:
-    """A criterion with its items; without any, `note` says why."""
-    return JudgedCriterion(
-        criterion.id, criterion.kind, criterion.title, statement, tuple(items), note, further
-    )
+    """A criterion with its items; without any, `note` says why. `more` are further fields."""
+    names = criterion.id, criterion.kind, criterion.title
+    return JudgedCriterion(*names, statement, tuple(items), note, **more)
 
 
 def with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> JudgedCriterion:

@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run once more: cases as planned, or of a scan of pairs only those that are undecided.
+"""Re-runs: what they say of a suspect, and what is run once more.
 
-Beside them good pairs are measured anew, by which the conditions of the re-run are known: what a
-block shares is told from what one pair has.
+Cases run as planned, or of a scan of pairs only those that are undecided, and with them good pairs,
+by which the conditions of the re-run are known: what a block shares is told from what one pair has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+from statistics import median
 
 import numpy as np
 
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_places import Indices, positions_of
+from reports.verdicts.acceptance.levels import MOST_MISSES
 from reports.verdicts.acceptance.model import Item, JudgedCriterion
 from reports.verdicts.acceptance.values import Evidence
 
-#: Good pairs that are measured beside undecided ones, at least; else twice as many as those, or as
+#: Re-runs that must show a suspect before it fails.
+CONFIRMATIONS = 2
+#: Fresh launches that clear a suspect, when they alone keep to the limit.
+CLEARING = 5
+#: Good pairs that are measured with undecided ones, at least; else twice as many as those, or as
 #: many where no more fit.
 LEAST_GOOD = 20
 #: A node's link is measured again over this many of its pairs where it has so many.
@@ -26,6 +34,30 @@ MOST_SHARE = 0.5
 
 #: For each case to run again the pairs that are enough, "n1:n2"; none: as planned.
 Wanted = dict[str, tuple[str, ...]]
+
+
+def settled(item: Item, again: Sequence[float], *, at_once: bool = False) -> Item:
+    """A suspect with what its shares in re-runs, `again`, say of it: they confirm it, clear it by
+    their median and by most of them, or leave it open.
+
+    `at_once`: so much of the machine is concerned that it fails before it is confirmed.
+    """
+    if not again:
+        note = "suspected: it fails when re-runs confirm it"
+        if at_once:
+            note = "suspected; it fails unless re-runs clear it"
+        verdict = item.verdict if at_once else "SUSPECT"
+        return replace(item, verdict=verdict, state="suspected", note=note)
+    least = -inf if item.at_least is None else item.at_least
+    most = inf if item.at_most is None else item.at_most
+    beyond, every = sum(not least <= share <= most for share in again), len(again)
+    if beyond >= CONFIRMATIONS and 2 * beyond > every:
+        note = f"confirmed by {beyond} of {every} re-runs"
+        return replace(item, verdict="FAIL", state="confirmed", note=note)
+    if every >= CLEARING and least <= median(again) <= most and beyond <= MOST_MISSES * every:
+        return replace(item, verdict="PASS", state="not confirmed", note="cleared by re-runs")
+    note = f"not confirmed: {beyond} of {every} re-runs are beyond the limit"
+    return replace(item, verdict="INCONCLUSIVE", state="not confirmed", note=note)
 
 
 def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: Evidence) -> Wanted:
@@ -42,21 +74,17 @@ def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: Evidence) -> Wa
 
 
 def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
-    failed = any(
-        item.verdict == "FAIL" and item.state != "suspected" and not item.waived
-        for result in results
-        for item in result.items
-    )
-    for result in results:
-        for item in result.items if result.kind != "answers" else ():
-            suspected = item.state == "suspected" or item.verdict == "SUSPECT"
-            undecided = item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed)
-            if (suspected or undecided) and item.decidable and not item.waived:
-                yield item
+    counted = [(r, item) for r in results for item in r.items if not item.waived]
+    failed = any(item.verdict == "FAIL" and item.state != "suspected" for _, item in counted)
+    for result, item in counted:
+        suspected = item.state == "suspected" or item.verdict == "SUSPECT"
+        undecided = item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed)
+        if result.kind != "answers" and (suspected or undecided) and item.decidable:
+            yield item
 
 
 def _pairs(items: Sequence[Item], evidence: Evidence, case_id: str) -> tuple[str, ...]:
-    """The pairs that the items are about and good ones beside them; none: the whole case."""
+    """The pairs that the items are about, and good ones; none: the whole case."""
     names, node, peer = evidence.pairs_of(case_id)
     number = {name: place for place, name in enumerate(names)}
     links = {number.get(item.place[0], -1) for item in items if item.about == "link"}
@@ -90,6 +118,6 @@ def _with_good(found: Indices, good: Indices, every: int) -> list[int]:
     if least > most:
         return []
     count = min(count, most)
-    beside = good[np.arange(count) * len(good) // max(count, 1)]
-    rows: list[int] = np.sort(np.concatenate([found, beside])).tolist()
+    chosen = good[np.arange(count) * len(good) // max(count, 1)]
+    rows: list[int] = np.sort(np.concatenate([found, chosen])).tolist()
     return rows

@@ -15,7 +15,7 @@ import numpy as np
 from records.history.model import Change, History, Launches, Night
 from records.site.pair_scans import NODE
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.levels import peers_of, reach_of, scores_of, top_of, typical_error
+from reports.verdicts.acceptance.levels import peers_of, reach_of, scores_of
 from reports.verdicts.nightly.reference import Counts, Mask
 from reports.verdicts.nightly.rules import Rules
 
@@ -57,7 +57,7 @@ def peers_of_night(
             logs[at, : len(values)] = sign * (values - known[row])
         gap = -np.log1p(-sign * rules.finds) * sign
         peers = peers_of(logs)
-        top = top_of(peers.centres, gap, typical_error(peers))
+        top = peers.top(gap)
         reach = reach_of(peers, top.level, 1 - chance / tests)
         beyond[rows] = peers.centres - top.level < -gap
         slow[rows] = (reach.high < -gap) & (scores_of(peers, top) < -rules.modified_z)
