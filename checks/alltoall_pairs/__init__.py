@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from checks.common.answer import Asked, longer_than_launch
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    FastMachine,
-    Layout,
-    NodePairs,
-    SiteCapacity,
-)
+from checks.common.definition import FastMachine, Layout, NodePairs, SiteCapacity
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES, Length
@@ -299,10 +293,9 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         pairs = self.measured(params, hosts)
         return [((node, peer), {NODE: node, PEER: peer}) for node, peer in pairs]
 
-    def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
-        """Two buffers of the greater length and the allowance, a rank."""
-        buffers = 2 * max(params.latency_bytes, params.bandwidth_bytes)
-        return params.ranks_per_node * (buffers + RANK_ALLOWANCE_BYTES)
+    def bytes_per_rank(self, params: AlltoallPairsParameters) -> int:
+        """Two buffers of the greater length."""
+        return 2 * max(params.latency_bytes, params.bandwidth_bytes)
 
     def estimate_s(
         self, params: AlltoallPairsParameters, layout: Layout, site: SiteCapacity

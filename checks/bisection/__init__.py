@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from checks.common.answer import Asked, least_of
-from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
+from checks.common.answer import least_of
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import RankANodeDefinition
 from checks.common.messages import Length
 from checks.common.metrics import rate_metric
@@ -49,16 +48,9 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         rate_metric("bisection_rate_least", "the same of the slowest matching", limit="links"),
     )
     repetitions = ("iterations",)
+    samples = {"bisection_rate": "matchings"}
+    noted = {"pairs": lambda asked: asked.ranks // 2, "payload_verified": str}
     relations = {"bisection_rate_least": least_of("bisection_rate")}
-
-    def expected(self, params: BisectionParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """A rate with a sample of each matching, and that of the slowest."""
-        yield Asked("bisection_rate", samples=params.matchings)
-        yield Asked("bisection_rate_least")
-
-    def notes(self, params: BisectionParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """How many pairs sent at once, and that the payload was checked."""
-        return {"pairs": params.ranks // 2, "payload_verified": str}
 
     def durations_s(
         self, params: BisectionParameters, metrics: Sequence[Metric]
@@ -77,9 +69,9 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         """Half of the windows: a matching's rate is that of its median window."""
         return super().least_duration_s(params, metrics) / 2
 
-    def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
-        """A window each way, and the allowance."""
-        return 2 * params.window * params.message_bytes + RANK_ALLOWANCE_BYTES
+    def bytes_per_rank(self, params: BisectionParameters) -> int:
+        """A window each way."""
+        return 2 * params.window * params.message_bytes
 
     def estimate_s(self, params: BisectionParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every window at 10 µs a message and the link's speed.

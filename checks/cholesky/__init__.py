@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
-from checks.common.answer import Asked, Reading
-from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
+from checks.common.answer import Reading
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -18,7 +18,7 @@ from checks.common.parameters import (
     quantity,
     ranks_per_node_field,
 )
-from records.metric import Metric, MetricDefinition
+from records.metric import MetricDefinition
 
 #: A right factor's scaled residual is below it, as HPL asks for.
 GREATEST_RESIDUAL = 16.0
@@ -72,13 +72,9 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
         ),
     )
     repetitions = ("repetitions",)
+    samples = {"factor_time": "repetitions"}
+    timed = ("factor_time", 1.0)
     relations = {"factor_rate": lambda here: here.params.operations / here("factor_time")}
-
-    def expected(self, params: CholeskyParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """A time with a sample of each factorisation, its rate, the residual."""
-        yield Asked("factor_time", samples=params.repetitions)
-        yield Asked("factor_rate")
-        yield Asked("residual")
 
     def check_values(self, params: CholeskyParameters, output: Output) -> Reading:
         """The factor is one of the matrix."""
@@ -89,19 +85,13 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
             )
         return super().check_values(params, output)
 
-    def durations_s(self, params: CholeskyParameters, metrics: Sequence[Metric]) -> Iterable[float]:
-        """The factorisations."""
-        return (sum(metric.samples) for metric in metrics if metric.samples)
-
     def fastest_s(self, params: CholeskyParameters, fast: FastMachine) -> Iterable[float]:
         """All operations; messages take no time."""
         yield params.repetitions * fast.compute_s(params.operations)
 
-    def memory_bytes_per_node(self, params: CholeskyParameters, cores_per_node: int) -> int:
-        """The columns of the node's ranks, and the allowance of each."""
-        on_node = self.ranks_per_node(params, cores_per_node)
-        columns = -(-params.n // params.ranks)
-        return on_node * (8 * columns * params.n + RANK_ALLOWANCE_BYTES)
+    def bytes_per_rank(self, params: CholeskyParameters) -> int:
+        """Its columns."""
+        return 8 * -(-params.n // params.ranks) * params.n
 
     def estimate_s(self, params: CholeskyParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + the operations at 0.5 Gflop/s a rank + every column to every rank.

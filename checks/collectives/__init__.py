@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, cast, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator
 
 from checks.common.answer import Asked, least_of
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    FastMachine,
-    Layout,
-    SiteCapacity,
-    gigabytes,
-    link_bytes_per_s,
-)
+from checks.common.definition import FastMachine, Layout, SiteCapacity, gigabytes, link_bytes_per_s
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import Sizes
 from checks.common.metrics import time_metric
@@ -130,6 +124,12 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     repetitions = ("repetitions",)
     relations = {"collective_time_best": least_of("collective_time")}
     points = ("operation", "message_bytes")
+    noted = {
+        "warmup": attrgetter("warmup"),
+        "order_seed": attrgetter("seed"),
+        "ranks": attrgetter("ranks"),
+        "results_verified": str,
+    }
 
     def expected(self, params: CollectivesParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A time with a sample of each repetition (loop: run), and the least of them."""
@@ -138,11 +138,6 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             at = {"operation": operation, "message_bytes": size}
             yield Asked("collective_time", at, samples)
             yield Asked("collective_time_best", at)
-
-    def notes(self, params: CollectivesParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """What was left out, the order, the ranks, and that results were checked."""
-        notes = {"warmup": params.warmup, "order_seed": params.seed, "ranks": params.ranks}
-        return {**notes, "results_verified": str}
 
     def durations_s(
         self, params: CollectivesParameters, metrics: Sequence[Metric]
@@ -159,14 +154,13 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         for _, size in params.measured:
             yield calls * fast.message_s(size)
 
-    def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
-        """Two buffers with a block of the greatest size for every rank, and the allowance."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        return ranks * (2 * params.ranks * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+    def bytes_per_rank(self, params: CollectivesParameters) -> int:
+        """Two buffers with a block of the greatest size for every rank."""
+        return 2 * params.ranks * params.message_bytes[-1]
 
     def memory_arithmetic(self, params: CollectivesParameters, layout: Layout) -> str:
         """The buffers, in numbers."""
-        buffers = 2 * params.ranks * params.message_bytes[-1] * layout.ranks_per_node
+        buffers = self.bytes_per_rank(params) * layout.ranks_per_node
         return (
             f"{layout.ranks_per_node} ranks a node with two buffers of {params.ranks} blocks of"
             f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -134,6 +135,14 @@ class CheckDefinition(ABC, Generic[P]):
     parameters: type[P]
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
+    #: The parameter with the value or values of each key of `points`.
+    swept: ClassVar[Mapping[str, str]] = {}
+    #: Metrics that come with samples, and the parameter that says how many.
+    samples: ClassVar[Mapping[str, str]] = {}
+    #: Notes that the program must print: a value, a function of the parameters, `str` for any text.
+    noted: ClassVar[Mapping[str, Any]] = {}
+    #: A metric, and how often its samples, or its value without samples, lasted.
+    timed: ClassVar[tuple[str, float]] = ("", 1.0)
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
     #: A foreign program that runs in place of ours in environments that name it in `programs`.
     site_program: ClassVar[str] = ""
@@ -195,12 +204,23 @@ class CheckDefinition(ABC, Generic[P]):
         return [self.name]
 
     def expected(self, params: P, hosts: Sequence[str]) -> Iterable[Asked]:
-        """Every value that the program must print, once; `hosts` are the short names by rank."""
-        raise NotImplementedError(f"check {self.name} does not say what values must come back")
+        """Every value that the program must print, once: all metrics at every point of `swept`.
+
+        `hosts` are the short names by rank.
+        """
+        values = [getattr(params, name) for name in self.swept.values()]
+        for point in product(*(one if isinstance(one, list) else [one] for one in values)):
+            at = dict(zip(self.swept, point, strict=True))
+            for metric in self.metrics:
+                samples = self.samples.get(metric.name)
+                yield Asked(metric.name, at, getattr(params, samples) if samples else 0)
 
     def notes(self, params: P, hosts: Sequence[str]) -> Mapping[str, Any]:
         """Notes that the program must print, with their values; `str` for any text."""
-        return {}
+        return {
+            key: value(params) if callable(value) and value is not str else value
+            for key, value in self.noted.items()
+        }
 
     def read(self, params: P, output: Output) -> Reading:
         """Compare what the program printed with what it was asked."""
@@ -219,9 +239,12 @@ class CheckDefinition(ABC, Generic[P]):
         return Reading(output.metrics)
 
     def durations_s(self, params: P, metrics: Sequence[Metric]) -> Iterable[float]:
-        """Seconds that each value was measured for, over all its samples; none where the length of
-        a launch does not matter."""
-        return ()
+        """Seconds that each value was measured for, over all its samples, by `timed`; none where
+        the length of a launch does not matter."""
+        name, times = self.timed
+        for metric in metrics:
+            if metric.name == name:
+                yield times * sum(metric.samples or [metric.value])
 
     def fastest_s(self, params: P, fast: FastMachine) -> Iterable[float]:
         """The least seconds that `durations_s` may find, on fast cores and links."""
@@ -277,9 +300,14 @@ class CheckDefinition(ABC, Generic[P]):
     def ranks_asked_per_node(self, params: P) -> RanksPerNode:
         """Ranks on each node as the parameters ask for them."""
 
-    @abstractmethod
+    def bytes_per_rank(self, params: P) -> int:
+        """Bytes of a rank's data, without RANK_ALLOWANCE_BYTES."""
+        raise NotImplementedError(f"check {self.name} does not say what memory it takes")
+
     def memory_bytes_per_node(self, params: P, cores_per_node: int) -> int:
         """Bytes that a launch needs on its fullest node, allowance included."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (self.bytes_per_rank(params) + RANK_ALLOWANCE_BYTES)
 
     @abstractmethod
     def estimate_s(self, params: P, layout: Layout, site: SiteCapacity) -> float:

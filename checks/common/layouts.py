@@ -130,6 +130,7 @@ class SocketsDefinition(TwoRankDefinition[P]):
 
     #: Our program of each transport but the library.
     without_library: ClassVar[Mapping[str, str]] = {}
+    noted = {"payload_verified": str}
 
     def programs(self, params: Any) -> list[str]:
         """Over sockets another program than over MPI, and that which starts it."""
@@ -155,8 +156,8 @@ class SocketsDefinition(TwoRankDefinition[P]):
         return [program, *option_words(self.options(params))]
 
     def notes(self, params: Any, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """That the payload was checked; over sockets the address that was connected."""
-        notes = {"payload_verified": str}
+        """Over sockets also the address that was connected."""
+        notes = super().notes(params, hosts)
         if params.transport == "library":
             return notes
         if self.beside_job(params):

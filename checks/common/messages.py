@@ -10,7 +10,6 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from checks.common.answer import Asked
 from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     FastMachine,
     Layout,
@@ -20,7 +19,6 @@ from checks.common.definition import (
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
 from checks.common.parameters import Parameters, quantity, spaced, spaced_count
-from records.metric import Metric
 
 P = TypeVar("P", bound=Parameters)
 
@@ -135,10 +133,9 @@ class MessagesDefinition(CheckDefinition[P]):
         """Messages of the greatest size in a rank's buffers: one each way, unless overridden."""
         return 2
 
-    def memory_bytes_per_node(self, params: P, cores_per_node: int) -> int:
-        """The messages held, and the allowance, for each rank."""
-        held = self.messages_held(params) * self.message_bytes(params)[-1]
-        return self.ranks_per_node(params, cores_per_node) * (held + RANK_ALLOWANCE_BYTES)
+    def bytes_per_rank(self, params: P) -> int:
+        """The messages held."""
+        return self.messages_held(params) * self.message_bytes(params)[-1]
 
     def memory_arithmetic(self, params: P, layout: Layout) -> str:
         """The messages held, in numbers."""
@@ -163,12 +160,7 @@ class EchoesDefinition(MessagesDefinition[P]):
     """Parameters have `iterations`, round trips of every size that are timed one by one."""
 
     repetitions = ("iterations",)
-
-    def durations_s(self, params: P, metrics: Sequence[Metric]) -> Iterable[float]:
-        """The round trips of each size."""
-        for metric in metrics:
-            if metric.name == HALF_ROUND_TRIPS[0].name and metric.samples:
-                yield 2 * sum(metric.samples)
+    timed = ("half_round_trip", 2.0)
 
     def fastest_s(self, params: Any, fast: FastMachine) -> Iterable[float]:
         """The round trips of each size."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -147,6 +147,7 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
     no_options = frozenset({"transport", "distance"})
     without_library = {"tcp": "tcp_echo", "udp": "udp_echo"}
     points = ("message_bytes",)
+    noted = {"buffers": "reused", "payload_verified": str}
 
     def message_bytes(self, params: Any) -> list[int]:
         """All sizes measured, ascending: 0 first, but for sockets, which know no empty message."""
@@ -172,10 +173,6 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
                 yield Asked("echo_latency_least")
             if params.transport == "udp":
                 yield Asked("datagrams_lost", at)
-
-    def notes(self, params: EchoParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """Which buffers, and what every program over sockets notes."""
-        return {"buffers": "reused", **super().notes(params, hosts)}
 
     def least_duration_s(self, params: EchoParameters, metrics: Sequence[Metric]) -> float:
         """All round trips, by both methods."""

@@ -8,7 +8,7 @@ on an SMP Cluster, MSc thesis, Portland State University, 2003 (it has no PMAP l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator
@@ -30,7 +30,6 @@ from checks.common.parameters import (
     quantity,
     ranks_per_node_field,
 )
-from records.metric import Metric
 
 MAX_N = 2_000_000
 
@@ -115,6 +114,7 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
         time_metric("time", "time to factor and solve the linear system", "solution time"),
     )
     least_measured_s = LEAST_ONCE_S
+    timed = ("time", 1.0)
     sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -156,10 +156,6 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
             f"N = {params.n} needs 8·N² = {gigabytes(matrix)} over {layout.nodes} nodes"
             f" = {gigabytes(matrix / layout.nodes)} a node"
         )
-
-    def durations_s(self, params: HplParameters, metrics: Sequence[Metric]) -> Iterable[float]:
-        """The solution, in one go."""
-        return (metric.value for metric in metrics if metric.name == "time")
 
     def fastest_s(self, params: HplParameters, fast: FastMachine) -> Iterable[float]:
         """The operations; messages take no time."""

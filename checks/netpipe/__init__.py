@@ -6,13 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    FastMachine,
-    Layout,
-    SiteCapacity,
-    link_bytes_per_s,
-)
+from checks.common.definition import FastMachine, Layout, SiteCapacity, link_bytes_per_s
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
 from checks.common.messages import Length
 from checks.common.metrics import rate_metric, time_metric
@@ -92,10 +86,9 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
             yield 2 * TRIALS * params.repeats * fast.message_s(size)
             size *= 2
 
-    def memory_bytes_per_node(self, params: NetpipeParameters, cores_per_node: int) -> int:
-        """Two buffers of the greatest size, and the allowance, for each rank."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        return ranks * (2 * params.greatest_bytes + RANK_ALLOWANCE_BYTES)
+    def bytes_per_rank(self, params: NetpipeParameters) -> int:
+        """Two buffers of the greatest size."""
+        return 2 * params.greatest_bytes
 
     def estimate_s(self, params: NetpipeParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + four trials of every size at 100 µs and the link's speed each way.

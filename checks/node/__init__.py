@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
-from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
+from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
@@ -141,6 +141,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     example = {"ranks": 2, "kernels": ["stream", "dgemm"]}
     metrics = METRICS
     points = ("node", "operand", "operation", "kernel")
+    noted = {"results_verified": str}
     sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -153,10 +154,6 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                 for metric in KERNEL_METRICS[kernel]:
                     for place in places:
                         yield Asked(metric, {"node": node, **place}, params.repetitions)
-
-    def notes(self, params: NodeParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """That the results were checked."""
-        return {"results_verified": str}
 
     def least_duration_s(self, params: NodeParameters, metrics: Sequence[Metric]) -> float:
         """The samples of the kernels whose work is known, one node after the other or at once."""
@@ -280,8 +277,8 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
             sizes["memory_bytes"] = max(2**20, int(bytes_per_node))
         return sizes
 
-    def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
-        """The greatest of what the kernels hold, one after the other, and the allowance."""
+    def bytes_per_rank(self, params: NodeParameters) -> int:
+        """The greatest of what the kernels hold, one after the other."""
         held = {
             "stream": 3 * params.stream_bytes,
             "dgemm": 3 * 8 * params.dgemm_n**2,
@@ -289,8 +286,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
             "linpack_1000": 2 * 8 * 1000**2,
             "memory": params.memory_bytes // params.ranks_per_node,
         }
-        most = max(held.get(kernel, 0) for kernel in params.kernels)
-        return params.ranks_per_node * (most + RANK_ALLOWANCE_BYTES)
+        return max(held.get(kernel, 0) for kernel in params.kernels)
 
     def estimate_s(self, params: NodeParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + the kernels' work a node, times the nodes when they take turns.

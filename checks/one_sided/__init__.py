@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from checks.common.answer import Asked, least_of, length_over
+from checks.common.answer import least_of, length_over
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import (
@@ -80,23 +80,14 @@ class OneSidedDefinition(
         "one_sided_rate_best": length_over("one_sided_time_least"),
     }
     points = ("operation", "message_bytes")
+    swept = {"operation": "operations", "message_bytes": "sizes"}
+    samples = {"one_sided_time": "iterations"}
+    timed = ("one_sided_time", 1.0)
+    noted = {"payload_verified": str}
 
     def features_of(self, params: OneSidedParameters) -> frozenset[str]:
         """A lock needs passive targets, which libraries have that keep to MPI-3."""
         return self.features | ({"mpi-3"} if params.synchronisation == "lock" else frozenset())
-
-    def expected(self, params: OneSidedParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """A time with a sample of each copy, and what follows, for every operation and size."""
-        for operation in params.operations:
-            for size in self.message_bytes(params):
-                at = {"operation": operation, "message_bytes": size}
-                yield Asked("one_sided_time", at, params.iterations)
-                for metric in self.metrics[1:]:
-                    yield Asked(metric.name, at)
-
-    def notes(self, params: OneSidedParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """That the data were checked."""
-        return {"payload_verified": str}
 
     def least_duration_s(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> float:
         """All copies, and by fences their answers."""
@@ -110,10 +101,6 @@ class OneSidedDefinition(
     def messages_held(self, params: OneSidedParameters) -> int:
         """The window, the other end of a copy, and what a put is verified by."""
         return 3
-
-    def durations_s(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> Iterable[float]:
-        """The copies of each point."""
-        return (sum(m.samples) for m in metrics if m.name == "one_sided_time" and m.samples)
 
     def fastest_s(self, params: OneSidedParameters, fast: FastMachine) -> Iterable[float]:
         """The copies of each size."""

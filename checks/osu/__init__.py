@@ -6,13 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    FastMachine,
-    Layout,
-    SiteCapacity,
-    link_bytes_per_s,
-)
+from checks.common.definition import FastMachine, Layout, SiteCapacity, link_bytes_per_s
 from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import (
@@ -81,11 +75,9 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     least_measured_s = LEAST_ONCE_S
     repetitions = ("iterations",)
 
-    def memory_bytes_per_node(self, params: OsuParameters, cores_per_node: int) -> int:
-        """Two buffers of the greatest size for every rank, at each rank, and the allowance."""
-        on_node = self.ranks_per_node(params, cores_per_node)
-        size = params.greatest_bytes if params.suite_test.sized else 0
-        return on_node * (2 * params.ranks * size + RANK_ALLOWANCE_BYTES)
+    def bytes_per_rank(self, params: OsuParameters) -> int:
+        """Two buffers of the greatest size for every rank."""
+        return 2 * params.ranks * params.greatest_bytes if params.suite_test.sized else 0
 
     def durations_s(self, params: OsuParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """All iterations of each size, in one go: their mean is the value."""

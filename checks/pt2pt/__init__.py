@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
-from checks.common.answer import Asked, Reading
+from checks.common.answer import Reading
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
-from checks.common.messages import EchoesDefinition, Sizes, echoes, refuse_many_samples, sizes_field
+from checks.common.messages import EchoesDefinition, Sizes, refuse_many_samples, sizes_field
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
 from checks.common.parameters import EachOnce, Repeats, Seed, quantity
 from records.flags import INVALID_ON_PURPOSE
@@ -74,14 +74,8 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2pt
     metrics = (*HALF_ROUND_TRIPS, *BANDWIDTHS)
     relations = ECHO_RELATIONS
     points = ("construct", "message_bytes")
-
-    def expected(self, params: Pt2ptParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """Half round trips and bandwidths for every construct and size."""
-        for construct in params.constructs:
-            for size in self.message_bytes(params):
-                yield from echoes(
-                    {"construct": construct, "message_bytes": size}, params.iterations
-                )
+    swept = {"construct": "constructs", "message_bytes": "sizes"}
+    samples = {"half_round_trip": "iterations"}
 
     def notes(self, params: Pt2ptParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
         """What was left out, the order, and that the payload was checked."""

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
@@ -102,6 +103,12 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
     relations = ECHO_RELATIONS
     no_options = frozenset({"route"})
     points = ("construct", "message_bytes")
+    noted = {
+        "warmup": attrgetter("warmup"),
+        "order_seed": attrgetter("seed"),
+        "route": attrgetter("route"),
+        "payload_verified": str,
+    }
 
     def options(self, params: PvmEchoParameters) -> dict[str, object]:
         """Route and placement are switches of the program."""
@@ -125,11 +132,6 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
     def messages_held(self, params: PvmEchoParameters) -> int:
         """One each way, and PVM's copy of each."""
         return 4
-
-    def notes(self, params: PvmEchoParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """What was left out, the order, the route, and that the payload was checked."""
-        notes = {"warmup": params.warmup, "order_seed": params.seed, "route": params.route}
-        return {**notes, "payload_verified": str}
 
     def least_duration_s(self, params: PvmEchoParameters, metrics: Sequence[Metric]) -> float:
         """All round trips, timed as a whole and again step by step: of those, half take at least

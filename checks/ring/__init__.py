@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import Literal
 
-from checks.common.answer import Asked
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
@@ -21,7 +20,6 @@ from checks.common.parameters import (
     quantity,
     ranks_per_node_field,
 )
-from records.metric import Metric
 
 RingOrder = Literal["natural", "gray", "random"]
 
@@ -70,6 +68,10 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         ),
     }
     points = ("order", "message_bytes")
+    swept = {"order": "order", "message_bytes": "sizes"}
+    samples = {"ring_turn": "turns"}
+    timed = ("ring_time", 1.0)
+    noted = {"payload_verified": str}
     least_measured_s = LEAST_ONCE_S
     repetitions = ("turns",)
 
@@ -78,24 +80,8 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         options = super().options(params)
         return {"orders": options.pop("order"), **options}
 
-    def expected(self, params: RingParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """A time of all turns, a rate, and a sample of each turn for every size."""
-        for size in self.message_bytes(params):
-            at = {"order": params.order, "message_bytes": size}
-            yield Asked("ring_turn", at, params.turns)
-            yield Asked("ring_time", at)
-            yield Asked("ring_rate", at)
-
-    def notes(self, params: RingParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """That the payload was checked."""
-        return {"payload_verified": str}
-
-    def durations_s(self, params: RingParameters, metrics: Sequence[Metric]) -> Iterable[float]:
-        """All turns of each size, in one go: their sum is the value."""
-        return (metric.value for metric in metrics if metric.name == self.deciding)
-
     def fastest_s(self, params: RingParameters, fast: FastMachine) -> Iterable[float]:
-        """The same."""
+        """All turns of each size, in one go."""
         for size in self.message_bytes(params):
             yield params.turns * params.ranks * fast.message_s(size)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from checks.common.answer import Asked, Reading, mean_is_possible
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output, check_number, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, time_metric
@@ -48,6 +48,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     history_metrics = ("all_heard",)
     parameters = StartupParameters
     example = {"ranks": 4}
+    noted = {"ranks": lambda asked: asked.ranks}
     metrics = (
         time_metric(
             "whole_start",
@@ -75,10 +76,6 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         """Three times of one launch."""
         yield from (Asked(name) for name in PROGRAM_METRICS)
 
-    def notes(self, params: StartupParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """The ranks that were heard."""
-        return {"ranks": params.ranks}
-
     def check_values(self, params: StartupParameters, output: Output) -> Reading:
         """The program's times, which are within each other, and the phases of the session.
 
@@ -102,9 +99,9 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         whole_s = sum(times[name] for name in phases) - _probe_s(output)
         return Reading([measured(self.metrics_by_name["whole_start"], whole_s), *metrics])
 
-    def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
-        """The allowance of each rank; the program keeps no data."""
-        return RANK_ALLOWANCE_BYTES * self.ranks_per_node(params, cores_per_node)
+    def bytes_per_rank(self, params: StartupParameters) -> int:
+        """The program keeps no data."""
+        return 0
 
     def estimate_s(self, params: StartupParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + 0.2 s a rank: one remote shell a rank, one after the other (2003)."""

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from checks.common.answer import Asked
 from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
@@ -76,6 +75,8 @@ class StreamsDefinition(
         "window_rate": lambda here: 1 / median(1 / rate for rate in here.samples("window_rate"))
     }
     points = ("direction", "message_bytes")
+    swept = {"direction": "directions", "message_bytes": "sizes"}
+    samples = {"window_rate": "iterations"}
     no_options = frozenset({"transport"})
     repetitions = ("iterations",)
     without_library = {"tcp": "tcp_stream"}
@@ -86,13 +87,6 @@ class StreamsDefinition(
         if params.transport == "tcp":
             del options["directions"]
         return options
-
-    def expected(self, params: StreamsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """A rate with a sample of each window for every direction and size."""
-        for direction in params.directions:
-            for size in self.message_bytes(params):
-                at = {"direction": direction, "message_bytes": size}
-                yield Asked("window_rate", at, params.iterations)
 
     def durations_s(self, params: StreamsParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The windows of each direction and size."""

@@ -57,6 +57,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     metrics = METRICS
     relations = RELATIONS
     least_measured_s = LEAST_ONCE_S
+    timed = ("program_time", 1.0)
 
     def options(self, params: Su3RmdParameters) -> dict[str, object]:
         """How it is computed; what is computed is in the input file."""
@@ -113,10 +114,6 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         ranks = self.ranks_per_node(params, cores_per_node)
         sites = -(-params.sites * ranks // params.ranks)
         return int(sites * BYTES_PER_SITE + ranks * RANK_ALLOWANCE_BYTES)
-
-    def durations_s(self, params: Su3RmdParameters, metrics: Sequence[Metric]) -> Iterable[float]:
-        """The program, in one go."""
-        return (metric.value for metric in metrics if metric.name == "program_time")
 
     def fastest_s(self, params: Su3RmdParameters, fast: FastMachine) -> Iterable[float]:
         """The original's operations, of which about half are done, in single precision at twice the

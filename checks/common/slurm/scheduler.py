@@ -29,13 +29,7 @@ from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
 from checks.common.session.outcome import Outcome, send
 from checks.common.slurm.commands import HERE, Answer
-from checks.common.slurm.job import (
-    BEFORE,
-    CONTROLLER_PATIENCE_S,
-    FORGOTTEN,
-    QUIET_POLL_S,
-    SlurmJob,
-)
+from checks.common.slurm.job import BEFORE, CONTROLLER_PATIENCE_S, FORGOTTEN, QUIET_POLL_S, SlurmJob
 from checks.common.slurm.reasons import with_meaning
 from records.run.queue_state import QueueState
 
