@@ -94,10 +94,7 @@ class AlltoallPairsParameters(ProfiledParameters):
     )
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {
-        "ranks_per_node",
-        "rounds",
-        "column_file",
-        "only",
+        *("ranks_per_node", "rounds", "column_file", "only")
     }
 
     @property
@@ -224,13 +221,9 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
 
         found = [measured(SCANNED, len(next(iter(values.values()))))]
         for name, column in values.items():
-            for word, value in (
-                ("least", column.min()),
-                ("median", np.median(column)),
-                ("greatest", column.max()),
-            ):
-                metric = self.metrics_by_name[name]
-                found.append(measured(metric, float(value), {SUMMARY: word}))
+            of = {"least": column.min(), "median": np.median(column), "greatest": column.max()}
+            metric = self.metrics_by_name[name]
+            found += [measured(metric, float(of[word]), {SUMMARY: word}) for word in of]
         return found
 
     def too_long(
@@ -239,8 +232,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         """What is wrong where a summary's medians take longer than the launch."""
         middle = [metric for metric in metrics if (metric.at or {}).get(SUMMARY) == "median"]
         (pairs,) = (metric.value for metric in metrics if metric.name == SCANNED.name)
-        spent_s = pairs * self.least_duration_s(params, middle)
-        return longer_than_launch(spent_s, output)
+        return longer_than_launch(pairs * self.least_duration_s(params, middle), output)
 
     def notes(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
         """The rounds that were measured, and that the payload was checked."""
@@ -268,25 +260,24 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         self, params: AlltoallPairsParameters, metrics: Sequence[Metric]
     ) -> Iterable[float]:
         """The round trips of each pair, of the length for which they took less."""
+        sent = params.ranks_per_node * params.bandwidth_bytes
         spent_s: dict[str, float] = {}
         for metric in metrics:
-            once_s, trips = metric.value, params.latency_iterations
             if metric.name == "pair_bandwidth":
-                sent = params.ranks_per_node * params.bandwidth_bytes
-                once_s, trips = sent / metric.value, params.bandwidth_iterations
-            elif metric.name != "pair_latency":
+                once_s = params.bandwidth_iterations * sent / metric.value
+            elif metric.name == "pair_latency":
+                once_s = params.latency_iterations * metric.value
+            else:
                 continue
             pair = str(metric.at)
-            spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * trips * once_s)
+            spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * once_s)
         return spent_s.values()
 
     def fastest_s(self, params: AlltoallPairsParameters, fast: FastMachine) -> Iterable[float]:
         """The same."""
         sent = params.ranks_per_node * params.bandwidth_bytes
-        latency_s = fast.message_s(params.latency_bytes)
-        bandwidth_s = fast.message_s(sent)
-        trips = params.latency_iterations, params.bandwidth_iterations
-        yield 2 * min(trips[0] * latency_s, trips[1] * bandwidth_s)
+        latency_s = params.latency_iterations * fast.message_s(params.latency_bytes)
+        yield 2 * min(latency_s, params.bandwidth_iterations * fast.message_s(sent))
 
     def node_pairs(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> NodePairs:
         """Every measured pair, at its own point."""

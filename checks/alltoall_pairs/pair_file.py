@@ -86,11 +86,8 @@ def read_pairs(path: Path, said: Any, names: Sequence[str], wanted: Indices) -> 
         raise OutputError(f"{path.name}, row {odd[0]}: nodes {found} of {count} are no pair")
     places = positions_of(low, high, count)
     order = np.argsort(places)
-    _compare(places[order], wanted, names, path.name)
-    values = {}
-    for name in _BOUNDS:
-        _refuse_impossible(name, rows[name], low, high, names)
-        values[name] = rows[name][order]
+    values = {name: rows[name][order] for name in _BOUNDS}
+    _check(places[order], wanted, values, names, path.name)
     return Pairs(names, rows[NODE][order], rows[PEER][order], values)
 
 
@@ -107,21 +104,8 @@ def read_table(
         values = {name: frame[name].cast(pl.Float32).to_numpy() for name in _BOUNDS}
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise OutputError(f"the table of the pairs cannot be read: {error}") from error
-    _compare(positions_of(low, high, len(names)), wanted, names, "the table of the pairs")
-    for name, column in values.items():
-        _refuse_impossible(name, column, low, high, names)
+    _check(positions_of(low, high, len(names)), wanted, values, names, "the table of the pairs")
     return values
-
-
-def _refuse_impossible(
-    name: str, column: NDArray[np.float32], low: Indices, high: Indices, names: Sequence[str]
-) -> None:
-    """Raise OutputError for a value that no measurement gives."""
-    bad = np.flatnonzero(~((column > 0) & (column <= _BOUNDS[name])))
-    if bad.size:
-        row = int(bad[0])
-        pair = f"{names[low[row]]}–{names[high[row]]}"
-        raise OutputError(f"{name} of {pair} is {column[row]:g}, which cannot be measured")
 
 
 def _rows(file: BufferedReader, name: str, said: Any, names: Sequence[str]) -> NDArray[np.void]:
@@ -163,19 +147,29 @@ def _rows(file: BufferedReader, name: str, said: Any, names: Sequence[str]) -> N
     return table
 
 
-def _compare(found: Indices, wanted: Indices, names: Sequence[str], file: str) -> None:
-    """Each wanted pair is there once, and no other."""
-    if np.array_equal(found, wanted):
-        return
-    twice = found[:-1][np.diff(found) == 0]
-    if twice.size:
-        raise OutputError(f"{file}: {_pair(int(twice[0]), names)} is in it twice")
-    missing = np.setdiff1d(wanted, found, assume_unique=True)
-    if missing.size:
-        told = f"{missing.size} of {wanted.size} pairs are missing"
-        raise OutputError(f"{file}: {told}: {_pair(int(missing[0]), names)} …")
-    strange = np.setdiff1d(found, wanted, assume_unique=True)
-    raise OutputError(f"{file}: {_pair(int(strange[0]), names)} was not asked for")
+def _check(
+    found: Indices,
+    wanted: Indices,
+    values: Mapping[str, NDArray[np.float32]],
+    names: Sequence[str],
+    file: str,
+) -> None:
+    """Raise OutputError unless each wanted pair is there once, no other, with possible values."""
+    if not np.array_equal(found, wanted):
+        missing = np.setdiff1d(wanted, found, assume_unique=True)
+        twice = found[:-1][np.diff(found) == 0]
+        if twice.size:
+            raise OutputError(f"{file}: {_pair(int(twice[0]), names)} is in it twice")
+        if missing.size:
+            said = f"{missing.size} of {wanted.size} pairs are missing"
+            raise OutputError(f"{file}: {said}: {_pair(int(missing[0]), names)} …")
+        strange = np.setdiff1d(found, wanted, assume_unique=True)
+        raise OutputError(f"{file}: {_pair(int(strange[0]), names)} was not asked for")
+    for name, column in values.items():
+        bad = np.flatnonzero(~((column > 0) & (column <= _BOUNDS[name])))
+        if bad.size:
+            pair, value = _pair(int(found[bad[0]]), names), column[bad[0]]
+            raise OutputError(f"{name} of {pair} is {value:g}, which cannot be measured")
 
 
 def _pair(place: int, names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -85,16 +85,22 @@ def nodes_for_pairs(
 ) -> list[str] | None:
     """Hosts of the pairs, at most `count`, that Slurm or the allocation has; None: none.
 
-    Slurm adds others by itself; those of an allocation are drawn and added here. `access`: options
-    of every job, which may exclude nodes.
+    Pairs are taken at random, so that in several launches each has its chance. Slurm adds other
+    nodes by itself; those of an allocation are drawn and added here. `access`: options of every
+    job, which may exclude nodes.
     """
     allocation = told_allocation()
     if allocation is None:
-        there = HERE.usable_nodes(slurm_partition) - _excluded(access)
+        excluded = [HERE.hostnames(one) for one in option_values(access, "exclude", "x")[-1:]]
+        there = HERE.usable_nodes(slurm_partition).difference(*excluded)
     else:
         there = set(allocation.nodes)
     dice = Random(f"{os.environ.get(RUN_ID)}.{drawn_by}")  # noqa: S311  not for secrets
-    named = _hosts_of(pairs, count, there, dice)
+    named: set[str] = set()
+    for pair in dice.sample(pairs, len(pairs)):
+        ends = set(pair.split(":"))
+        if ends <= there and len(named | ends) <= count:
+            named |= ends
     if not named or len(there) < count:
         return None
     if allocation is None:
@@ -102,20 +108,3 @@ def nodes_for_pairs(
     others = [node for node in allocation.nodes if node not in named]
     named.update(dice.sample(others, count - len(named)))
     return [node for node in allocation.nodes if node in named]
-
-
-def _excluded(access: Sequence[str]) -> set[str]:
-    """The nodes that the options of every job keep it off."""
-    listed = option_values(access, "exclude", "x")[-1:]
-    return {*HERE.hostnames(listed[0])} if listed else set()
-
-
-def _hosts_of(pairs: Sequence[str], count: int, there: Collection[str], dice: Random) -> set[str]:
-    """Both hosts of as many pairs as `count` nodes hold, taken at random, so that in several
-    launches each has its chance."""
-    chosen: set[str] = set()
-    for pair in dice.sample(pairs, len(pairs)):
-        ends = set(pair.split(":"))
-        if all(end in there for end in ends) and len(chosen) + len(ends - chosen) <= count:
-            chosen |= ends
-    return chosen
