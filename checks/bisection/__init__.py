@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from checks.common.answer import least_of
 from checks.common.definition import FastMachine, Layout, SiteCapacity
-from checks.common.layouts import RankANodeDefinition
+from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import Length
 from checks.common.metrics import rate_metric
 from checks.common.parameters import MAX_NODES, ProfiledParameters, Repeats, Seed, quantity
@@ -28,7 +28,7 @@ class BisectionParameters(ProfiledParameters):
     seed: Seed = quantity("Seed of the matchings.", "none", 1)
 
 
-class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
+class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     """Layout and cost of the matchings."""
 
     name = "bisection"
@@ -51,6 +51,10 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
     samples = {"bisection_rate": "matchings"}
     noted = {"pairs": lambda asked: asked.ranks // 2, "payload_verified": str}
     relations = {"bisection_rate_least": least_of("bisection_rate")}
+
+    def ranks_asked_per_node(self, params: BisectionParameters) -> int:
+        """One, so that a pair of ranks is a pair of nodes."""
+        return 1
 
     def durations_s(
         self, params: BisectionParameters, metrics: Sequence[Metric]

@@ -260,11 +260,11 @@ class CheckDefinition(ABC, Generic[P]):
 
     def ranks_given(self, given: Mapping[str, Any]) -> int:
         """Ranks of a launch by its parameters as a campaign gives them."""
-        raise NotImplementedError(f"check {self.name} is not sized by its ranks")
+        return int(given.get("ranks", self.parameters.model_fields["ranks"].default))
 
     def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
         """Parameters that put `on_node` ranks on each of `nodes` nodes."""
-        raise NotImplementedError(f"check {self.name} takes no `nodes`")
+        return {"ranks": nodes * on_node}
 
     def filled(
         self, given: Mapping[str, Any], nodes: int, on_node: int, bytes_per_node: float
@@ -292,13 +292,14 @@ class CheckDefinition(ABC, Generic[P]):
         """Whether only one node's ranks are busy at a time; the others sleep."""
         return False
 
-    @abstractmethod
-    def ranks(self, params: P) -> int:
-        """Ranks of one launch."""
+    def ranks(self, params: Any) -> int:
+        """Ranks of one launch: the parameter `ranks`."""
+        return int(params.ranks)
 
-    @abstractmethod
-    def ranks_asked_per_node(self, params: P) -> RanksPerNode:
-        """Ranks on each node as the parameters ask for them."""
+    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
+        """Ranks on each node as the parameters ask for them: the parameter `ranks_per_node`."""
+        asked: RanksPerNode = params.ranks_per_node
+        return asked
 
     def bytes_per_rank(self, params: P) -> int:
         """Bytes of a rank's data, without RANK_ALLOWANCE_BYTES."""

@@ -30,35 +30,9 @@ PVM_PAIR = "pvm_pair"
 
 
 class ManyRanksDefinition(CheckDefinition[P]):
-    """Parameters have `ranks` and `ranks_per_node`."""
+    """Parameters have `ranks` and `ranks_per_node`; `nodes` of a campaign sets the ranks."""
 
     sizing = frozenset({"nodes"})
-
-    def ranks_given(self, given: Mapping[str, Any]) -> int:
-        """The parameter `ranks`."""
-        ranks: int = given.get("ranks", self.parameters.model_fields["ranks"].default)
-        return ranks
-
-    def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
-        """The parameter `ranks`."""
-        return {"ranks": nodes * on_node}
-
-    def ranks(self, params: Any) -> int:
-        """The parameter `ranks`."""
-        return int(params.ranks)
-
-    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """The parameter `ranks_per_node`."""
-        asked: RanksPerNode = params.ranks_per_node
-        return asked
-
-
-class RankANodeDefinition(ManyRanksDefinition[P]):
-    """Parameters have `ranks`; each is on a node of its own."""
-
-    def ranks_asked_per_node(self, params: P) -> RanksPerNode:
-        """One, so that a pair of ranks is a pair of nodes."""
-        return 1
 
 
 class TwoRankParameters(ProfiledParameters):

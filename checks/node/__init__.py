@@ -12,9 +12,9 @@ from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
+from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import EachOnce, Parameters, Ranks, Seed, quantity
-from checks.node.metrics import METRICS
-from records.metric import Metric
+from records.metric import Metric, MetricDefinition
 from records.site.limits import CORE_HZ
 
 Kernel = Literal[
@@ -78,6 +78,70 @@ WHOLE_TIMES = {
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
 #: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.
 GREATEST_OPERATIONS_PER_CYCLE = 64.0
+
+METRICS = (
+    *(
+        rate_metric(
+            f"stream_{name}",
+            f"STREAM {formula}: bytes of {arrays} arrays over the time; median of the repetitions",
+            f"STREAM {name}",
+            limit="memory",
+        )
+        for name, formula, arrays in (
+            ("copy", "c = a", 2),
+            ("scale", "b = 3 c", 2),
+            ("add", "c = a + b", 3),
+            ("triad", "a = b + 3 c", 3),
+        )
+    ),
+    *(
+        rate_metric(name, definition, title, "flop/s", limit="flop")
+        for name, title, definition in (
+            ("dgemm_rate", "DGEMM rate", "product of matrices of order n: 2n³ over the time"),
+            (
+                *("node_hpl_rate", "one-node HPL rate"),
+                "a dense system a rank, LAPACK on the tuned BLAS: 2N³/3 + 3N²/2 over the time",
+            ),
+            (
+                *("linpack_100_rate", "LINPACK 100"),
+                "LINPACK of order 100 as compiled, unblocked: 2n³/3 + 2n² over the time",
+            ),
+            (
+                *("linpack_1000_rate", "LINPACK 1000"),
+                "LINPACK of order 1000, best effort with BLAS and LAPACK: 2n³/3 + 2n² over the"
+                " time",
+            ),
+        )
+    ),
+    rate_metric(
+        "core_clock",
+        "clock of a core at work: additions of 64-bit integers a second, each on the last"
+        " one's result, one a cycle on every processor of today",
+        unit="1/s",
+    ),
+    rate_metric(
+        "operations_per_cycle",
+        "floating-point operations a core finishes in a clock cycle (ORNL/TM-13006, 1996)",
+        unit="1",
+    ),
+    time_metric(
+        "operation_time",
+        "one operation on the result of the one before (ORNL/TM-10881, 1988); *+*+* is the"
+        " mean over the five of a sum of three products",
+        kind="chain",
+    ),
+    time_metric("sieve_time", "100 sieves of 1 to 8190"),
+    time_metric("floatmath_time", "256 000 repetitions of +, −, × and ÷ in double precision"),
+    time_metric("dhrystone_time", "50 000 Dhrystones", "Dhrystone time"),
+    time_metric("whetstone_time", "one million Whetstone instructions", "Whetstone time"),
+    MetricDefinition(
+        "allocatable_memory",
+        "bytes",
+        "higher",
+        "memory that a node's ranks could allocate and touch, up to the bound that was set, or all"
+        " that kernel, control groups and Slurm left, less a reserve",
+    ),
+)
 
 
 class NodeParameters(Parameters):
