@@ -146,8 +146,8 @@ def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
     if job.get("OverSubscribe") == "NO":
         return True
     shown = asked(site, "scontrol", "show", "node", "-o", job["NodeList"]).stdout
-    each = [fields(line) for line in shown.splitlines()]
     # Slurm's CPUs: two a core where nodes have hardware threads.
+    each = [fields(line) for line in shown.splitlines()]
     cpus = [node.get("CPUEfctv") or node.get("CPUTot", "") for node in each]
     known = len(cpus) == nodes and all(map(str.isdecimal, cpus))
     needed = sum(map(int, cpus)) if known else nodes * site.description.cores_per_node
@@ -181,24 +181,21 @@ def nodes_far_apart(cases: Iterable[PlannedCase], site: Site) -> list[str]:
     topology, cores, states = described.topology(), site.description.shared_cores, node_states(site)
     usable = {name for name, state in states.items() if is_usable(state)}
     up = {name for name, state in states.items() if not is_down(state)}
-    found = [
-        topology.pair_at(hops, cores, usable)
-        or topology.pair_at(hops, cores, up)
-        or topology.pair_at(hops, cores)
-        for hops in wanted
-    ]
-    return sorted({node for pair in found if pair is not None for node in pair})
+    found = set[str]()
+    for hops in wanted:
+        pairs = (topology.pair_at(hops, cores, among) for among in (usable, up, None))
+        found.update(next(filter(None, pairs), ()))
+    return sorted(found)
 
 
 def too_near(cases: Iterable[PlannedCase], site: Site, allocation: Allocation) -> str | None:
     """Which case asks for hops that no two nodes of the allocation are apart; None: none does."""
     described, wanted = site.description.topology, _hops_asked(cases)
-    if described is None or not wanted:
-        return None
-    topology = described.topology()
-    lacking = (h for h in wanted if topology.pair_at(h, {}, allocation.nodes) is None)
-    hops = next(lacking, None)
-    return f"{wanted[hops]} asks for two nodes {hops} hops apart" if hops else None
+    topology = described.topology() if described is not None and wanted else None
+    for hops, case in wanted.items():
+        if topology and topology.pair_at(hops, {}, allocation.nodes) is None:
+            return f"{case} asks for two nodes {hops} hops apart"
+    return None
 
 
 def refuse_too_near(plan: Plan, site: Site, inherited: Allocation | None) -> None:

@@ -35,16 +35,14 @@ from records.text.withheld import without_secrets
 
 #: Slurm settings that matter for measurements.
 _SLURM_SETTINGS = (
-    "SelectType",
-    "SelectTypeParameters",
-    "TaskPlugin",
-    "ProctrackType",
-    "MpiDefault",
-    "LaunchParameters",
-    "SchedulerParameters",
+    *("SelectType", "SelectTypeParameters", "TaskPlugin", "ProctrackType", "MpiDefault"),
+    *("LaunchParameters", "SchedulerParameters"),
 )
-
-
+#: What a run keeps of an environment as the site describes it.
+_AS_DESCRIBED = (
+    *("description", "source", "compiler", "launcher", "launcher_options", "launcher_command"),
+    *("mpirun", "modules", "prepare", "variables", "variant_of"),
+)
 #: In place of the value of a variable that is not listed.
 NOT_KEPT = "(set; value not kept)"
 #: Such variables are named even where they are not listed.
@@ -85,10 +83,9 @@ def harness() -> Harness:
 
 def made_with() -> str:
     """Which Assay makes a document, to the commit; two of one name give the same bytes."""
-    here = harness()
+    here, changed = harness(), f"changed at {datetime.now(UTC).isoformat()}"
     parts = [f"commit {here.git_commit[:12]}" if here.git_commit else ""]
-    parts += [f"changed at {datetime.now(UTC).isoformat()}" if here.git_dirty else ""]
-    parts += [f"matplotlib {metadata.version('matplotlib')}"]
+    parts += [changed if here.git_dirty else "", f"matplotlib {metadata.version('matplotlib')}"]
     return f"Assay {here.version} ({', '.join(filter(None, parts))})"
 
 
@@ -127,9 +124,9 @@ def with_facts(
             # Where programs are compiled on a node, it knows the compiler.
             compiler_version=environment.compiler_version or trial.compiler_version,
             compiles_with=environment.compiles_with or trial.compiles_with,
-            library=evidence.library if evidence else None,
-            library_file=evidence.library_file if evidence else None,
-            device=(evidence.device or None) if evidence else None,
+            library=evidence and evidence.library,
+            library_file=evidence and evidence.library_file,
+            device=(evidence and evidence.device) or None,
             started_by=right.label if right else None,
         )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
@@ -163,20 +160,10 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
     compiles_with, _, compiler = facts.partition("\0")
     blas = described.blas or site.description.blas
     return EnvironmentAsRun(
-        description=described.description,
-        source=described.source,
-        compiler=described.compiler,
+        **{name: getattr(described, name) for name in _AS_DESCRIBED},
         compiles_with=compiles_with.strip(),
         compiler_version=compiler.strip().split("\n")[0],
-        launcher=described.launcher,
-        launcher_options=described.launcher_options,
-        launcher_command=described.launcher_command,
-        mpirun=described.mpirun,
-        modules=described.modules,
-        prepare=described.prepare,
         blas=" ".join(blas.link_words()) if blas else None,
-        variables=described.variables,
-        variant_of=described.variant_of,
         settings={**defaults, **described.chosen},
         preload=described.preload or None,
         packages={name: output_of([*version, name]) or None for name in described.packages},

@@ -61,7 +61,7 @@ class RawArchives:
         outcome tells what is not kept; a launch is not `ok` without its raw output.
         """
         artifacts: dict[str, str] = {}
-        packed, faults, cut = [], [], False
+        packed, faults = [], []
         for kind, path in outcome.files.items():
             try:
                 source = work.open(path)
@@ -73,28 +73,29 @@ class RawArchives:
                 continue
             try:
                 size, digest = os.fstat(source).st_size, hashlib.sha256()
-                if kind != ARTIFACT:
-                    name = f"{stem}.{RAW_SUFFIX[kind]}"
-                    packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
-                    artifacts[kind] = f"raw/{archive_name(block)}/{name}"
-                    outcome.flags += [RAW_CUT] * (
-                        size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags
-                    )
-                elif size <= MOST_POINTS_BYTES:
-                    target = self._run.points / f"{stem}.{SUFFIX}"
-                    _copy(_digested(_range(source, 0, size), digest.update), target)
-                    artifacts[kind] = f"{FOLDER}/{target.name}"
-                else:
+                if kind == ARTIFACT and size > MOST_POINTS_BYTES:
                     faults.append(f"{kind} has {size} bytes; allowed: {MOST_POINTS_BYTES}")
                     continue
+                if kind == ARTIFACT:
+                    target = self._run.points / f"{stem}.{SUFFIX}"
+                    artifacts[kind] = f"{FOLDER}/{target.name}"
+                    with _kept(target):
+                        target.parent.mkdir(mode=0o700, exist_ok=True)
+                        with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
+                            file.writelines(_digested(_range(source, 0, size), digest.update))
+                else:
+                    name = f"{stem}.{RAW_SUFFIX[kind]}"
+                    artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+                    packed.append(Packed(name, _digested(_pieces(source, size), digest.update)))
+                    if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
+                        outcome.flags.append(RAW_CUT)
                 artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
             finally:
                 os.close(source)
         if packed:
             archive = self._archive(block)
-            with _kept(self._run.raw / archive_name(block)):
+            with _kept(archive.path):
                 archive.append(packed)
-        outcome.flags += [RAW_CUT] * cut
         if faults:
             told = f"raw output refused: {'; '.join(faults)}"
             outcome.reason = f"{outcome.reason}; {told}" if outcome.reason else told
@@ -103,22 +104,20 @@ class RawArchives:
 
     def _archive(self, block: int) -> ArchiveWriter:
         """The archive of a block, open; of more than MOST_OPEN the one opened first is closed."""
-        if block not in self._open:
-            while len(self._open) >= MOST_OPEN:
-                self._close(next(iter(self._open)))
-            with _kept(self._run.raw / archive_name(block)):
-                self._open[block] = self._opened(block)
-        return self._open[block]
-
-    def _opened(self, block: int) -> ArchiveWriter:
+        if block in self._open:
+            return self._open[block]
+        while len(self._open) >= MOST_OPEN:
+            self._close(next(iter(self._open)))
         path, above = self._run.raw / archive_name(block), f"raw/{archive_name(block)}/"
         mine = [entry for entry in self._ledger.entries if entry.block == block]
         stems = {launch_stem(entry.case_id, block, entry.attempt) for entry in mine}
-        outputs = [entry.output for entry in mine if entry.output]
+        outputs = (entry.output or "" for entry in mine)
         named = {name.removeprefix(above) for name in outputs if name.startswith(above)}
-        made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems, named)
+        with _kept(path):
+            made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems, named)
         if made.cut:
             self._say(f"{path}: its last {made.cut} bytes, which no record names, were cut off")
+        self._open[block] = made
         return made
 
     def _close(self, block: int) -> None:
@@ -144,23 +143,13 @@ def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Ite
         yield piece
 
 
-def _copy(pieces: Iterable[bytes], target: Path) -> None:
-    """Write a file of the run directory."""
-    with _kept(target):
-        target.parent.mkdir(mode=0o700, exist_ok=True)
-        with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-            file.writelines(pieces)
-
-
 def _pieces(source: int, size: int) -> Iterator[bytes]:
     """The file; of a long one its head, a line that counts what is left out, and its tail."""
-    if size <= RAW_LIMIT_BYTES:
-        yield from _range(source, 0, size)
-        return
     half = RAW_LIMIT_BYTES // 2
-    yield from _range(source, 0, half)
-    yield f"\n[assay: {size - 2 * half} bytes are left out here]\n".encode()
-    yield from _range(source, size - half, size)
+    if size > RAW_LIMIT_BYTES:
+        yield from _range(source, 0, half)
+        yield f"\n[assay: {size - 2 * half} bytes are left out here]\n".encode()
+    yield from _range(source, size - half if size > RAW_LIMIT_BYTES else 0, size)
 
 
 def _range(source: int, at: int, end: int) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
+from operator import attrgetter
 
 from msgspec import UNSET
 
@@ -44,6 +45,9 @@ _REASON_LENGTH = 4000
 _FLAGS, _FLAG_LENGTH = 20, 200
 #: More cores than a rank runs on; its evidence knows how many.
 _CORES_A_RANK = 1024
+#: What a record takes over from its launch, and from its outcome.
+_OF_LAUNCH = ("case_id", "check", "environment", "params", "ranks", "block", "attempt")
+_OF_OUTCOME = ("status", "started_at", "ended_at", "job_id", "nodes", "flags")
 #: What an ok launch has.
 _NEEDED = ("metrics", "started_at", "ended_at", "job_id", "nodes", "programs")
 
@@ -84,29 +88,18 @@ class RecordMaker:
             for one in outcome.beside
             if one.launch_index in session
         ]
+        known, same = attrgetter(*_OF_LAUNCH)(launch), attrgetter(*_OF_OUTCOME)(outcome)
         return Record(
             run_id=self._run_id,
-            case_id=launch.case_id,
-            check=launch.check,
-            environment=launch.environment,
             site=self._site,
-            params=launch.params,
-            ranks=launch.ranks,
-            block=launch.block,
-            attempt=launch.attempt,
-            status=outcome.status,
+            **dict(zip((*_OF_LAUNCH, *_OF_OUTCOME), (*known, *same), strict=True)),
             reason=self.told(launch.environment, outcome.reason),
-            started_at=outcome.started_at,
-            ended_at=outcome.ended_at,
-            job_id=outcome.job_id,
-            nodes=outcome.nodes,
             # A run begun before a metric was defined goes on without it.
             metrics=[
                 metric
                 for metric in outcome.metrics
                 if metric.name in self._metrics or metric.name not in reported
             ],
-            flags=outcome.flags,
             artifacts=dict(artifacts),
             profile=UNSET if outcome.profile is None else outcome.profile,
             neighbours=neighbours or UNSET,

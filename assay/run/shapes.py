@@ -9,7 +9,6 @@ only where all of them are in service; Slurm decides on the others when the job 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from assay.plan import launch_limit_s
@@ -27,7 +26,7 @@ from checks.common.slurm.text import (
     setting,
 )
 from records.errors import AssayError, InfrastructureError
-from records.run.plan import Plan, PlannedCase
+from records.run.plan import Plan
 
 #: States of nodes that sbatch counts when it tells whether a job would start.
 _COUNTED = re.compile(r"(idle|mixed|allocated|completing|planned)[+%$@#]?")
@@ -90,12 +89,13 @@ def partition_limits(site: Site) -> PartitionLimits:
     if answer.status:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
     found = fields(answer.stdout)
-    limits_s = (stated_s, seconds_of(found.get("MaxTime", "")), _longest_by_accounting(site))
-    longest = min((limit_s for limit_s in limits_s if limit_s is not None), default=None)
-    most = found.get("MaxNodes", "UNLIMITED")
-    total = found.get("TotalNodes", "")
-    nodes = [int(number) for number in (most, total) if number.isdigit()]
-    return PartitionLimits(name, min(nodes, default=None), longest)
+    longest = (stated_s, seconds_of(found.get("MaxTime", "")), _longest_by_accounting(site))
+    counts = (found.get("MaxNodes", ""), found.get("TotalNodes", ""))
+    return PartitionLimits(
+        name,
+        min((int(number) for number in counts if number.isdigit()), default=None),
+        min((limit_s for limit_s in longest if limit_s is not None), default=None),
+    )
 
 
 def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list[str]:
@@ -118,23 +118,17 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
                 f" allows a job {limits.most_nodes}. Choose another partition (--site"
                 f" {site.name}:PARTITION), or correct `nodes` in its site.yaml; nothing was run"
             )
-    notes = (_note(site, shape) for shape in _shapes(site, plan, feasible, limits))
-    return list(dict.fromkeys(note for note in notes if note is not None))
-
-
-def _shapes(
-    site: Site, plan: Plan, cases: Iterable[PlannedCase], limits: PartitionLimits
-) -> Iterable[Shape]:
-    """Each shape once, with its longest time limit: a shorter one fits where that does."""
-    found: dict[tuple[int, int, int, tuple[str, ...]], Shape] = {}
-    for case in cases:
-        _, job_s = limits_s(launch_limit_s(plan, case), limits.longest_job_s)
+    # Each shape once, with its longest time limit: a shorter one fits where that does.
+    shapes: dict[tuple[int, int, int, tuple[str, ...]], Shape] = {}
+    for case in feasible:
+        _, job_s = limits_s(launch_limit_s(plan, case), longest_s)
         cpus = [f"--cpus-per-task={case.cpus_per_task}"] if case.cpus_per_task else []
         further = (*cpus, *site.resource_options(case.resources))
         key = (case.nodes, case.ranks, case.ranks_per_node, further)
-        if key not in found or found[key].limit_s < job_s:
-            found[key] = Shape(*key, job_s, case.id)
-    return found.values()
+        if key not in shapes or shapes[key].limit_s < job_s:
+            shapes[key] = Shape(*key, job_s, case.id)
+    notes = (_note(site, shape) for shape in shapes.values())
+    return list(dict.fromkeys(note for note in notes if note is not None))
 
 
 def _note(site: Site, shape: Shape) -> str | None:
@@ -147,15 +141,11 @@ def _note(site: Site, shape: Shape) -> str | None:
         return f"Slurm did not say whether it would run launches of {shape.nodes} nodes: {said}"
     if verdict == "unclear":
         verdict = "waits" if answer_of(site, "squeue", "--noheader", "--me") else "never"
-    if (
-        verdict == "nodes"
-        and shape.further
-        and not _tested(site, replace(shape, further=())).status
-    ):
-        verdict = "never"  # there are nodes enough, and none of them has that
-    elif verdict == "nodes":
-        verdict = "waits" if (out := _out_of_service(site)) else "never"
-        said = f"{said} ({out})" if out else said
+    if verdict == "nodes":
+        # Without what it asks for further there may be nodes enough: none of them has that.
+        fits = bool(shape.further) and not _tested(site, replace(shape, further=())).status
+        out = "" if fits else _out_of_service(site)
+        verdict, said = "waits" if out else "never", f"{said} ({out})" if out else said
     if verdict == "waits":
         return f"launches of {shape.nodes} nodes will wait: Slurm says now: {said}"
     raise AssayError(
@@ -176,12 +166,10 @@ def _tested(site: Site, shape: Shape) -> Answer:
 def _out_of_service(site: Site) -> str:
     """Nodes of the partition that a test of sbatch does not count, and reservations; or ""."""
     partition = f"--partition={site.description.slurm_partition}"
-    listed = answer_of(site, "sinfo", "--noheader", "--Node", partition, "--format=%N %T")
-    states = pairs(listed)
+    states = pairs(answer_of(site, "sinfo", "--noheader", "--Node", partition, "--format=%N %T"))
     out = [f"{name} is {state}" for name, state in states.items() if not _COUNTED.fullmatch(state)]
-    reserved = re.findall(
-        r"^ReservationName=(\S+)", answer_of(site, "scontrol", "show", "res"), re.MULTILINE
-    )
+    shown = answer_of(site, "scontrol", "show", "res")
+    reserved = re.findall(r"^ReservationName=(\S+)", shown, re.MULTILINE)
     return ", ".join([*out[:8], *(f"reservation {name}" for name in reserved[:4])])
 
 

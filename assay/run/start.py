@@ -82,37 +82,6 @@ def start_run(
     return _drive(run, run.ledger(), site, progress, shared)
 
 
-def _placed(
-    site: Site, plan: Plan, progress: Progress, in_one_job: bool, allocation_s: float | None
-) -> tuple[Site, InOneJob | None]:
-    """The site with the longest job that Slurm's partition takes, and how launches share a job.
-
-    Raises AssayError for a plan with launches that Slurm will never run there.
-    """
-    limits = partition_limits(site)
-    cases = [case for case in plan.cases if case.skipped is None]
-    asking = next((case.id for case in cases if case.resources), None)
-    inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
-    shared = None
-    if inherited is not None:
-        progress.say(f"launches are steps of job {inherited.job_id}, in which assay runs")
-        shared = InOneJob(inherited=inherited)
-    elif in_one_job or site.description.launch_in == "allocation":
-        if asking:
-            raise AssayError(
-                f"{asking} asks for resources of its own, which steps of one allocation do not get:"
-                " leave such cases out with --checks, or run them without --in-one-job"
-            )
-        shared = InOneJob(allocation_s)
-    if shared is not None:
-        refuse_too_near(plan, site, inherited)
-    if inherited is None:
-        refuse_own_nodes(site, plan)
-        for note in refuse_unfit_shapes(site, plan, limits):
-            progress.say(note)
-    return site.with_longest_job(limits.longest_job_s), shared
-
-
 def resume_run(
     run_name: str,
     site_name: str | None,
@@ -126,15 +95,25 @@ def resume_run(
     In one job, too, where it was begun so.
     """
     run = open_run(run_name)
-    plan = run.plan()
-    began = run.provenance().site
+    plan, began = run.plan(), run.provenance().site
     ledger = run.ledger()  # damage is found before a cluster is asked
-    site = (
-        _load_again(run, site_name)
-        .with_builds(began.builds)
-        .without_nodes(began.nodes_left_out or ())
-        .with_variants(planned_variants(plan, run.plan_file))
-    )
+    name = site_name or began.asked_as or plan.site
+    add_checks_of(name)
+    try:
+        site = load_site(name)
+    except InfrastructureError as error:
+        raise _resumable(run, str(error)) from error
+    except AssayError as error:
+        command = revival(name, began) if site_name is None else None
+        if command is None:
+            raise
+        raise AssayError(
+            f"{run.path} began on site {name}, which is not there: {error}. To go on with the run,"
+            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`",
+            error.status,
+        ) from error
+    site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())
+    site = site.with_variants(planned_variants(plan, run.plan_file))
     _refuse_other_site(run, plan, site)
     require_slurm(site)
     progress = Progress(live)
@@ -155,8 +134,7 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
             f"{run.path} was begun on partition {began.partition}; resume it with --site"
             f" {plan.site}:{began.partition}"
         )
-    unknown = {case.check for case in plan.cases} - CHECKS.keys()
-    if unknown:
+    if unknown := {case.check for case in plan.cases} - CHECKS.keys():
         raise AssayError(
             f"{run.path} measures {', '.join(sorted(unknown))}, which is no check of this Assay;"
             f" name the folder that holds it with --checks, as it was"
@@ -164,50 +142,63 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
         )
     refuse_foreign_parameters(plan, run.plan_file)
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
-    nodes = site.facts().nodes
-    if needed > nodes:
+    if needed > (nodes := site.facts().nodes):
         raise AssayError(
             f"{run.path} needs {needed} nodes; site {site.name} has {nodes} now. Bring up as"
             " many as the run began with."
         )
 
 
-def _load_again(run: RunDirectory, site_name: str | None) -> Site:
-    """The site a run began on; where that is gone, the error names what brings it up."""
-    began_on = run.provenance().site
-    name = site_name or began_on.asked_as or run.plan().site
-    add_checks_of(name)
-    try:
-        return load_site(name)
-    except InfrastructureError as error:
-        raise _resumable(run, str(error)) from error
-    except AssayError as error:
-        command = revival(name, began_on) if site_name is None else None
-        if command is None:
-            raise
-        raise AssayError(
-            f"{run.path} began on site {name}, which is not there: {error}. To go on with the run,"
-            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`",
-            error.status,
-        ) from error
+def _placed(
+    site: Site, plan: Plan, progress: Progress, in_one_job: bool, allocation_s: float | None
+) -> tuple[Site, InOneJob | None]:
+    """The site with the longest job that Slurm's partition takes, and how launches share a job.
+
+    Raises AssayError for a plan with launches that Slurm will never run there.
+    """
+    limits, shared = partition_limits(site), None
+    cases = [case for case in plan.cases if case.skipped is None]
+    asking = next((case.id for case in cases if case.resources), None)
+    inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
+    if inherited is not None:
+        progress.say(f"launches are steps of job {inherited.job_id}, in which assay runs")
+        shared = InOneJob(inherited=inherited)
+    elif in_one_job or site.description.launch_in == "allocation":
+        if asking:
+            raise AssayError(
+                f"{asking} asks for resources of its own, which steps of one allocation do not get:"
+                " leave such cases out with --checks, or run them without --in-one-job"
+            )
+        shared = InOneJob(allocation_s)
+    if shared is not None:
+        refuse_too_near(plan, site, inherited)
+    if inherited is None:
+        refuse_own_nodes(site, plan)
+        for note in refuse_unfit_shapes(site, plan, limits):
+            progress.say(note)
+    return site.with_longest_job(limits.longest_job_s), shared
 
 
 def _drive(
-    run: RunDirectory,
-    ledger: Ledger,
-    site: Site,
-    progress: Progress,
-    in_one_job: InOneJob | None,
+    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, shared: InOneJob | None
 ) -> RunStatus:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock = run.lock()
     try:
         ledger.catch_up()  # what another driver has added meanwhile
         progress.say(f"run {run.path} on site {site.name}")
-        site.show_to_jobs(_read_by_jobs(site))
+        # Jobs read the checkout, what Spack built, and folders of programs that the site names.
+        programs = (
+            program
+            for environment in site.description.environments.values()
+            for program in environment.programs.values()
+            if "/" in program and not unset_fault(program)
+        )
+        named = (Path(expanded(program)).parent for program in programs)
+        site.show_to_jobs([ROOT, spack_home(), *(folder for folder in named if folder.is_dir())])
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
-            not_run = Driver(run, ledger, site, progress, interruption, in_one_job=in_one_job).run()
+            not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
         status = run_status(run, ledger)
         progress.say(counted_text(status))
         if not_run:
@@ -221,17 +212,6 @@ def _drive(
         progress.end()
         os.close(lock)
     return status
-
-
-def _read_by_jobs(site: Site) -> list[Path]:
-    """The checkout, what Spack built, and folders of programs that the site names."""
-    named = [
-        Path(expanded(program)).parent
-        for environment in site.description.environments.values()
-        for program in environment.programs.values()
-        if "/" in program and not unset_fault(program)
-    ]
-    return [ROOT, spack_home(), *(folder for folder in named if folder.is_dir())]
 
 
 def _resumable(run: RunDirectory, problem: str) -> InfrastructureError:

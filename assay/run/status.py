@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from records.flags import INVALID_ON_PURPOSE
-from records.run.interims import Interim, asked_blocks
-from records.run.plan import Plan
+from records.run.interims import asked_blocks
 from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
-from records.run.record_lines import Entry, Ledger
+from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
 from records.text.reasons import grouped
@@ -88,30 +87,28 @@ class RunStatus:
 def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
     """The status of a run from its plan and its records; its own driver gives its `ledger`."""
     plan, records = run.plan(), (ledger or run.ledger()).entries
-    launched = (record for record in records if record.block > 0)
-    latest = latest_attempts(launched, CASE_ID)
-    feasible = {case.id: case for case in plan.cases if case.skipped is None}
+    latest = latest_attempts((record for record in records if record.block > 0), CASE_ID)
+    feasible = [case for case in plan.cases if case.skipped is None]
     driven = None if ledger else run.is_driven()
     interims = run.interims()
     asked = asked_blocks(plan, interims)
-    missing = [
-        case.estimate_s
-        for case in feasible.values()
-        for block in range(1, asked[case.environment, case.check] + 1)
-        if (case.id, block) not in latest
-    ]
+    judged = []
+    if plan.sequential is not None:
+        first = f"judged after block {plan.sequential.interims[0]} for the first time"
+        judged = interims[-1].told(plan) if interims else [f"{first}, of at most {plan.blocks}"]
     counts = Counter(record.status for record in latest.values())
+    on_purpose = [one for one in latest.values() if INVALID_ON_PURPOSE in one.flags]
     bad = [
         Bad(one.status, one.reason, one.environment, one.check, one.output)
         for one in latest.values()
-        if one.status in BAD and not _meant(one)
+        if one.status in BAD and INVALID_ON_PURPOSE not in one.flags
     ]
     return RunStatus(
         run_id=run.run_id,
         campaign=plan.campaign,
         site=plan.site,
         path=str(run.path),
-        planned=sum(asked[case.environment, case.check] for case in feasible.values()),
+        planned=sum(asked[case.environment, case.check] for case in feasible),
         done=len(latest),
         counts={str(word): n for word in (OK, *BAD) if (n := counts[word])},
         skipped_cases=len(plan.cases) - len(feasible),
@@ -121,15 +118,20 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
             for r in records
             if r.status in BAD
         ],
-        left_s=sum(missing),
+        left_s=sum(
+            case.estimate_s
+            for case in feasible
+            for block in range(1, asked[case.environment, case.check] + 1)
+            if (case.id, block) not in latest
+        ),
         told=plan.told(),
-        judged=_judged(plan, interims),
+        judged=judged,
         open=interims[-1].open if interims else [],
         ended=plan.sequential is None or bool(interims and interims[-1].ended),
         driven=driven,
         current=read_current(run.path) if driven else None,
         reasons=failed_for(bad),
-        on_purpose=sum(map(_meant, latest.values())),
+        on_purpose=len(on_purpose),
     )
 
 
@@ -138,32 +140,11 @@ def failed_for(bad: Sequence[Bad]) -> list[FailedFor]:
     found = []
     for group in grouped((record.status, record.reason) for record in bad):
         mine = [bad[place] for place in group.places]
+        names, checks = ({one.environment for one in mine}, {one.check for one in mine})
         output = next((one.output for one in mine if one.output), None)
-        found.append(
-            FailedFor(
-                group.status,
-                group.reason,
-                len(mine),
-                sorted({one.environment for one in mine}),
-                sorted({one.check for one in mine}),
-                output,
-            )
-        )
+        whose = sorted(names), sorted(checks), output
+        found.append(FailedFor(group.status, group.reason, len(mine), *whose))
     return found
-
-
-def _meant(record: Entry) -> bool:
-    return INVALID_ON_PURPOSE in record.flags
-
-
-def _judged(plan: Plan, interims: list[Interim]) -> list[str]:
-    """How far a sequential design is."""
-    if plan.sequential is None:
-        return []
-    if not interims:
-        first = plan.sequential.interims[0]
-        return [f"judged after block {first} for the first time, of at most {plan.blocks}"]
-    return interims[-1].told(plan)
 
 
 def counted_text(status: RunStatus) -> str:
@@ -177,12 +158,10 @@ def counted_text(status: RunStatus) -> str:
 
 
 def now_text(status: RunStatus) -> str | None:
-    """What an unfinished run is doing; None where nobody looked."""
+    """What an unfinished run is doing; None where it was not looked for."""
     if status.driven is None:
         return None
     if not status.driven:
         return "it is not running"
-    if status.current is None:
-        return "it is running"
     current = status.current
-    return one_line(f"{current.what} {current.queue.told()}")
+    return one_line(f"{current.what} {current.queue.told()}") if current else "it is running"
