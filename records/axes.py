@@ -31,12 +31,8 @@ _KNOWN = {
     axis.name: axis
     for axis in (
         Axis(MESSAGE_BYTES, "message length", "bytes"),
-        Axis("n", "N"),
-        Axis("nb", "NB"),
-        Axis("placement", ""),
-        Axis("constructs", "constructs", lists=True),
-        Axis("operations", "operations", lists=True),
-        Axis("sizes", "sizes", lists=True),
+        *(Axis("n", "N"), Axis("nb", "NB"), Axis("placement", "")),
+        *(Axis(name, name, lists=True) for name in ("constructs", "operations", "sizes")),
     )
 }
 _PROCEDURE = frozenset(
@@ -65,7 +61,5 @@ def along_curve(at: Sequence[tuple[str, Any]]) -> tuple[str, Any] | None:
 
 def beside_curve(at: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
     """The coordinates of a point that all points of its curve share."""
-    if not at:
-        return ()
     along = along_curve(at)
     return tuple(item for item in at if item is not along)

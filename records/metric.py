@@ -166,10 +166,6 @@ def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
 def schema_1_register() -> Register:
     """What runs and histories of schema 1 do not carry themselves, as it was defined then."""
     text = Path(__file__).with_name("schema_1.json").read_bytes()
-    stored = msgspec.json.decode(text, type=_Stored)
-    return Register.of(stored.metrics, stored.checks)
-
-
-class _Stored(msgspec.Struct):
-    metrics: list[MetricDefinition]
-    checks: list[CheckDescription]
+    stored = msgspec.json.decode(text)
+    metrics = msgspec.convert(stored["metrics"], list[MetricDefinition])
+    return Register.of(metrics, msgspec.convert(stored["checks"], list[CheckDescription]))

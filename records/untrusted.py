@@ -47,20 +47,19 @@ def open_regular(folder: int, name: str, owner: int | None = None) -> int:
     With an `owner` it must belong to that uid and have no other name. Raises RefusedFileError
     for anything else, FileNotFoundError when there is nothing.
     """
-    parts = name.split("/")
+    *above, last = parts = name.split("/")
     if {"", ".", ".."} & set(parts):
         raise RefusedFileError("is no name below the folder")
     held = os.dup(folder)
     try:
-        for part in parts[:-1]:
+        for part in above:
             inner = _opened(part, FOLDER, held)
             os.close(held)
             held = inner
-        descriptor = _opened(parts[-1], FILE, held)
+        descriptor = _opened(last, FILE, held)
     finally:
         os.close(held)
-    found = os.fstat(descriptor)
-    refused = None
+    found, refused = os.fstat(descriptor), None
     if not stat.S_ISREG(found.st_mode):
         refused = f"is {KINDS[stat.S_IFMT(found.st_mode)]}"
     elif owner is not None and found.st_uid != owner:

@@ -47,11 +47,6 @@ def utc_seconds(text: str) -> float | None:
         return None
 
 
-def is_word(text: str) -> bool:
-    """Whether a text can be a name: no path, no option, nothing that a shell reads."""
-    return WORD.fullmatch(text) is not None
-
-
 def odd_word(words: Iterable[str]) -> str | None:
     """The first that is no name."""
     return next((word for word in words if WORD.fullmatch(word) is None), None)

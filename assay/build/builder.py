@@ -46,20 +46,17 @@ class BuildRequest:
 
     def views(self) -> list[str]:
         """Names of the views; raises AssayError for an environment that has none."""
-        if not self.asked:
-            return list(self.built.views)
         serving = {name: view for view, names in self.built.views.items() for name in names}
-        known = ", ".join(self.built.name_of(name) for name in sorted(serving))
-        views: dict[str, None] = {}
-        for asked in self.asked:
-            view = serving.get(asked.removesuffix(SPACK_SUFFIX))
-            if view is None:
-                raise AssayError(
-                    f"--environments {asked!r}: Spack builds no such environment for site"
-                    f" {self.site}; allowed are {known}"
-                )
-            views[view] = None
-        return list(views)
+        names = {asked: asked.removesuffix(SPACK_SUFFIX) for asked in self.asked}
+        unknown = next((asked for asked, name in names.items() if name not in serving), None)
+        if unknown is not None:
+            known = ", ".join(self.built.name_of(name) for name in sorted(serving))
+            raise AssayError(
+                f"--environments {unknown!r}: Spack builds no such environment for site"
+                f" {self.site}; allowed are {known}"
+            )
+        views = [serving[name] for name in names.values()] if names else self.built.views
+        return list(dict.fromkeys(views))
 
 
 def spack_section(site: str) -> SpackDescription:
@@ -153,12 +150,8 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
                 " GB. Make room, or name another place with ASSAY_SPACK_HOME"
             )
         write_scope(spack, request.site, request.built, request.offline)
-        _lay_environment(
-            request.built,
-            folder,
-            packages_files(request.site, request.built),
-            request.sources,
-        )
+        packages = packages_files(request.site, request.built)
+        _lay_environment(request.built, folder, packages, request.sources)
     except OSError as error:
         raise InfrastructureError(
             f"{error.filename or folder}: {error.strerror}; make room or correct the rights, or"

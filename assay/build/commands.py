@@ -139,8 +139,7 @@ class SpackCommands:
                 kept.write(line)
                 kept.flush()
                 lines.append(line)
-                found = _PROGRESS.match(line)
-                if found:
+                if found := _PROGRESS.match(line):
                     self.say("  " + _SHORT.sub(r"\2", found[1]))
         return "".join(lines), process.returncode
 

@@ -44,9 +44,11 @@ class Lock:
             current = rest.pop()
             if current not in seen:
                 seen.add(current)
-                for dependency in self.specs[current].get("dependencies", ()):
-                    if not kinds or kinds & set(dependency["parameters"].get("deptypes", ())):
-                        rest.append(dependency["hash"])
+                rest += (
+                    one["hash"]
+                    for one in self.specs[current].get("dependencies", ())
+                    if not kinds or kinds & set(one["parameters"].get("deptypes", ()))
+                )
         return seen
 
     def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
@@ -80,11 +82,10 @@ class Lock:
 def _variants(parameters: dict[str, Any]) -> str:
     words = []
     for name, value in sorted(parameters.items()):
-        if name in _NO_VARIANTS:
-            continue
         if isinstance(value, bool):
             words.append(f"{'+' if value else '~'}{name}")
-        else:
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words.append(f"{name}={text}")
+        elif name not in _NO_VARIANTS:
+            words.append(
+                f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
+            )
     return " ".join(words)

@@ -25,6 +25,9 @@ from records.errors import AssayError
 from records.input_files import line_with, read_whole
 from records.run.plan import Plan, canonical_json, case_digest, case_ids
 
+#: What a case asks of its job beside ranks.
+JOB = ("cpus_per_task", "resources", "switches")
+
 
 @dataclass(frozen=True, slots=True)
 class Combination:
@@ -65,14 +68,15 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
     owners: dict[str, Combination] = {}
     left_out: list[str] = []
     for combination in _combinations(campaign, site, left_out):
+        check, job = combination.check, combination.job
         params_json = canonical_json(combination.params)
         for environment in combination.environments:
-            digest = case_digest(combination.check, environment, params_json)
+            digest = case_digest(check, environment, params_json)
             owner = owners.setdefault(digest, combination)
             if owner is not combination:
                 here, there = campaign.place(combination.entry), campaign.place(owner.entry)
-                case = f"{combination.check} in {environment} with {brief(combination.params)}"
-                if owner.job != combination.job:
+                case = f"{check} in {environment} with {brief(combination.params)}"
+                if owner.job != job:
                     raise AssayError(
                         f"{here} and {there} differ in resources, switches or cpus_per_task only:"
                         f" {case}; a report could not tell them apart: write two campaigns"
@@ -81,16 +85,9 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
                     continue
                 raise AssayError(f"{here} gives a case that {there} gives too: {case}; keep one")
             pairs.append((combination, environment))
-            digests.append(
-                case_digest(combination.check, environment, params_json, combination.job)
-                if combination.job
-                else digest
-            )
+            digests.append(case_digest(check, environment, params_json, job) if job else digest)
     ids = case_ids([combination.check for combination, _ in pairs], digests)
-    cases = [
-        Case(id_, environment, combination)
-        for id_, (combination, environment) in zip(ids, pairs, strict=True)
-    ]
+    cases = [Case(one, name, found) for one, (found, name) in zip(ids, pairs, strict=True)]
     return cases, left_out
 
 
@@ -104,12 +101,8 @@ def _combinations(
         definition, environments = CHECKS[entry.check], campaign.environments_of(entry)
         if not environments:
             continue
-        asked = {
-            "cpus_per_task": entry.cpus_per_task,
-            "resources": entry.resources,
-            "switches": entry.switches,
-        }
-        job = {name: value for name, value in asked.items() if value}
+        asked = ((name, getattr(entry, name)) for name in JOB)
+        job = {name: value for name, value in asked if value}
         site = whole_site.with_cpus_per_task(entry.cpus_per_task)
         for given in combinations(entry):
             relative = is_relative(definition, given)
@@ -126,9 +119,9 @@ def _combinations(
                     in_these = [next(able, environments[0])]
                 # Parameters are flat, so their fields are the dump: four times as fast as
                 # model_dump.
-                complete = found.complete()
                 yield Combination(
-                    *(index, entry.check, found, complete, in_these, relative, job, entry.alone)
+                    *(index, entry.check, found, found.complete(), in_these, relative),
+                    *(job, entry.alone),
                 )
 
 
@@ -145,11 +138,9 @@ def _parameters(
         yield f"site {site.name} has {site.nodes} nodes (with {brief(given)})"
     for params in every:
         try:
-            found = definition.parameters.model_validate(params)
+            yield definition.parameters.model_validate(params)
         except ValidationError as error:
             yield f"{_first_fault(error, definition, params)} (with {brief(params)})"
-        else:
-            yield found
 
 
 def _first_fault(error: ValueError, definition: CheckDefinition[Any], value: object) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from assay.schema import Campaign
@@ -44,16 +43,21 @@ class Narrowing:
         """
         environments = [*campaign.environments, *campaign.otherwise]
         checks = list(dict.fromkeys(entry.check for entry in campaign.cases))
-        _refuse_unknown("--environments", self.environments, environments, campaign.name)
-        _refuse_unknown("--checks", self.checks, checks, campaign.name)
-        kept = set(self.environments or environments)
-        scale = self.scale or campaign.scale
+        for option, asked, known in (
+            ("--environments", self.environments, environments),
+            ("--checks", self.checks, checks),
+        ):
+            for name in asked:
+                if name not in known:
+                    raise AssayError(
+                        f"{option} {name}: campaign {campaign.name} has no such name"
+                        f"{did_you_mean(name, known)}; it has {listed(known)}"
+                    )
+        kept, scale = self.environments or environments, self.scale or campaign.scale
         # Entries keep their places, by which messages name them.
         cases = [
-            entry
-            if not self.checks or entry.check in self.checks
-            else entry.model_copy(update={"environments": []})
-            for entry in (one.at(scale) for one in campaign.cases)
+            one if one.check in (self.checks or checks) else one.model_copy(update=_NOWHERE)
+            for one in (entry.at(scale) for entry in campaign.cases)
         ]
         return campaign.model_copy(
             update={
@@ -77,15 +81,7 @@ class Narrowing:
 
 
 WHOLE = Narrowing()
-
-
-def _refuse_unknown(option: str, asked: Iterable[str], known: list[str], campaign: str) -> None:
-    for name in asked:
-        if name not in known:
-            raise AssayError(
-                f"{option} {name}: campaign {campaign} has no such name"
-                f"{did_you_mean(name, known)}; it has {listed(known)}"
-            )
+_NOWHERE: dict[str, list[str]] = {"environments": []}
 
 
 def present(campaign: Campaign, site: SiteFacts) -> tuple[Campaign, dict[str, str]]:

@@ -5,10 +5,9 @@ which order each block runs, and after which blocks a sequential design is judge
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from assay.plan.expand import Case, expand
+from assay.plan.expand import JOB, Case, expand
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.plan.short import Measured, short_launches
 from assay.schema import Campaign
@@ -48,11 +47,30 @@ def make_plan(
             f" {'; '.join(left_out)}"
         )
     used = sorted({case.check for case in planned})
-    stated = _stated(campaign, used)
+    blocks = campaign.blocks
+    feasible = [case for case in planned if case.skipped is None]
+    node_s = sum(case.nodes * case.estimate_s for case in feasible)
+    wall_s = sum(case.estimate_s for case in feasible)
+    greatest = blocks if isinstance(blocks, int) else blocks.greatest
     plan = Plan(
-        **stated,
+        campaign=campaign.name,
+        question=campaign.question,
         site=site.name,
-        totals=_totals(planned, stated["blocks"]),
+        seed=campaign.seed,
+        blocks=greatest,
+        sequential=None if isinstance(blocks, int) else sequential_design(blocks),
+        environments=list(campaign.environments),
+        variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
+        weights={check: weight for check, weight in campaign.weights.items() if check in used},
+        limits=campaign.limits.model_dump(),
+        judged_by=dict(campaign.judged_by),
+        totals=Totals(
+            cases=len(planned),
+            skipped=len(planned) - len(feasible),
+            launches=len(feasible) * greatest,
+            node_hours=round(node_s * greatest / 3600, 3),
+            wall_s=round(wall_s * greatest, 1),
+        ),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
         checks_folders=folders_of(used),
@@ -64,37 +82,6 @@ def make_plan(
     )
     _refuse_above_limits(plan)
     return plan
-
-
-def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
-    """What a plan repeats of its campaign; `used`: the checks that are left of it."""
-    sequential = None if isinstance(campaign.blocks, int) else sequential_design(campaign.blocks)
-    return {
-        "campaign": campaign.name,
-        "question": campaign.question,
-        "seed": campaign.seed,
-        "blocks": campaign.blocks if isinstance(campaign.blocks, int) else campaign.blocks.greatest,
-        "sequential": sequential,
-        "environments": list(campaign.environments),
-        "variants": {name: variant.model_dump() for name, variant in campaign.variants.items()},
-        "weights": {check: weight for check, weight in campaign.weights.items() if check in used},
-        "limits": campaign.limits.model_dump(),
-        "judged_by": dict(campaign.judged_by),
-    }
-
-
-def _totals(planned: Sequence[PlannedCase], blocks: int) -> Totals:
-    """What the launches of all blocks amount to."""
-    feasible = [case for case in planned if case.skipped is None]
-    node_s = sum(case.nodes * case.estimate_s for case in feasible)
-    wall_s = sum(case.estimate_s for case in feasible)
-    return Totals(
-        cases=len(planned),
-        skipped=len(planned) - len(feasible),
-        launches=len(feasible) * blocks,
-        node_hours=round(node_s * blocks / 3600, 3),
-        wall_s=round(wall_s * blocks, 1),
-    )
 
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
@@ -119,8 +106,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
         if combination is not previous:
             previous = combination
             definition = CHECKS[combination.check]
-            asked = ("cpus_per_task", "resources", "switches")
-            cpus, resources, switches = map(combination.job.get, asked)
+            cpus, resources, switches = map(combination.job.get, JOB)
             slots = site.with_cpus_per_task(cpus)
             layout = definition.layout(combination.parameters, slots.cores_per_node)
             unfit = definition.infeasible(combination.parameters, layout, slots)
@@ -166,10 +152,8 @@ def _lacks(case: Case, needed: frozenset[str], site_program: str, site: SiteFact
         f" which check {case.combination.check} needs"
     )
     for program in sorted(f.removeprefix("program:") for f in features if f.startswith("program:")):
-        where, reason = (
-            f"programs.{program} of the environment in its site.yaml",
-            reasons.get(program),
-        )
+        where = f"programs.{program} of the environment in its site.yaml"
+        reason = reasons.get(program)
         text += f"; {where}: {reason}" if reason else f"; give its path as {where}"
     return text
 
@@ -191,9 +175,8 @@ def _refuse_above_limits(plan: Plan) -> None:
                 f" {estimate:g} {unit}; limits.{key} allows {allowed:g}: raise it, or lower blocks"
                 " or shorten the axes"
             )
-    longest = max(
-        (c for c in plan.cases if c.skipped is None), key=lambda c: c.estimate_s, default=None
-    )
+    feasible = (case for case in plan.cases if case.skipped is None)
+    longest = max(feasible, key=lambda case: case.estimate_s, default=None)
     if longest is not None and longest.estimate_s > launch_limit_s(plan, longest):
         raise AssayError(
             f"campaign {plan.campaign}: one launch of {longest.id} is estimated at"
@@ -222,8 +205,7 @@ def block_order(case_ids: Iterable[str], seed: int, block: int) -> list[str]:
     the order of `case_ids`, and a case that is left out does not move the others.
     """
     return sorted(
-        case_ids,
-        key=lambda case_id: hashlib.sha256(f"{seed}:{block}:{case_id}".encode()).digest(),
+        case_ids, key=lambda one: hashlib.sha256(f"{seed}:{block}:{one}".encode()).digest()
     )
 
 

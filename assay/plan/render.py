@@ -21,33 +21,6 @@ def render_plan(plan: Plan) -> str:
     """
     from assay.plan.resolution import resolution  # slow: SciPy
 
-    groups, skipped = _grouped(plan)
-    lines = [
-        f"campaign {plan.campaign} on site {plan.site}",
-        " ".join(plan.question.split()),
-        *plan.told(),
-        "",
-        *_table(groups),
-    ]
-    if skipped:
-        lines += ["", f"skipped ({plan.totals.skipped}):"]
-        for reason, cases in skipped.items():
-            lines += [reason, f"    {', '.join(cases)}"]
-    if plan.short:
-        lines += [
-            "",
-            "may be too short to say something (--measured RUN: by the times of an earlier run):",
-            *(f"  {text}" for text in plan.short),
-        ]
-    if samples := samples_told(plan):
-        lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
-    if lines_of_blocks := resolution(plan):
-        lines += ["", *lines_of_blocks]
-    return "\n".join([*lines, "", *_totals(plan), ""])
-
-
-def _grouped(plan: Plan) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, list[str]]]:
-    """Rows of the cases by what they share, and names of the skipped ones by that and why."""
     groups: dict[str, list[tuple[str, ...]]] = {}
     skipped: dict[str, list[str]] = {}
     for case in plan.cases:
@@ -60,19 +33,32 @@ def _grouped(plan: Plan) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, li
         else:
             named = skipped.setdefault(f"  {what}: {case.skipped}", [])
             named.append(f"{case.id} ({case.environment})")
-    return groups, skipped
-
-
-def _totals(plan: Plan) -> tuple[str, str]:
-    """How many cases and launches there are, and what they cost."""
+    question = " ".join(plan.question.split())
+    lines = [f"campaign {plan.campaign} on site {plan.site}", question, *plan.told()]
+    lines += ["", *_table(groups)]
+    if skipped:
+        lines += ["", f"skipped ({plan.totals.skipped}):"]
+        for reason, cases in skipped.items():
+            lines += [reason, f"    {', '.join(cases)}"]
+    if plan.short:
+        short = (
+            "may be too short to say something (--measured RUN: by the times of an earlier run):"
+        )
+        lines += ["", short, *(f"  {text}" for text in plan.short)]
+    if samples := samples_told(plan):
+        lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
+    if lines_of_blocks := resolution(plan):
+        lines += ["", *lines_of_blocks]
     totals, blocks, most = plan.totals, f"{plan.blocks} blocks", ""
     if plan.sequential is not None:
         blocks, most = f"{plan.sequential.interims[0]} to {blocks}", "at most "
-    return (
+    lines += [
+        "",
         f"{totals.cases} cases, {totals.skipped} skipped; {blocks}, order seed {plan.seed}",
         f"{most}{totals.launches} launches, about {_duration(totals.wall_s)} and"
         f" {totals.node_hours:g} node-hours (estimates)",
-    )
+    ]
+    return "\n".join([*lines, ""])
 
 
 def samples_told(plan: Plan) -> list[str]:

@@ -56,11 +56,9 @@ def short_launches(
             continue
         measured_s, factor = found
         longer = definition.longer(params, ROOM * factor)
-        took = (
-            f"took {measured_s:.3g} s in {place.environment}"
-            if known
-            else (f"may take only {measured_s:.3g} s")
-        )
+        took = f"may take only {measured_s:.3g} s"
+        if known:
+            took = f"took {measured_s:.3g} s in {place.environment}"
         name = f"{place.check} {brief(telling(place.check, place.params))}"
         needed = f"needed are {definition.least_measured_s:g} s; long enough: {brief(longer)}"
         told = f"{name}: {took}, {needed}"

@@ -114,7 +114,6 @@ class KeptBuilds:
                 f"the session built {built.program!r:.100} for {built.environment!r:.100}, which"
                 " is not asked for; nothing of it is run"
             )
-        key = self._keys.get((built.environment, built.program))
         name = f"{built.program}-{built.environment}"
         if (self._work.programs / name).exists():
             return
@@ -126,20 +125,24 @@ class KeptBuilds:
                 f"what was built of {built.program} for {built.environment} in {built.folder!r}"
                 f" cannot be copied: {error}; nothing of it is run"
             ) from error
-        if key is None:
-            return
+        key = self._keys.get((built.environment, built.program))
         with suppress(OSError, AssayError):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            refuse_replaceable(self._folder)
-            with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as part:
-                whole = Path(part, key)
-                shutil.copytree(self._work.programs / name, whole)
-                (whole / _DIGESTS).write_text(json.dumps(digests))
-                _remove(self._folder / key)
-                whole.rename(self._folder / key)
-            kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
-            for path in kept[:-MOST_KEPT]:  # the last used ones stay
-                _remove(path)
+            if key is not None:
+                self._keep(name, key, digests)
+
+    def _keep(self, name: str, key: str, digests: Mapping[str, str]) -> None:
+        """Keep a build for later runs, and of all only those used last."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_replaceable(self._folder)
+        with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as part:
+            whole = Path(part, key)
+            shutil.copytree(self._work.programs / name, whole)
+            (whole / _DIGESTS).write_text(json.dumps(digests))
+            _remove(self._folder / key)
+            whole.rename(self._folder / key)
+        kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
+        for path in kept[:-MOST_KEPT]:
+            _remove(path)
 
     def executed(
         self, environment: str, paths: Collection[str]
@@ -150,27 +153,24 @@ class KeptBuilds:
         """
         found: dict[str, str | None] = {}
         for path in paths:
-            name = Path(path).name
-            if (copy := self._copies.get(path)) is not None:
-                digest, seen = copy
+            name, digest = Path(path).name, None
+            if path in self._copies:
+                digest, seen = self._copies[path]
                 try:
                     is_still = _seen(path) == seen or _file_digest(path) == digest
                 except OSError:
                     is_still = False
                 if not is_still:
                     return found, f"program {path} is not what was built"
-                found[name] = digest
-            elif path in self._own.get(environment, ()):
-                # Of the site, as it is now. Jobs find the name of a command by themselves.
-                found[name] = None
-                with suppress(OSError):
-                    if Path(path).is_absolute():
-                        now = _seen(path)
-                        if self._others.get(path, (None, None))[1] != now:
-                            self._others[path] = _file_digest(path), now
-                        found[name] = self._others[path][0] or None
-            else:
+            elif path not in self._own.get(environment, ()):
                 return found, f"program {path!r:.200} was neither built nor described"
+            elif Path(path).is_absolute():  # jobs find the name of a command by themselves
+                with suppress(OSError):
+                    now = _seen(path)
+                    if self._others.get(path, (None, None))[1] != now:
+                        self._others[path] = _file_digest(path), now
+                    digest = self._others[path][0] or None
+            found[name] = digest
         return found, None
 
     def _add_kept(self, name: str, kept: Path) -> None:

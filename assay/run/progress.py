@@ -8,8 +8,7 @@ import math
 import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from rich.console import Console, Group
@@ -46,17 +45,15 @@ class TimeLeft:
     def __init__(
         self,
         estimates_s: Mapping[str, float],
-        coming: Iterable[str],
+        coming: Sequence[str],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._estimates_s, self._clock = estimates_s, clock
-        launches = Counter(coming)
+        self._estimates_s, self._clock, self._coming = estimates_s, clock, len(coming)
         #: By the plan's estimates.
-        self._left_s = sum(estimates_s.get(case, 0.0) * n for case, n in launches.items())
-        self._coming = launches.total()
-        self._prior_s = TRUSTED * self._left_s / self._coming if launches else 0.0
+        self._left_s = sum(estimates_s.get(case, 0.0) for case in coming)
+        #: What those launches are estimated at, and took, that tell how right the estimates are.
+        self._estimated_s = self._took_s = TRUSTED * self._left_s / max(1, self._coming)
         self._since: float | None = None
-        self._took_s = self._estimated_s = 0.0
 
     def done(self, case_id: str) -> None:
         """A launch of a case has ended."""
@@ -71,8 +68,7 @@ class TimeLeft:
     @property
     def seconds(self) -> float:
         """About how many seconds are left."""
-        known_s = self._prior_s + self._estimated_s
-        return self._left_s * (self._prior_s + self._took_s) / known_s if known_s else 0.0
+        return self._left_s * self._took_s / self._estimated_s if self._estimated_s else 0.0
 
 
 class Progress:
@@ -80,14 +76,9 @@ class Progress:
 
     def __init__(self, live: bool | None = None) -> None:
         stream = own_stderr()
-        self._console = Console(
-            file=stream,
-            force_terminal=stream.isatty(),
-            highlight=False,
-            soft_wrap=True,
-        )
-        moves = stream.isatty() and not self._console.is_dumb_terminal
-        self._is_live = moves if live is None else live
+        moves = stream.isatty()
+        self._console = Console(file=stream, force_terminal=moves, highlight=False, soft_wrap=True)
+        self._is_live = moves and not self._console.is_dumb_terminal if live is None else live
         self._live: Live | None = None
         self._total = self._count = 0
         self._spoke = time.monotonic()
@@ -261,11 +252,10 @@ def describe(record: Record) -> str:
     shown = [metric for metric in record.metrics if known and metric.name == known.shown]
     if shown:
         best = max(shown, key=lambda metric: metric.value)
-        unit = readable_unit(best.unit, [best.value])
-        most = "up to " if len(shown) > 1 else ""
-        label = f" {unit.label}" if unit.label != "1" else ""
-        value = three_digits(best.value / unit.factor)
-        head = f"{head}, {best.name.replace('_', ' ')} {most}{value}{label}"
+        unit, most = readable_unit(best.unit, [best.value]), "up to " if len(shown) > 1 else ""
+        value = f"{most}{three_digits(best.value / unit.factor)}"
+        value += f" {unit.label}" if unit.label != "1" else ""
+        head = f"{head}, {best.name.replace('_', ' ')} {value}"
     return f"{head} ({one_line(', '.join(record.flags))})" if record.flags else head
 
 

@@ -178,7 +178,6 @@ class Rereader:
 
 @cache
 def _leaf(check: str) -> type[MpiCheck]:
-    """The class of a check."""
     return leaf_of(CHECKS[check])
 
 

@@ -59,15 +59,15 @@ class Session:
         launches: Sequence[Launch],
         allocation: Allocation | None = None,
     ) -> None:
-        self.site, self.work = site, work
+        self.work = work
         self._open = {launch.index for launch in launches}
         variables = _variables(site, work, launches, allocation)
         self._output = work.write_control("reframe.out", "")
         policy = "serial" if allocation is None else "async"
+        session = CHECKS / "common" / "session"
         reframe = [
             *(sys.executable, "-P", "-m", "checks.common.session.command_line"),
-            f"--config-file={CHECKS / 'common' / 'session' / 'settings.py'}",
-            f"--checkpath={CHECKS / 'common' / 'session' / 'launches.py'}",
+            *(f"--config-file={session / 'settings.py'}", f"--checkpath={session / 'launches.py'}"),
             *("--run", f"--exec-policy={policy}", "--exec-order=name", "--keep-stage-files"),
         ]
         self._pipe, write_end = os.pipe()
@@ -120,7 +120,7 @@ class Session:
                 rest.clear()
             rest += last
             if len(rest) > GREATEST_MESSAGE_BYTES:
-                raise self._no_message(bytes(rest[:100]), "is too long")
+                raise _no_message(bytes(rest[:100]), "is too long")
 
     def _message(self, line: bytes) -> Outcome:
         """The message of a line; one that is unfit makes the launch that it names `wrong`."""
@@ -134,19 +134,14 @@ class Session:
             message = Outcome(launch_index=int(named.pop()) if len(named) == 1 else -1)
             unfit = f"is none ({one_line(str(error)):.{_TOLD_LENGTH}})"
         if message.launch_index >= 0 and message.launch_index not in self._open:
-            raise self._no_message(line, "is of a launch that is not to come")
+            raise _no_message(line, "is of a launch that is not to come")
         if unfit is not None:
             if message.launch_index < 0:
-                raise self._no_message(line, unfit)
+                raise _no_message(line, unfit)
             said = f"what the session said of this launch was refused: it {unfit}"
             message = Outcome("wrong", said, launch_index=message.launch_index)
         self._open.discard(message.launch_index)
         return message
-
-    def _no_message(self, line: bytes, unfit: str) -> InfrastructureError:
-        return InfrastructureError(
-            f"a message of the ReFrame session {unfit}: {line[:100]!r}; nothing is recorded from it"
-        )
 
     def wait(self) -> int:
         """ReFrame's exit status after all messages; -9 if it does not end and must be killed."""
@@ -187,27 +182,32 @@ class Session:
         os.close(self._pipe)
 
 
+def _no_message(line: bytes, unfit: str) -> InfrastructureError:
+    return InfrastructureError(
+        f"a message of the ReFrame session {unfit}: {line[:100]!r}; nothing is recorded from it"
+    )
+
+
 def _variables(
     site: Site, work: WorkFolder, launches: Sequence[Launch], allocation: Allocation | None
 ) -> dict[str, str]:
     """Variables that tell a session its site, launches and builds, by files of the work folder."""
     described = {**site.session_data(), "reframe_prefix": str(work.session)}
-    site_file = work.write_control("site.json", json.dumps(described))
     lines = (json.dumps(launch.__dict__) for launch in launches)
-    launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
-    variables = {
-        "ASSAY_SITE_FILE": str(site_file),
-        "ASSAY_LAUNCHES_FILE": str(launches_file),
+    files = {
+        "ASSAY_SITE_FILE": ("site.json", json.dumps(described)),
+        "ASSAY_LAUNCHES_FILE": ("launches.jsonl", "".join(f"{line}\n" for line in lines)),
+    }
+    if allocation is not None:
+        files[ALLOCATION] = "allocation.json", allocation.model_dump_json()
+    return {
+        **{name: str(work.write_control(*file)) for name, file in files.items()},
         "ASSAY_HPL_ARCHIVE": site.hpl_source(),
         PROGRAMS: str(work.programs),
         "ASSAY_RUN_ID": work.name,
         FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    if allocation is not None:
-        told = work.write_control("allocation.json", allocation.model_dump_json())
-        variables[ALLOCATION] = str(told)
-    return variables
 
 
 def _python_folders() -> list[Path]:

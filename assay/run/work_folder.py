@@ -68,7 +68,15 @@ class WorkFolder:
         jobs_user = self._site.jobs_user()
         try:
             if not self._held:
-                self._make(jobs_user)
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                for used in (self._run, self.path.parent):
+                    refuse_replaceable(used, jobs_user[:1] if jobs_user else ())
+                self._parent = self._hold(os.open(self.path.parent, FOLDER))
+                self._put_away(self._parent, self.path.name, self.path)
+                entered, read = (0o711, 0o755) if jobs_user else (0o700, 0o700)
+                self._folder = self._hold(self._made(self._parent, self.path.name, entered))
+                self._control = self._hold(self._made(self._folder, "control", read))
+                self._programs = self._hold(self._made(self._control, "programs", read))
             # The name alone is moved; it may be anything, and only sessions look into it.
             if self._session >= 0:
                 self._moved(HELD, self._session, self._folder)
@@ -80,17 +88,6 @@ class WorkFolder:
                 os.fchown(self._session, *jobs_user)
         except OSError as error:
             raise self._failed(error) from error
-
-    def _make(self, jobs_user: tuple[int, int] | None) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        for used in (self._run, self.path.parent):
-            refuse_replaceable(used, jobs_user[:1] if jobs_user else ())
-        self._parent = self._hold(os.open(self.path.parent, FOLDER))
-        self._put_away(self._parent, self.path.name, self.path)
-        entered, read = (0o711, 0o755) if jobs_user else (0o700, 0o700)
-        self._folder = self._hold(self._made(self._parent, self.path.name, entered))
-        self._control = self._hold(self._made(self._folder, "control", read))
-        self._programs = self._hold(self._made(self._control, "programs", read))
 
     def write_control(self, name: str, content: str) -> Path:
         """Write a file that sessions read and no other user changes; gives its path."""

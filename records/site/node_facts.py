@@ -6,7 +6,6 @@ None is what the node does not tell an ordinary user.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -87,21 +86,17 @@ def kinds_of(nodes: Mapping[str, NodeFacts]) -> dict[str, str]:
 
 def differences(nodes: Mapping[str, NodeFacts]) -> list[str]:
     """What is not alike on all nodes, a line a fact: "kernel: a on c[1-3]; b on c4"."""
-    return [
-        f"{fact}: {value_text(values)}"
-        for fact, values in facts_by_value(nodes).items()
-        if len(values) > 1
-    ]
+    facts = facts_by_value(nodes).items()
+    return [f"{fact}: {value_text(values)}" for fact, values in facts if len(values) > 1]
 
 
 def oddities(nodes: Mapping[str, NodeFacts], name: str) -> list[str]:
     """In what one node differs from what most nodes have: "kernel is b, not a"."""
     found = []
     for fact, values in facts_by_value(nodes).items():
-        counts = Counter({text: len(names) for text, names in values.items()})
-        usual, many = counts.most_common(1)[0]
+        usual = max(values, key=lambda text: len(values[text]))
         own = next((text for text, names in values.items() if name in names), usual)
-        if own != usual and counts[own] < many:
+        if len(values[own]) < len(values[usual]):
             found.append(f"{fact} is {own[:_SHOWN] or 'none'}, not {usual[:_SHOWN] or 'none'}")
     return found
 

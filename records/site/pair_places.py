@@ -22,19 +22,16 @@ def positions_of(low: Indices, high: Indices, nodes: int) -> Indices:
 def sampled_pairs(nodes: int, rounds: int, seed: int) -> tuple[Indices, Indices]:
     """The pairs of the first rounds, the lower node first: the circle method (Kirkman 1847) with
     players in the order of the seed, as checks/common/src/assay/tournament.c and shuffle.c."""
-    order = np.array(_shuffled(nodes, seed), dtype=np.int64)
-    moving, count = rounds_of_all(nodes), rounds_measured(nodes, rounds)
+    order, moving = np.array(_shuffled(nodes, seed), dtype=np.int64), rounds_of_all(nodes)
     players = np.arange(moving)
-    lows, highs = [], []
-    for number in range(count):
+    found = []
+    for number in range(rounds_measured(nodes, rounds)):
         partners = (2 * number - players) % moving
-        fixed = moving if moving < nodes else -1
-        partners[partners == players] = fixed
+        partners[partners == players] = moving if moving < nodes else -1
         keep = partners > players
-        one, other = order[players[keep]], order[partners[keep]]
-        lows.append(np.minimum(one, other))
-        highs.append(np.maximum(one, other))
-    return np.concatenate(lows), np.concatenate(highs)
+        found.append(np.sort([order[players[keep]], order[partners[keep]]], axis=0))
+    low, high = np.concatenate(found, axis=1)
+    return low, high
 
 
 def rounds_of_pairs(low: Indices, high: Indices, nodes: int, seed: int) -> Indices:

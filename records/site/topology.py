@@ -31,7 +31,14 @@ _LINE = re.compile(r"(\w+)=(\S+)")
 
 
 class Topology(ABC):
-    """Hop counts between the nodes of a site."""
+    """Hop counts between the nodes of a site, but those that are `left_out`.
+
+    `leaves` are the nodes at each switch that has nodes; none in a torus.
+    """
+
+    def __init__(self, left_out: frozenset[str]) -> None:
+        self._left_out = left_out
+        self.leaves: dict[str, list[str]] = {}
 
     @abstractmethod
     def hops(self, one: str, other: str) -> int | None:
@@ -41,11 +48,6 @@ class Topology(ABC):
     def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
         """Pairs of nodes, among them at least one of every hop count that there is; `among`: of
         these nodes alone."""
-
-    @property
-    def leaves(self) -> dict[str, list[str]]:
-        """The nodes at each switch that has nodes, but those that are left out; none in a torus."""
-        return {}
 
     def pair_at(
         self, hops: int, cores: Mapping[str, list[int]], among: Collection[str] | None = None
@@ -63,6 +65,9 @@ class Topology(ABC):
     def hop_counts(self) -> list[int]:
         """Every hop count that two nodes have, ascending."""
         return sorted({hops for pair in self.pairs() if (hops := self.hops(*pair))})
+
+    def _kept(self, nodes: Iterable[str], among: Collection[str] | None) -> list[str]:
+        return [n for n in nodes if n not in self._left_out and (among is None or n in among)]
 
 
 class SwitchDescription(BaseModel):
@@ -147,9 +152,8 @@ class SwitchTree(Topology):
     def __init__(
         self, switches: Mapping[str, SwitchDescription], left_out: frozenset[str] = frozenset()
     ) -> None:
-        self._left_out = left_out
-        self._above: dict[str, str] = {}
-        self._leaves: dict[str, list[str]] = {}
+        super().__init__(left_out)
+        above: dict[str, str] = {}
         self._switch_of: dict[str, str] = {}
         for name, switch in switches.items():
             nodes = _expand(switch.nodes, f"topology: switch {name}")
@@ -159,37 +163,28 @@ class SwitchTree(Topology):
                         f"topology: node {node} is at the switches {other} and {name}; allowed is"
                         " one"
                     )
-            if nodes:
-                self._leaves[name] = nodes
+            if kept := self._kept(nodes, None):
+                self.leaves[name] = kept
             for below in _expand(switch.switches, f"topology: switch {name}"):
                 if below not in switches:
                     raise AssayError(
                         f"topology: switch {name} names the switch {below}, which is not one"
                     )
-                if (other := self._above.setdefault(below, name)) != name:
+                if (other := above.setdefault(below, name)) != name:
                     raise AssayError(
                         f"topology: switch {below} is below {other} and {name}; allowed is one, as"
                         " in a tree"
                     )
-        self._paths = {name: self._path(name) for name in self._leaves}
-
-    @property
-    def leaves(self) -> dict[str, list[str]]:
-        """The nodes at each switch that has nodes, but those that are left out."""
-        found = {
-            name: [node for node in nodes if node not in self._left_out]
-            for name, nodes in self._leaves.items()
-        }
-        return {name: nodes for name, nodes in found.items() if nodes}
-
-    def _path(self, switch: str) -> list[str]:
-        """The switches from this one to the top."""
-        path = [switch]
-        while (above := self._above.get(path[-1])) is not None:
-            if above in path:
-                raise AssayError(f"topology: switch {above} is above itself; allowed is a tree")
-            path.append(above)
-        return path
+        #: The switches from each one that has nodes to the top.
+        self._paths: dict[str, list[str]] = {}
+        for name in dict.fromkeys(self._switch_of.values()):
+            path = self._paths[name] = [name]
+            while (higher := above.get(path[-1])) is not None:
+                if higher in path:
+                    raise AssayError(
+                        f"topology: switch {higher} is above itself; allowed is a tree"
+                    )
+                path.append(higher)
 
     def hops(self, one: str, other: str) -> int | None:
         """Switches on the way: up from either node to the first that both have above them."""
@@ -198,13 +193,11 @@ class SwitchTree(Topology):
             return None
         first, second = self._paths[ends[0]], self._paths[ends[1]]
         shared = next((switch for switch in first if switch in second), None)
-        if shared is None:
-            return None
-        return first.index(shared) + second.index(shared) + 1
+        return None if shared is None else first.index(shared) + second.index(shared) + 1
 
     def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
         """Pairs among the first two nodes of each switch: they stand for the others there."""
-        leaves = [_kept(nodes, self._left_out, among)[:2] for nodes in self._leaves.values()]
+        leaves = [self._kept(nodes, among)[:2] for nodes in self.leaves.values()]
         for nodes in leaves:
             yield from combinations(nodes, 2)
         for some, others in combinations(leaves, 2):
@@ -218,12 +211,13 @@ class Torus(Topology):
     def __init__(
         self, rings: list[int], nodes: list[str], left_out: frozenset[str] = frozenset()
     ) -> None:
+        super().__init__(left_out)
         if len(nodes) != prod(rings):
             raise AssayError(
                 f"topology: a torus of {' × '.join(map(str, rings))} has {prod(rings)} nodes;"
                 f" {len(nodes)} are named"
             )
-        self._rings, self._left_out = rings, left_out
+        self._rings = rings
         self._place = dict(zip(nodes, product(*map(range, rings)), strict=True))
 
     def hops(self, one: str, other: str) -> int | None:
@@ -238,16 +232,10 @@ class Torus(Topology):
 
         Where nodes are left out, every pair of the others.
         """
-        nodes = _kept(self._place, self._left_out, among)
+        nodes = self._kept(self._place, among)
         if len(nodes) < len(self._place):
             return combinations(nodes, 2)
         return ((nodes[0], other) for other in nodes[1:])
-
-
-def _kept(
-    nodes: Iterable[str], left_out: frozenset[str], among: Collection[str] | None
-) -> list[str]:
-    return [node for node in nodes if node not in left_out and (among is None or node in among)]
 
 
 def _expand(text: str, where: str) -> list[str]:

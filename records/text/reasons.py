@@ -39,15 +39,11 @@ def alike(reason: str | None) -> str:
 
 def grouped(reasons: Iterable[tuple[str, str | None]]) -> list[ReasonGroup]:
     """(status, reason) of launches as groups, the greatest first."""
-    texts: dict[tuple[str, str], list[str]] = {}
-    places: dict[tuple[str, str], list[int]] = {}
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for place, (status, reason) in enumerate(reasons):
-        text = _text(reason)
-        key = status, alike(reason)
-        texts.setdefault(key, []).append(text)
-        places.setdefault(key, []).append(place)
-    groups = [
-        ReasonGroup(key[0], Counter(found).most_common(1)[0][0], tuple(places[key]))
-        for key, found in texts.items()
-    ]
+        found.setdefault((status, alike(reason)), []).append((place, _text(reason)))
+    groups = []
+    for (status, _), mine in found.items():
+        places, texts = zip(*mine, strict=True)
+        groups.append(ReasonGroup(status, Counter(texts).most_common(1)[0][0], places))
     return sorted(groups, key=lambda group: -len(group.places))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Collection, Mapping
+from functools import partial
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
@@ -146,7 +147,8 @@ def secrets_of(script: str) -> set[str]:
             found.add(value.partition("\\n")[0])
     bare = {value.strip("\"' \t") for value in found}
     bare |= {*map(_unquoted, bare)}
-    bare |= {one(value) for value in bare for one in (_percent, escape, _in_base64)}
+    further = (partial(quote, safe=""), escape, _in_base64)
+    bare |= {one(value) for value in bare for one in further}
     return {
         value
         for value in bare
@@ -157,10 +159,6 @@ def secrets_of(script: str) -> set[str]:
 def _unquoted(value: str) -> str:
     """A value without the quotes and backslashes of a shell."""
     return re.sub(r"\\(.)", r"\1", value.strip("\"' \t"))
-
-
-def _percent(value: str) -> str:
-    return quote(value, safe="")
 
 
 def _in_base64(value: str) -> str:
