@@ -131,13 +131,13 @@ def _compared(folder: Path, cluster: str, *, goal: bool) -> Iterator[Row]:
         folder / cluster.replace(" ", "-").replace("/", "-"), cases, blocks=3, edit=edit
     )
     (found,) = predict(analyse(load_run(run)), TARGETS).predicted
-    for one in found.predictions:
-        time_s, _ = lattice_s(folder, one.problem.nodes)
+    for one in found.part.points:
+        time_s, _ = lattice_s(folder, one.nodes)
         told = one.time_s
         inside = told.low <= time_s <= told.high
         share = f"{one.communication_share:.0%} messages"
         yield Row(
-            f"{cluster}: su3_rmd on {one.problem.nodes} ranks, {share}",
+            f"{cluster}: su3_rmd on {one.nodes} ranks, {share}",
             "inside" if goal else "",
             f"{1e3 * told.value:.2f} ms ({1e3 * told.low:.2f} … {1e3 * told.high:.2f});"
             f" SMPI {1e3 * time_s:.2f} ms: {'inside' if inside else 'outside'}",

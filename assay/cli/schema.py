@@ -31,7 +31,7 @@ from reports.choice.forms import VerdictsForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
-from reports.verdicts.prediction.result import PredictionForm
+from reports.verdicts.prediction.outcome import PredictionForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".

@@ -93,11 +93,11 @@ def _campaign(
         run = machine_run(Path(folder) / "run", counts, truth, seed=seed)
         outcome = predict(analyse(load_run(run)), TARGETS)
     for item in outcome.predicted:
-        noted = 0 < truth.serial <= max(map(serial_share, item.notes), default=0.0)
-        for one in item.predictions:
-            nodes = one.problem.nodes
+        noted = 0 < truth.serial <= max(map(serial_share, item.part.notes), default=0.0)
+        for one in item.part.points:
+            nodes = one.nodes
             if item.subject.check == "hpl":
-                n = int(one.problem.text.split()[2])
+                n = int(one.problem.split()[2])
                 parts = truth.system_s(n, squarest_grid(nodes))
             else:
                 parts = truth.lattice_s(LATTICE, nodes, 100)
@@ -163,10 +163,10 @@ def _operation(
         outcome = predict(analyse(load_run(run)), TARGETS)
     for item in outcome.predicted:
         length = LENGTHS[item.subject.title]
-        for one in item.predictions:
+        for one in item.part.points:
             there = math.exp(luck.shared * rng.standard_normal())
             found = one.time_s
-            true_s = there * time_s(one.problem.ranks, length)
+            true_s = there * time_s(one.ranks, length)
             yield found.holds(true_s), math.log(found.high / found.low)
 
 

@@ -100,10 +100,10 @@ def test_what_is_not_known_grows_with_the_distance_from_what_was_measured(tmp_pa
     assert not found.missing
     assert {item.subject.check for item in found.predicted} == {"su3_rmd", "hpl"}
     for item in found.predicted:
-        near, far = (math.log(one.time_s.high / one.time_s.low) for one in item.predictions)
+        near, far = (math.log(one.time_s.high / one.time_s.low) for one in item.part.points)
         assert near < far
-        assert all(one.efficiency.low < one.efficiency.high for one in item.predictions)
-        assert item.used == COUNTS
+        assert all(one.efficiency.low < one.efficiency.high for one in item.part.points)
+        assert item.part.learnt_from == [*COUNTS]
 
 
 @pytest.mark.parametrize("contention", [0.0, 0.25])
@@ -111,7 +111,7 @@ def test_the_true_time_lies_in_the_interval(tmp_path: Path, contention: float) -
     truth = Truth(contention=contention)
     found = outcome_of(machine_run(tmp_path / "run", COUNTS, truth), nodes=(256,))
     (strong,) = [item for item in found.predicted if item.subject.check == "su3_rmd"]
-    (one,) = strong.predictions
+    (one,) = strong.part.points
     compute, messages = truth.lattice_s(LATTICE, 256, 100)
     assert one.time_s.holds(compute + messages)
     assert one.communication_share == pytest.approx(messages / (compute + messages), rel=0.3)
@@ -129,11 +129,11 @@ def test_serial_work_is_in_the_interval_or_left_open_by_a_note(
     for seed in range(4):
         run = machine_run(tmp_path / f"{seed}", counts, truth, seed=seed)
         for item in outcome_of(run, nodes=(64, 256)).predicted:
-            (left_open,) = filter(None, map(serial_share, item.notes))
-            (note,) = [note for note in item.notes if serial_share(note)]
+            (left_open,) = filter(None, map(serial_share, item.part.notes))
+            (note,) = [note for note in item.part.notes if serial_share(note)]
             assert "on 256 nodes" in note
-            for one in item.predictions:
-                k, words = one.problem.nodes, one.problem.text.split()
+            for one in item.part.points:
+                k, words = one.nodes, one.problem.split()
                 grid = squarest_grid(k)
                 times = truth.lattice_s(LATTICE, k, 100)
                 if item.subject.check == "hpl":
@@ -149,7 +149,7 @@ def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -
     found = outcome_of(machine_run(tmp_path / "run", COUNTS), left_out=(16,))
     assert len(found.held_out) == 2
     assert found.inside == 2
-    assert all(16 not in item.used for item in found.predicted)
+    assert all(16 not in item.part.learnt_from for item in found.predicted)
     # What breaks the law where it was left out is told as outside.
     slow = outcome_of(machine_run(tmp_path / "slow", COUNTS, slower={16: 4.0}), left_out=(16,))
     assert (slow.inside, len(slow.held_out)) == (0, 2)
@@ -157,9 +157,9 @@ def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -
 
 def test_a_bend_at_the_greatest_count_is_said(tmp_path: Path) -> None:
     bent = outcome_of(machine_run(tmp_path / "bent", COUNTS, slower={16: 2.0}), nodes=(64,))
-    assert all("16 nodes take" in item.notes[-1] for item in bent.predicted)
+    assert all("16 nodes take" in item.part.notes[-1] for item in bent.predicted)
     straight = outcome_of(machine_run(tmp_path / "straight", COUNTS), nodes=(64,))
-    assert not any("nodes take" in note for item in straight.predicted for note in item.notes)
+    assert not any("nodes take" in note for item in straight.predicted for note in item.part.notes)
 
 
 def test_a_lattice_that_cannot_be_cut_names_counts_that_can(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_collective_s_true_time_lies_in_the_interval_of_its_laws(tmp_path: Pat
     ]
     for item, size in zip(found.predicted, (4, 1024, 65536), strict=True):
         assert (item.subject.check, item.subject.scaling) == ("collectives", "weak")
-        near, far = item.predictions
+        near, far = item.part.points
         assert near.time_s.holds(allreduce_s(256, size))
         assert far.time_s.holds(allreduce_s(1024, size))
         assert far.time_s.value == pytest.approx(allreduce_s(1024, size), rel=0.2)
@@ -235,16 +235,16 @@ def test_laws_that_few_counts_do_not_tell_apart_all_stand_in_the_interval(tmp_pa
     )
     wide, narrow = (
         math.log(one.time_s.high / one.time_s.low)
-        for one in (few.predictions[0], many.predictions[0])
+        for one in (few.part.points[0], many.part.points[0])
     )
     assert wide > 3 * narrow
-    assert "undetermined" in few.notes[0]
+    assert "undetermined" in few.part.notes[0]
 
 
 def test_a_count_of_collectives_that_is_left_out_stands_beside(tmp_path: Path) -> None:
     found = outcome_of(operation_at(tmp_path / "run", WIDE), left_out=(64,))
     assert (found.inside, len(found.held_out)) == (3, 3)
-    assert all(64 not in item.used for item in found.predicted)
+    assert all(64 not in item.part.learnt_from for item in found.predicted)
 
     def late(p: int, message_bytes: int) -> float:
         return (3.0 if p == 64 else 1.0) * allreduce_s(p, message_bytes)
@@ -281,9 +281,7 @@ def test_a_collective_s_law_that_falls_to_nothing_is_said(tmp_path: Path) -> Non
 
     run = operation_at(tmp_path / "run", WIDE, falling, luck=0.001, launch=0.001)
     found = outcome_of(run, (48, 1024))
-    assert [[one.problem.nodes for one in item.predictions] for item in found.predicted] == [
-        [48]
-    ] * 3
+    assert [[one.nodes for one in item.part.points] for item in found.predicted] == [[48]] * 3
     assert [(gap.what, gap.why) for gap in found.missing] == [
         (f"allreduce, {size} on 1024 nodes", "the law gives no time above 0 there")
         for size in ("4 B", "1 KiB", "64 KiB")
@@ -309,13 +307,13 @@ def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
         "not learnt from, as left out: 64 nodes",
     ]
     found = outcome_of(operation_at(tmp_path / "a", WIDE, flags=shared), left_out=(64, 2))
-    assert [[*item.notes[1:]] for item in found.predicted] == [told] * 3
+    assert [[*item.part.notes[1:]] for item in found.predicted] == [told] * 3
     (gap,) = outcome_of(operation_at(tmp_path / "b", WIDE[:5]), (64,), left_out=(8,)).missing
     assert gap.why.endswith("are needed (not learnt from, as left out: 8 nodes)")
     machine = machine_run(tmp_path / "c", COUNTS, flags={1: ["oversubscribed"]})
     for item in outcome_of(machine, left_out=(16,)).predicted:
-        assert item.notes[0] == "not learnt from, as ranks shared cores: 1 node"
-        assert item.notes[1] == "not learnt from, as left out: 16 nodes"
+        assert item.part.notes[0] == "not learnt from, as ranks shared cores: 1 node"
+        assert item.part.notes[1] == "not learnt from, as left out: 16 nodes"
 
 
 def test_collectives_learn_from_full_nodes_beyond_one_alone(tmp_path: Path) -> None:
@@ -325,9 +323,9 @@ def test_collectives_learn_from_full_nodes_beyond_one_alone(tmp_path: Path) -> N
         return allreduce_s(p, message_bytes) * (0.05 if p == 2 else 1.0)
 
     found = outcome_of(operation_at(tmp_path / "run", counts, near, on_node=2), (1, 128))
-    assert all(item.used == WIDE for item in found.predicted)
+    assert all(item.part.learnt_from == [*WIDE] for item in found.predicted)
     assert found.predicted[0].subject.title == "allreduce, 2 ranks a node, 4 B"
-    assert found.predicted[0].predictions[0].problem.ranks == 256
+    assert found.predicted[0].part.points[0].ranks == 256
     assert [gap.what for gap in found.missing] == ["1 node"]
 
 

@@ -15,7 +15,7 @@ from reports.models.scaling import Counts, fit_law, unseen_serial
 from reports.notation.units import three_digits
 from reports.statistics.descriptive import Vector
 from reports.verdicts.prediction.library import SEED, Library
-from reports.verdicts.prediction.outcome import Measured, Prediction, Problem
+from reports.verdicts.prediction.outcome import EstimatePart, Measured, Problem
 
 #: What is left to do where no law serves.
 ADD_COUNT = "measure it on that node count"
@@ -75,20 +75,18 @@ class ApplicationLaw:
         problems = [one.problem for one in used]
         time_s = library.resampled.medians([one.time_s for one in used])
         known = [one.communication_s for one in used if one.communication_s]
+        messages = [np.broadcast_to(library.communication_s(one), len(time_s)) for one in problems]
         counts = Counts(
             np.array([float(one.nodes) for one in problems]),
             np.array([one.work for one in problems]),
-            np.column_stack(
-                [np.broadcast_to(library.communication_s(one), len(time_s)) for one in problems]
-            ),
+            np.column_stack(messages),
             time_s,
             library.resampled.medians(known) if len(known) == len(used) else None,
         )
         self.law = fit_law(counts)
         self.errors = self.law.scales
-        self.serial = unseen_serial(
-            counts, np.array([float(one.ranks) for one in problems]), self.law
-        )
+        ranks = np.array([float(one.ranks) for one in problems])
+        self.serial = unseen_serial(counts, ranks, self.law)
         self.first_s = time_s[:, 0] / problems[0].work
 
     def expected(self, problem: Problem) -> ExpectedTime | Gap:
@@ -100,19 +98,17 @@ class ApplicationLaw:
         drawn = np.add(*self.law.drawn_s(*at, np.random.default_rng(SEED)))
         return ExpectedTime(compute + messages, drawn, messages / (compute + messages))
 
-    def serial_note(self, predictions: Sequence[Prediction]) -> list[str]:
+    def serial_note(self, times: Sequence[tuple[Problem, EstimatePart]]) -> list[str]:
         """What serial work that the launches cannot show would do beyond an interval."""
-        for one in sorted(predictions, key=lambda item: -item.problem.nodes):
-            problem = one.problem
-            messages_s = self.library.communication_s(problem)
-            factor = self.serial.factor(
-                self.law, problem.nodes, problem.ranks, problem.work, messages_s
-            )
-            if factor * one.time_s.value > one.time_s.high:
-                most, times = three_digits(100 * self.serial.share), three_digits(factor)
+        for problem, time_s in sorted(times, key=lambda item: -item[0].nodes):
+            at = problem.nodes, problem.ranks, problem.work, self.library.communication_s(problem)
+            factor = self.serial.factor(self.law, *at)
+            if factor * time_s.value > time_s.high:
+                most, longer = three_digits(100 * self.serial.share), three_digits(factor)
                 return [
                     f"work that one rank does alone, up to {most} % of all work, cannot be ruled"
                     f" out by these launches; so much would make the time on {problem.nodes} nodes"
-                    f" {times} times what is predicted, beyond the interval: measure greater counts"
+                    f" {longer} times what is predicted, beyond the interval: measure greater"
+                    " counts"
                 ]
         return []

@@ -169,19 +169,22 @@ class Library:
 
     def lacks(self, transfers: Sequence[Transfer]) -> str | None:
         """The placement whose messages are needed and were not measured."""
-        for transfer in transfers:
-            if (self.between if transfer.between_nodes else self.inside) is None:
-                return "between-nodes" if transfer.between_nodes else "within-node"
+        for one in transfers:
+            if self._link(one) is None:
+                return "between-nodes" if one.between_nodes else "within-node"
         return None
 
     def messages_s(self, transfers: Sequence[Transfer]) -> Vector:
         """All transfers, one after the other, in each resample."""
         total = np.zeros(1)
-        for transfer in transfers:
-            link = self.between if transfer.between_nodes else self.inside
+        for one in transfers:
+            link = self._link(one)
             assert link is not None
-            total = total + link.time_s(transfer)
+            total = total + link.time_s(one)
         return total
+
+    def _link(self, transfer: Transfer) -> Link | None:
+        return self.between if transfer.between_nodes else self.inside
 
     def law_of_sums(self, ranks: int, nodes: int) -> Ahead | None:
         """The law of global sums of so many ranks on full nodes; None where none gives a time."""
@@ -211,13 +214,8 @@ class Library:
 
     def sums_note(self, problems: Sequence[Problem]) -> list[str]:
         """On which node counts global sums have no law of their own."""
-        without = sorted(
-            {
-                one.nodes
-                for one in problems
-                if one.sums and one.ranks > 1 and self.law_of_sums(one.ranks, one.nodes) is None
-            }
-        )
+        summing = (one for one in problems if one.sums and one.ranks > 1)
+        without = sorted({o.nodes for o in summing if self.law_of_sums(o.ranks, o.nodes) is None})
         return [
             f"global sums as ⌈log₂p⌉ messages on {', '.join(map(str, without))}"
             f" node{'s' * (without != [1])}: no law of allreduce, with so many ranks a node, there"

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is predicted, of what, and what is said about it: plain values."""
+"""What is predicted, of what, and what is said about it: problems, and the keys of the outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from statistics import median
+from typing import Annotated, Literal
 
 import numpy as np
 
 from records.flags import shares_cores
+from records.forms import Form, Part, key
 from reports.checks.common.blocks import ByBlock
 from reports.models.communication import Transfer
 from reports.statistics.descriptive import LEVEL, Vector
@@ -45,6 +47,11 @@ class Measured:
         """Whether ranks shared cores: no time of the machine."""
         return shares_cores(self.flags)
 
+    @property
+    def median_s(self) -> float:
+        """The median over launches."""
+        return median(self.time_s.values())
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -65,16 +72,15 @@ class Subject:
         return {one.problem.nodes: one for one in self.measured}
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with the ends of its 95 % interval."""
+class EstimatePart(Part):
+    """A value with its interval."""
 
-    value: float
-    low: float
-    high: float
+    value: Annotated[float, key("The law's value.")]
+    low: Annotated[float, key("Lower end of the 95 % interval.")]
+    high: Annotated[float, key("Upper end of the 95 % interval.")]
 
     @classmethod
-    def of(cls, value: float, drawn: Vector) -> Estimate:
+    def of(cls, value: float, drawn: Vector) -> EstimatePart:
         """A value with the middle 95 % of its draws."""
         tail = (1 - LEVEL) / 2
         low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
@@ -85,82 +91,109 @@ class Estimate:
         return self.low <= value <= self.high
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was measured where something is predicted: the median over n launches, in s."""
+class MeasuredPart(Part):
+    """What was measured on the node count that is predicted."""
 
-    value: float
-    n: int
-    left_out: bool
-    flags: tuple[str, ...]
-
-    @classmethod
-    def of(cls, measured: Measured, left_out: Collection[int]) -> Seen:
-        """What was measured of a problem."""
-        values = np.array(list(measured.time_s.values()))
-        is_left_out = measured.problem.nodes in left_out
-        return cls(float(np.median(values)), len(values), is_left_out, measured.flags)
+    value: Annotated[float, key("Median time over launches, s.")]
+    n: Annotated[int, key("Launches.")]
+    left_out: Annotated[bool, key("Whether the law excludes it (--leave-out).")]
+    inside: Annotated[bool, key("Whether it is in the predicted interval.")]
+    flags: Annotated[list[str], key("Marks of the launches.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """Time in s, efficiency over the fewest measured nodes, share of communication in the time."""
+class PointPart(Part):
+    """One subject on one node count."""
 
-    problem: Problem
-    time_s: Estimate
-    efficiency: Estimate
-    communication_share: float
-    seen: Seen | None = None
+    nodes: Annotated[int, key("Nodes.")]
+    ranks: Annotated[int, key("Ranks.")]
+    problem: Annotated[
+        str,
+        key("What would run: the lattice and its process grid, N and the grid, or the operation."),
+    ]
+    time_s: Annotated[
+        EstimatePart,
+        key("Program time of su3_rmd, solution time of HPL, time of a collective operation, s."),
+    ]
+    efficiency: Annotated[
+        EstimatePart, key("Work a rank and second, over that on the fewest measured nodes.")
+    ]
+    communication_share: Annotated[float, key("Communication in the time, by the law.")]
+    measured: Annotated[MeasuredPart | None, key("What was measured there; null: nothing.")]
+
+
+class SubjectPart(Part):
+    """A problem of one size (strong) or of one size a rank (weak) in an environment."""
+
+    check: Annotated[str, key("The check.")]
+    environment: Annotated[str, key("The environment.")]
+    scaling: Annotated[
+        Literal["strong", "weak"],
+        key("strong: one problem on more nodes; weak: as much a rank on more nodes."),
+    ]
+    title: Annotated[
+        str,
+        key("The lattice or N, or what a rank has of it; the operation and its message length."),
+    ]
+    learnt_from: Annotated[list[int], key("Node counts that the law rests on.")]
+    errors: Annotated[
+        dict[str, float],
+        key("Relative error of a node count, by leave-one-out: of time, or compute and messages."),
+    ]
+    notes: Annotated[list[str], key("What else to know.")]
+    points: Annotated[list[PointPart], key("Predictions, by ascending nodes.")]
+
+
+class MissingPart(Part):
+    """What cannot be predicted from this run."""
+
+    check: Annotated[str, key("The check.")]
+    environment: Annotated[str, key("The environment; empty: any.")]
+    what: Annotated[str, key("The problem.")]
+    why: Annotated[str, key("What is missing or does not fit.")]
+    add: Annotated[str, key("What to add to the campaign.")]
+
+
+class PredictionForm(Form, kw_only=True):
+    """`assay predict`: times on node counts that were not measured."""
+
+    run_id: Annotated[str, key("The run's id.")]
+    campaign: Annotated[str, key("The campaign.")]
+    site: Annotated[str, key("The site.")]
+    nodes: Annotated[list[int], key("Node counts that were asked for.")]
+    left_out: Annotated[list[int], key("Node counts that the law excludes.")]
+    held_out: Annotated[int, key("Measured points that were left out and predicted.")]
+    inside: Annotated[int, key("How many of them lie in their 95 % intervals.")]
+    subjects: Annotated[list[SubjectPart], key("Predictions.")]
+    missing: Annotated[list[MissingPart], key("What could not be predicted, and what to add.")]
+    pictures: Annotated[list[str], key("Pictures that were written.")]
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A subject with its predictions; `used` are the node counts that the law rests on.
-
-    `curve` are predictions over all nodes between, for pictures; `errors` those of a node count by
-    what they are of; `notes` what else to know.
-    """
+    """A subject with its predictions; `curve` are those over all nodes between, for pictures."""
 
     subject: Subject
-    used: tuple[int, ...]
-    predictions: tuple[Prediction, ...]
-    curve: tuple[Prediction, ...]
-    errors: dict[str, float]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What cannot be predicted, why, and what a run must have for it."""
-
-    check: str
-    environment: str
-    what: str
-    why: str
-    add: str
+    part: SubjectPart
+    curve: list[PointPart]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Everything that was asked of a run."""
 
-    predicted: tuple[Predicted, ...]
-    missing: tuple[Missing, ...]
+    predicted: list[Predicted]
+    missing: list[MissingPart]
 
     @property
-    def held_out(self) -> list[tuple[Estimate, Seen]]:
-        """The predictions of what was measured and left out, with what was measured."""
-        return [
-            (one.time_s, one.seen)
-            for item in self.predicted
-            for one in item.predictions
-            if one.seen is not None and one.seen.left_out
-        ]
+    def held_out(self) -> list[MeasuredPart]:
+        """What was measured, left out and predicted."""
+        points = (one for item in self.predicted for one in item.part.points)
+        return [one.measured for one in points if one.measured and one.measured.left_out]
 
     @property
     def inside(self) -> int:
         """How many of these are within their intervals."""
-        return sum(estimate.holds(seen.value) for estimate, seen in self.held_out)
+        return sum(one.inside for one in self.held_out)
 
 
 def scaling_words(scaling: Scaling) -> str:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 from reports.analysis import Analysis
 from reports.notation.palette import PAPER
 from reports.notation.units import ReadableUnit, fixed, readable_unit
@@ -20,8 +18,7 @@ def prediction_picture(analysis: Analysis, outcome: Outcome) -> Picture | None:
     """One panel for each check and problem, with a line for each environment."""
     groups: dict[tuple[str, str, str], list[Predicted]] = {}
     for item in outcome.predicted:
-        subject = item.subject
-        key = subject.check, subject.title, scaling_words(subject.scaling)
+        key = item.part.check, item.part.title, scaling_words(item.part.scaling)
         groups.setdefault(key, []).append(item)
     return picture_of(
         analysis,
@@ -41,7 +38,7 @@ def _panel(analysis: Analysis, group: _Panel) -> Panel:
     runs = {len(one.time_s) for item in found for one in item.subject.measured}
     ends = str(min(runs)) if len(runs) == 1 else between(min(runs), max(runs), 0)
     lines, told = zip(*(_line(analysis, item, unit) for item in found), strict=True)
-    ticks = sorted({one.problem.nodes for item in found for one in item.curve})
+    ticks = sorted({one.nodes for item in found for one in item.curve})
     shown = ticks[::-1][:: -(-len(ticks) // 6)]
     return Panel(
         name,
@@ -55,18 +52,18 @@ def _panel(analysis: Analysis, group: _Panel) -> Panel:
 
 def _line(analysis: Analysis, item: Predicted, unit: ReadableUnit) -> tuple[list[Mark], str]:
     """A subject's line with its points, and what it shows in words."""
-    look = analysis.looks[item.subject.environment]
-    nodes = [float(one.problem.nodes) for one in item.curve]
+    name = item.part.environment
+    look = analysis.looks[name]
+    nodes = [float(one.nodes) for one in item.curve]
     low, centre, high = (
         [getattr(one.time_s, end) / unit.factor for one in item.curve]
         for end in ("low", "value", "high")
     )
-    name = item.subject.environment
     marks: list[Mark] = [Series(nodes, centre, look, name, low, high, width=1.4, size=0)]
     for one in item.subject.measured:
-        face = "" if one.problem.nodes in item.used else PAPER
-        middle = median(one.time_s.values()) / unit.factor
+        face = "" if one.problem.nodes in item.part.learnt_from else PAPER
+        middle = one.median_s / unit.factor
         marks.append(Series([one.problem.nodes], [middle], look, size=5.2, face=face))
     last = item.curve[-1]
     ends = between(last.time_s.low, last.time_s.high, lambda value: quantity(value, unit))
-    return marks, f"{name} on {last.problem.nodes} nodes {ends}"
+    return marks, f"{name} on {last.nodes} nodes {ends}"

@@ -10,8 +10,8 @@ Where no law fits what was measured, nothing is predicted.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from reports.analysis import Analysis, flags_of
 from reports.checks.collectives.expressions import alternatives, expression_text
@@ -33,15 +33,16 @@ from reports.verdicts.prediction.laws import (
 )
 from reports.verdicts.prediction.library import Layout, Library, library_of
 from reports.verdicts.prediction.outcome import (
-    Estimate,
+    EstimatePart,
     Measured,
-    Missing,
+    MeasuredPart,
+    MissingPart,
     Outcome,
+    PointPart,
     Predicted,
-    Prediction,
     Problem,
-    Seen,
     Subject,
+    SubjectPart,
 )
 from reports.verdicts.prediction.subjects import APPLICATIONS, not_learnt_from, subjects
 
@@ -58,6 +59,8 @@ _ADD_COUNTS = {
     COLLECTIVES: f"add to the check collectives `ranks` of at least {LEAST_OPERATION_COUNTS} node"
     " counts above 1, on full nodes of one layout",
 }
+#: What else to know of a subject, by its problems and their predicted times.
+_Notes = Callable[[Sequence[tuple[Problem, EstimatePart]]], list[str]]
 
 
 def predict(
@@ -69,54 +72,52 @@ def predict(
     checks: Sequence[str] = CHECKS,
 ) -> Outcome:
     """Predict every subject on these node counts; the counts `left_out` are not learnt from."""
-    predicted: list[Predicted] = []
-    missing: list[Missing] = []
+    found = Outcome([], [])
     present = [check for check in checks if analysis.rows_of(check)]
     for environment in (environments or analysis.looks) if present else ():
         library = library_of(analysis, environment, left_out)
-        mine = _Environment(analysis, environment, library, nodes, left_out)
+        mine = _Environment(analysis, environment, library, nodes, left_out, found)
         for check in APPLICATIONS:
             if check in present:
                 mine.add_application(check)
         if COLLECTIVES in present:
             mine.add_operations()
-        predicted += mine.predicted
-        missing += mine.missing
     planned = {case.check for case in analysis.run.plan.cases}
-    if not present and (failed := [check for check in checks if check in planned]):
+    failed = [check for check in checks if check in planned]
+    if not present and failed:
         why = f"no launch of {', '.join(failed)} gave a time; assay status says why"
-        missing.append(Missing(", ".join(failed), "", "anything", why, "run it again"))
+        missing = MissingPart(", ".join(failed), "", "anything", why, "run it again")
+        found.missing.append(missing)
     elif not present:
-        why = f"the run has none of {', '.join(checks)}"
-        missing.append(Missing(", ".join(checks), "", "anything", why, _ADD_COUNTS[checks[0]]))
-    elif not predicted and not missing:
-        why = "no launch on full nodes with a time"
-        missing.append(Missing(", ".join(present), "", "any", why, _ADD_COUNTS[present[0]]))
-    return Outcome(tuple(predicted), tuple(missing))
+        why, add = f"the run has none of {', '.join(checks)}", _ADD_COUNTS[checks[0]]
+        found.missing.append(MissingPart(", ".join(checks), "", "anything", why, add))
+    elif not found.predicted and not found.missing:
+        why, add = "no launch on full nodes with a time", _ADD_COUNTS[present[0]]
+        found.missing.append(MissingPart(", ".join(present), "", "any", why, add))
+    return found
 
 
 @dataclass(eq=False)
 class _Environment:
-    """What is asked of one environment, and what is found."""
+    """What is asked of one environment; `found` takes what there is."""
 
     analysis: Analysis
     environment: str
     library: Library
     nodes: Collection[int]
     left_out: Collection[int]
-    predicted: list[Predicted] = field(default_factory=list)
-    missing: list[Missing] = field(default_factory=list)
+    found: Outcome = field(repr=False)
 
     def add_application(self, check: str) -> None:
         """Predict all subjects of an application."""
         mine = subjects(self.analysis, self.environment, check)
-        known = [one for one in mine if self._unknown(one) is None]
+        gaps = [(subject, self._gap(subject)) for subject in mine]
+        known = [subject for subject, gap in gaps if gap is None]
         for subject in known:
             self._add_subject(subject)
         if mine and not known:
             # The subject with the most counts is nearest to what is needed.
-            best = max(mine, key=lambda one: len(one.measured))
-            gap = self._unknown(best)
+            best, gap = max(gaps, key=lambda one: len(one[0].measured))
             assert gap is not None
             self._miss(check, best.title, gap)
         there = {nodes for subject in mine for nodes in subject.by_nodes}
@@ -128,10 +129,12 @@ class _Environment:
         layouts: dict[str, list[Layout]] = defaultdict(list)
         for layout in self.library.layouts:
             layouts[layout.operation].append(layout)
-        begin = len(self.missing)
+        begin = len(self.found.missing)
         why_not: dict[Gap, list[str]] = defaultdict(list)
+        modelled = False
         for operation, mine in layouts.items():
             known = [one for one in mine if isinstance(one.model, CollectiveModel)]
+            modelled = modelled or bool(known)
             for layout in known:
                 self._add_layout(layout)
             if not known:
@@ -142,14 +145,14 @@ class _Environment:
                 why_not[Gap(best.why_not, add)].append(words(operation))
         for gap, names in why_not.items():
             self._miss(COLLECTIVES, ", ".join(names), gap)
-        modelled = any(isinstance(one.model, CollectiveModel) for one in self.library.layouts)
         if modelled and 1 in {*self.nodes, *self.left_out}:
             why = "no message crosses the network there, so that the law is another"
             self._miss(COLLECTIVES, "1 node", Gap(why, "ask for 2 nodes or more"))
-        self.missing[begin:] = dict.fromkeys(self.missing[begin:])
+        own = self.found.missing[begin:]
+        self.found.missing[begin:] = [one for at, one in enumerate(own) if one not in own[:at]]
 
     def _miss(self, check: str, what: str, gap: Gap) -> None:
-        self.missing.append(Missing(check, self.environment, what, gap.why, gap.add))
+        self.found.missing.append(MissingPart(check, self.environment, what, gap.why, gap.add))
 
     def _miss_measured(self, check: str, what: str) -> None:
         why = "left out, but not measured on so many full nodes"
@@ -166,7 +169,7 @@ class _Environment:
         shared = {nodes: one.shares_cores for nodes, one in subject.by_nodes.items()}
         return not_learnt_from(shared, self.left_out)
 
-    def _unknown(self, subject: Subject) -> Gap | None:
+    def _gap(self, subject: Subject) -> Gap | None:
         """Why there is no law of a subject and what to add; None where there is one."""
         used = self._used(subject)
         counts = [one.problem.nodes for one in used]
@@ -185,14 +188,13 @@ class _Environment:
         """Predict a subject of an application."""
         used = self._used(subject)
         law = ApplicationLaw(self.library, used)
-        found = self._predictions(subject, law)
-        if not found:
-            return
-        problems = [*(one.problem for one in used), *(one.problem for one in found)]
-        notes = [*self._unlearnt(subject), *self.library.sums_note(problems)]
-        notes += [*law.serial_note(found), *self._bend(used)]
-        counts = tuple(one.problem.nodes for one in used)
-        self._add(subject, law, counts, found, notes)
+
+        def notes(times: Sequence[tuple[Problem, EstimatePart]]) -> list[str]:
+            problems = [*(one.problem for one in used), *(problem for problem, _ in times)]
+            known = [*self._unlearnt(subject), *self.library.sums_note(problems)]
+            return [*known, *law.serial_note(times), *self._bend(used)]
+
+        self._add(subject, law, [one.problem.nodes for one in used], notes)
 
     def _bend(self, used: Sequence[Measured]) -> list[str]:
         """Where the greatest count is far from what the smaller ones lead to expect."""
@@ -200,7 +202,7 @@ class _Environment:
             return []
         expected = ApplicationLaw(self.library, used[:-1]).expected(used[-1].problem)
         assert isinstance(expected, ExpectedTime)
-        ratio = Seen.of(used[-1], ()).value / expected.value
+        ratio = used[-1].median_s / expected.value
         return [
             f"{used[-1].problem.nodes} nodes take {three_digits(ratio)} times what the smaller"
             " counts lead to expect: what changes there, as a link that fills up, may change again;"
@@ -218,13 +220,11 @@ class _Environment:
             first = min(places, key=lambda at: self.analysis.case(layout.used[at]).nodes)
             subject = self._operation(layout, length)
             law = OperationLaw(ahead, length, ahead.time_s[:, first])
-            found = self._predictions(subject, law)
+            self._add(subject, law, [*layout.counts], lambda _: [*notes])
             for count in sorted({*self.left_out} - {*self.nodes, *subject.by_nodes, 1}):
                 # What no length has is said once.
                 title = subject.title if count in there else layout.title
                 self._miss_measured(COLLECTIVES, f"{title} on {count} nodes")
-            if found:
-                self._add(subject, law, layout.counts, found, notes)
 
     def _operation(self, layout: Layout, length: int) -> Subject:
         """A layout with messages of one length: as much a rank on more and more nodes."""
@@ -242,59 +242,55 @@ class _Environment:
         measured = tuple(seen[nodes] for nodes in sorted(seen))
         return Subject(COLLECTIVES, self.environment, "weak", title, measured, at, least_nodes=2)
 
-    def _predictions(self, subject: Subject, law: SubjectLaw) -> list[Prediction]:
-        """Those of the counts asked for and of those left out; what has none is noted."""
-        seen, found = subject.by_nodes, []
-        for count in sorted({*self.nodes, *({*self.left_out} & seen.keys())}):
-            if count < subject.least_nodes:
-                continue
-            one = _prediction(subject, law, count)
+    def _add(self, subject: Subject, law: SubjectLaw, used: list[int], notes: _Notes) -> None:
+        """Predict a subject on the counts asked for and on those left out, what has none is noted;
+        and the curve on 1, 2, 4, … nodes to the greatest, as far as problem and law allow."""
+        seen = subject.by_nodes
+
+        def points(counts: Collection[int]) -> list[tuple[int, tuple[Problem, PointPart] | Gap]]:
+            able = (count for count in counts if count >= subject.least_nodes)
+            return [(count, self._point(subject, law, count)) for count in able]
+
+        found = []
+        for count, one in points(sorted({*self.nodes, *({*self.left_out} & seen.keys())})):
             if isinstance(one, Gap):
                 self._miss(subject.check, f"{subject.title} on {count} nodes", one)
             else:
-                at = Seen.of(seen[count], self.left_out) if count in seen else None
-                found.append(replace(one, seen=at))
-        return found
-
-    def _add(
-        self,
-        subject: Subject,
-        law: SubjectLaw,
-        counts: tuple[int, ...],
-        found: Sequence[Prediction],
-        notes: Sequence[str],
-    ) -> None:
-        """Take in the predictions of a subject with the curve on 1, 2, 4, … nodes to the greatest,
-        as far as problem and law allow."""
-        greatest = max([*self.nodes, *subject.by_nodes], default=1)
+                found.append(one)
+        if not found:
+            return
+        part = SubjectPart.filled(
+            subject,
+            learnt_from=used,
+            errors=law.errors,
+            notes=notes([(problem, one.time_s) for problem, one in found]),
+            points=[one for _, one in found],
+        )
+        greatest = max([*self.nodes, *seen], default=1)
         doubled = (2**power for power in range(greatest.bit_length()) if 2**power < greatest)
-        between = (
-            _prediction(subject, law, count)
-            for count in (*doubled, greatest)
-            if count >= subject.least_nodes
-        )
-        curve = tuple(one for one in between if isinstance(one, Prediction))
-        self.predicted.append(
-            Predicted(subject, counts, tuple(found), curve, law.errors, tuple(notes))
-        )
+        curve = [one[1] for _, one in points((*doubled, greatest)) if not isinstance(one, Gap)]
+        self.found.predicted.append(Predicted(subject, part, curve))
 
-
-def _prediction(subject: Subject, law: SubjectLaw, nodes: int) -> Prediction | Gap:
-    """Time and efficiency on so many nodes, or why there are none."""
-    seen = subject.by_nodes.get(nodes)
-    problem = seen.problem if seen else subject.at(nodes)
-    if isinstance(problem, str):
-        return Gap(problem, "ask for another node count")
-    expected = law.expected(problem)
-    if isinstance(expected, Gap):
-        return expected
-    ideal_s = law.first_s * problem.work
-    return Prediction(
-        problem,
-        Estimate.of(expected.value, expected.drawn),
-        Estimate.of(float(ideal_s[0]) / expected.value, ideal_s / expected.drawn),
-        expected.communication_share,
-    )
+    def _point(
+        self, subject: Subject, law: SubjectLaw, nodes: int
+    ) -> tuple[Problem, PointPart] | Gap:
+        """Time and efficiency on so many nodes, or why there are none."""
+        seen = subject.by_nodes.get(nodes)
+        problem = seen.problem if seen else subject.at(nodes)
+        if isinstance(problem, str):
+            return Gap(problem, "ask for another node count")
+        expected = law.expected(problem)
+        if isinstance(expected, Gap):
+            return expected
+        time_s, measured = EstimatePart.of(expected.value, expected.drawn), None
+        if seen:
+            inside, is_left_out = time_s.holds(seen.median_s), nodes in self.left_out
+            launches, flags = len(seen.time_s), list(seen.flags)
+            measured = MeasuredPart(seen.median_s, launches, is_left_out, inside, flags)
+        ideal_s = law.first_s * problem.work
+        efficiency = EstimatePart.of(float(ideal_s[0]) / expected.value, ideal_s / expected.drawn)
+        at = nodes, problem.ranks, problem.text
+        return problem, PointPart(*at, time_s, efficiency, expected.communication_share, measured)
 
 
 def _law_text(title: str, model: CollectiveModel) -> str:
