@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import criteria_names
-from assay.cli.options import add_checks, add_json, add_pictures, add_run, add_site, tell_pictures
+from assay.cli.arguments import tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.run.provenance import made_with
 from assay.run.start import start_run
@@ -35,43 +35,8 @@ _STATUS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_run(parser)
-    parser.add_argument(
-        "--criteria",
-        metavar="CRITERIA",
-        help="a name in campaigns/criteria/ or a file; default: those of the last judgement, else"
-        " those that the campaign names",
-    )
-    parser.add_argument(
-        "--rerun",
-        action="store_true",
-        help="run what is undecided again on the site and judge again, until it is decided or"
-        " reruns_at_most of the criteria are done",
-    )
-    parser.add_argument(
-        "--with",
-        dest="reruns",
-        metavar="RUN",
-        action="append",
-        default=[],
-        help="a run of the acceptance/rerun.yaml that was written before",
-    )
-    parser.add_argument(
-        "--sign",
-        type=Path,
-        metavar="KEY",
-        help="sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
-    )
-    add_pictures(parser, "of the document")
-    add_site(parser, None, "where to re-run; default: where the run was made")
-    add_checks(parser)
-    add_json(parser)
-    parser.set_defaults(run=_accept)
-
-
-def _accept(arguments: argparse.Namespace) -> int:
+def accept_command(arguments: argparse.Namespace) -> int:
+    """`assay accept`: judge, write the document, print the verdict."""
     run = open_run(arguments.run_name)
     criteria, text = load_criteria(
         _default(run) if arguments.criteria is None else arguments.criteria

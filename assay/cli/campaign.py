@@ -8,7 +8,7 @@ import json
 import signal
 from typing import Any
 
-from assay.cli.options import DEFAULT_SITE
+from assay.cli.arguments import DEFAULT_SITE
 from assay.loading import ended_by_ctrl_c
 from assay.plan import WHOLE, Narrowing, make_plan, measured_in, render_plan
 from assay.schema import load_campaign

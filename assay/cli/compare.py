@@ -7,7 +7,7 @@ import argparse
 import sys
 from typing import Annotated
 
-from assay.cli.options import tell_pictures
+from assay.cli.arguments import tell_pictures
 from assay.screens.screen import Screen
 from assay.terminal import say
 from records.errors import ExitStatus

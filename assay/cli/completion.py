@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay import criteria_names
-from assay.cli.parser import COMMANDS, make_parser
+from assay.cli.commands import COMMANDS
+from assay.cli.parser import make_parser
 from assay.schema import campaign_names
 from assay.sites.site_file import site_names
 from checks.common.registry import CHECKS

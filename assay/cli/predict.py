@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from assay.cli.options import MOST_NODES
+from assay.cli.arguments import MOST_NODES
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text

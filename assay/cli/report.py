@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.options import tell_pictures
+from assay.cli.arguments import tell_pictures
 from assay.forms import RunForm, status_form
 from assay.run.status import BAD, Bad, RunStatus, failed_for
 from assay.screens.answer import show_report

@@ -29,8 +29,8 @@ def init_command(arguments: argparse.Namespace) -> int:
     ]
     wishes = Wishes(
         name=arguments.name,
-        access=[*access, *(arguments.access or [])],
-        partitions=arguments.partition or [],
+        access=[*access, *arguments.access],
+        partitions=arguments.partition,
         environments=(arguments.environments or "").replace(",", " ").split(),
         work_dir=arguments.work_dir,
         overwrite=arguments.overwrite,

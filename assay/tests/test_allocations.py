@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.cli.options import length_s
+from assay.cli.arguments import length_s
 from assay.plan import make_plan
 from assay.run import allocation as allocations_module
 from assay.run import infrastructure

@@ -17,7 +17,8 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
-from assay.cli.parser import COMMANDS, make_parser
+from assay.cli.commands import COMMANDS
+from assay.cli.parser import make_parser
 from assay.folding import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
 from reports.tests import acceptance_runs, synthetic

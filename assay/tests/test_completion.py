@@ -14,7 +14,7 @@ import pytest
 
 from assay import criteria_names
 from assay.cli import main
-from assay.cli.parser import COMMANDS
+from assay.cli.commands import COMMANDS
 from assay.schema import campaign_names
 from assay.sites.site_file import SITES
 from checks.common.registry import CHECKS

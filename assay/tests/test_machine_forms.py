@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from assay.cli import main
-from assay.cli.parser import COMMANDS, make_parser
+from assay.cli.commands import COMMANDS
+from assay.cli.parser import make_parser
 from assay.cli.report import end
 from assay.cli.schema import FORMS, form_schema
 from assay.criteria.risks import PlanRisksForm, Risk

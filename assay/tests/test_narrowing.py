@@ -10,8 +10,8 @@ import json
 import pytest
 
 from assay.cli import main
+from assay.cli.arguments import NARROWING
 from assay.cli.campaign import narrowing_of
-from assay.cli.options import add_narrowing
 from assay.plan import Narrowing, make_plan, render_plan
 from assay.run.status import run_status
 from assay.schema import campaign_from_text, campaign_names, load_campaign
@@ -260,7 +260,8 @@ def test_the_plan_as_json_names_what_is_absent() -> None:
 
 def test_nodes_and_blocks_have_limits_of_their_own():
     parser = argparse.ArgumentParser()
-    add_narrowing(parser)
+    for one in NARROWING:
+        parser.add_argument(one.name, **one.options)
     assert narrowing_of(parser.parse_args(["--nodes=15000", "--blocks=10000"])).nodes == 15000
     with pytest.raises(SystemExit):
         parser.parse_args(["--blocks=15000"])

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments as data, those that several commands share, and their types; quick to load."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from checks.common.slurm.text import seconds_of
+from records.history import DEFAULT_HISTORY, USUAL_FINDS
+
+DEFAULT_SITE = "virtual"
+#: More nodes than any machine has.
+MOST_NODES = 1_000_000
+#: Greatest number of blocks that an option may ask for.
+MOST_BLOCKS = 10_000
+#: An argument's metavar → the kind of names that completion offers for it.
+NAMED = {
+    "CAMPAIGN": "campaigns",
+    "CHECK": "checks",
+    "CRITERIA": "criteria",
+    "RUN": "runs",
+    "SITE": "sites",
+}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument as `add_argument` takes it; `group` is the title of its group."""
+
+    name: str
+    options: dict[str, Any]
+    group: str = ""
+
+
+def argument(name: str, text: str | None = None, group: str = "", **options: Any) -> Argument:
+    """A positional argument, or an option with a value: "--site SITE"; `text` is its help."""
+    name, _, metavar = name.partition(" ")
+    return Argument(name, {"metavar": metavar or None, "help": text, **options}, group)
+
+
+def flag(name: str, text: str) -> Argument:
+    """An option without a value."""
+    return Argument(name, {"action": "store_true", "help": text})
+
+
+def repeated(name: str, text: str, **options: Any) -> Argument:
+    """An option that may be repeated; its value is a list."""
+    return argument(name, text, action="append", default=[], **options)
+
+
+def site(
+    default: str | None = DEFAULT_SITE,
+    text: str = "a folder of site-config/; SITE:PARTITION chooses one of its partitions",
+) -> Argument:
+    """--site SITE."""
+    return argument("--site SITE", text, default=default)
+
+
+def pictures(of: str, *, only: bool = False) -> Argument:
+    """--pictures DIR."""
+    head = f"write only the pictures {of}" if only else f"write the pictures {of} too,"
+    text = f"{head} into DIR, each as SVG and PNG with caption and footer"
+    return argument("--pictures DIR", text, type=Path)
+
+
+def added_checks(path: str) -> str:
+    """The path, once the checks of the folder are there."""
+    from checks.common.registry import add_folder  # slow: every check
+
+    add_folder(path)
+    return path
+
+
+def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:
+    """Print the files; standard output of a machine form holds nothing else."""
+    for path in written:
+        print(path, file=sys.stderr if as_json else sys.stdout)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for name in dict.fromkeys(text.split(",")) if name)
+
+
+def _checks_or_folder(text: str) -> tuple[str, ...]:
+    from checks.common.registry import CHECKS  # slow: every check
+
+    names = _names(text)
+    known = names and all(name in CHECKS for name in names)
+    if "/" in text or (not known and Path(text).is_dir()):
+        added_checks(text)
+        return ()
+    return names
+
+
+def _count(text: str, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+        raise argparse.ArgumentTypeError(
+            f"found {text!r:.40}; allowed is a number from 1 to {most}"
+        )
+    return int(text)
+
+
+def length_s(text: str) -> float:
+    """Seconds of a length in minutes or in a form of sbatch; raises ArgumentTypeError."""
+    seconds = 60 * int(text) if text.isascii() and text.isdigit() else seconds_of(text)
+    if not seconds:
+        raise argparse.ArgumentTypeError(
+            f"found {text!r:.40}; allowed are minutes, e.g. 30, or sbatch's forms, e.g. 1-12:30"
+        )
+    return float(seconds)
+
+
+CAMPAIGN = argument("campaign CAMPAIGN", "a name in campaigns/ or a campaign file")
+RUN = argument("run_name RUN", "a run directory or a run id")
+NEWEST = argument("run_name RUN", "a run directory or a run id; default: the newest", nargs="?")
+JSON = flag("--json", "the machine form on stdout")
+BUILDER = argument(
+    "--with",
+    "whose builds stand behind the campaign's environments; default: as the site says",
+    dest="builder",
+    choices=["spack", "distribution"],
+)
+#: The checks of the folder are there once the command line is parsed.
+CHECKS = argument(
+    "--checks DIR",
+    "a folder of checks outside the tree; may be repeated; ASSAY_CHECKS names more",
+    action="append",
+    type=added_checks,
+)
+HISTORY = argument("--history", f"default: {DEFAULT_HISTORY}", type=Path, default=DEFAULT_HISTORY)
+#: How nights are judged, and where the findings are written.
+JUDGING = (
+    flag("--rerun", "run suspicious cases again, now"),
+    argument("--alarms-a-month", "false ones, at most", type=float, default=1.0),
+    argument(
+        "--find",
+        "the least change to be found, %%; PASS needs limits of this size; default: 10",
+        type=float,
+        default=100 * USUAL_FINDS,
+    ),
+    argument("--out", "folder for pages, JSON and JUnit XML", type=Path),
+    pictures("of the page"),
+    JSON,
+)
+_PART = "a part of the campaign only"
+#: Options that leave a part of a campaign; `campaign.narrowing_of` gives what they say.
+NARROWING = (
+    argument(
+        "--environments NAME,…",
+        "only these environments of the campaign",
+        _PART,
+        type=_names,
+        default=(),
+    ),
+    argument(
+        "--checks CHECK,…|DIR",
+        "only these checks of the campaign; a folder (with a / in it, or there) instead adds"
+        " the checks of that folder outside the tree, as does ASSAY_CHECKS; may be repeated",
+        _PART,
+        action="append",
+        type=_checks_or_folder,
+    ),
+    argument(
+        "--nodes N",
+        "maximum nodes per launch; with --in-one-job, allocation size",
+        _PART,
+        type=partial(_count, most=MOST_NODES),
+    ),
+    argument("--blocks N", "number of blocks", _PART, type=partial(_count, most=MOST_BLOCKS)),
+    argument(
+        "--scale",
+        "cases as written, or in their small form; default: as the campaign says",
+        _PART,
+        choices=("paper", "small"),
+    ),
+)

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of commands: help, arguments, and what does the work, which is loaded when called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, Argument, argument, flag, pictures, repeated, site
+from assay.nightly.schedule import KINDS
+from checks.common.sources import FURTHER_CHECKS
+from records.history import DEFAULT_HISTORY
+
+#: The formats of a report, as `reports.write.report` writes them; loading that takes a second.
+REPORT_FORMATS = ("html", "md", "csv", "junit", "json", "parquet", "pdf")
+#: The kinds of raw files, as in `records.run.run_directory.RAW_SUFFIX`.
+RAW_KINDS = ("script", "stdout", "stderr")
+EXPORT_FORMATS = ("openmetrics", "influx")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its help, and "module:function" in assay.cli, which does the work.
+
+    One with commands `below` it does nothing itself. `declare` names a function of another package
+    that declares its arguments, "module:function".
+    """
+
+    text: str
+    run: str = ""
+    arguments: Sequence[Argument] = ()
+    below: Mapping[str, Command] = field(default_factory=dict)
+    metavar: str = "COMMAND"
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    declare: str = ""
+
+
+def _command(text: str, run: str, *arguments: Argument, **defaults: Any) -> Command:
+    return Command(text, run, arguments, defaults=defaults)
+
+
+_LATEST = "default: the one added last"
+_NOTIFY = flag("--notify", "tell those whom the history names (docs/monitoring.md)")
+_WHOSE = (argument("--campaign CAMPAIGN", _LATEST), site(None, _LATEST))
+_ONLY = "of a history only this one; default: all"
+_NIGHT = (
+    argument("--campaign CAMPAIGN", "a name in campaigns/ or a file", default="nightly"),
+    site(),
+    shared.CHECKS,
+)
+
+COMMANDS: dict[str, Command] = {
+    "doctor": _command(
+        "missing requirements, and the command that fixes each",
+        "doctor:doctor_command",
+        argument("--site SITE", "check what this site needs"),
+        JSON,
+    ),
+    "cluster": Command(
+        "a virtual Slurm cluster on this machine", declare="virtual_cluster.command:add_arguments"
+    ),
+    "plan": _command(
+        "what would run on a site, and what it costs",
+        "campaign:plan_command",
+        *(shared.CAMPAIGN, site(), *shared.NARROWING, shared.BUILDER),
+        argument("--measured RUN", "judge by this run's times which launches are too short"),
+        argument(
+            "--criteria CRITERIA",
+            "also what judging it by these criteria risks: how often a good machine does not"
+            " pass, and a bad one does",
+        ),
+        JSON,
+    ),
+    "checks": _command(
+        "list checks; with NAME, its parameters and metrics",
+        "checks:checks_command",
+        argument("name CHECK", "explain this one", nargs="?"),
+        shared.CHECKS,
+        JSON,
+    ),
+    "build": _command(
+        "build a site's MPI libraries and our programs on each",
+        "build:build_command",
+        site(),
+        argument(
+            "--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""
+        ),
+        argument(
+            "--with",
+            "spack (default); distribution: its packages, installed by make packages",
+            dest="builder",
+            choices=["spack", "distribution"],
+            default="spack",
+        ),
+        repeated(
+            "--source NAME=DIR",
+            "build package NAME from this folder, not from what its recipe fetches; repeatable",
+        ),
+        flag("--offline", "sources from the mirror only"),
+        flag("--anew", "choose all versions anew, not by lock"),
+        argument("--jobs", "at once; default: one a core", type=int, default=0),
+    ),
+    "mirror": Command(
+        "the source mirror, for builds without the web",
+        metavar="ACTION",
+        below={
+            "create": _command(
+                "fill the mirror; checksums are verified",
+                "build:mirror_command",
+                site(),
+                argument(
+                    "--from",
+                    "the distribution's source packages (default), or each recipe's own place",
+                    dest="origin",
+                    choices=["distribution", "web"],
+                    default="distribution",
+                ),
+            )
+        },
+    ),
+    "run": _command(
+        "run a campaign on a site, or go on with a run",
+        "campaign:run_command",
+        replace(shared.CAMPAIGN, options=shared.CAMPAIGN.options | {"nargs": "?"}),
+        site(
+            None,
+            f"a folder of site-config/; default: {shared.DEFAULT_SITE}, or where the resumed"
+            " run began",
+        ),
+        *shared.NARROWING,
+        argument("--resume RUN", "go on with this run"),
+        flag("--plain", "plain lines even on a terminal"),
+        flag("--no-report", "write no report at the end"),
+        *(JSON, shared.BUILDER),
+        flag(
+            "--in-one-job",
+            "ask Slurm once for nodes, and run all launches there as steps; inside a job with"
+            " enough nodes (salloc, a batch script) that is always so",
+        ),
+        argument(
+            "--time TIME",
+            "with --in-one-job: how long to hold the nodes, in minutes or as [D-]HH:MM:SS; when"
+            " it is used up they are asked for again; default: what the plan needs",
+            type=shared.length_s,
+        ),
+    ),
+    "status": _command(
+        "progress, failures, time left of a run", "status:status_command", shared.NEWEST, JSON
+    ),
+    "raw": _command(
+        "the raw output of one launch, proven against its record",
+        "status:raw_command",
+        argument("case CASE", "a case's id, how it begins, or its check"),
+        argument("block BLOCK", "from 1", type=int),
+        argument("environment ENVIRONMENT", "where several cases begin so", nargs="?"),
+        argument("--run RUN", "a run; default: the newest", dest="run_name"),
+        argument("--attempt", "default: the latest", type=int),
+        argument("--only", "this file, byte by byte, and nothing else", choices=RAW_KINDS),
+        JSON,
+    ),
+    "report": _command(
+        "tables, plots and verdicts of a run",
+        "report:report_command",
+        shared.NEWEST,
+        argument("--format", None, action="append", choices=REPORT_FORMATS),
+        argument("--out", "folder; default: RUN/report", type=Path),
+        pictures("of the page", only=True),
+        repeated(
+            "--checks DIR",
+            "a folder of checks outside the tree, for the report.py that they bring; may be"
+            f" repeated; {FURTHER_CHECKS} names more",
+            type=Path,
+        ),
+        JSON,
+    ),
+    "compare": _command(
+        "two runs of one campaign side by side",
+        "compare:compare_command",
+        argument("run_a RUN"),
+        argument("run_b RUN"),
+        flag("--all", "every value, what is not resolved too"),
+        argument("--html FILE", "also write it as a page", type=Path),
+        argument("--markdown FILE", "also write it as Markdown", type=Path),
+        *(pictures("of the page"), shared.HISTORY, JSON),
+    ),
+    "paper": _command(
+        "a published study compared with a run: tables, figures, claims",
+        "compare:paper_command",
+        argument(
+            "study STUDY", "a year, as 2003, a name, as ornl-1996, or a folder with a study.yaml"
+        ),
+        argument("run_directory RUN"),
+        argument("--output DIR", "default: RUN/paper", type=Path),
+        *(pictures("of the document"), JSON),
+    ),
+    "predict": _command(
+        "time on node counts that a run did not measure",
+        "predict:predict_command",
+        shared.NEWEST,
+        repeated("--nodes N", "may be repeated", type=int),
+        repeated(
+            "--leave-out N",
+            "predict this measured node count from the others, against the measurement; may be"
+            " repeated",
+            type=int,
+        ),
+        repeated("--environment NAME", "may be repeated"),
+        repeated("--check NAME", "predict su3_rmd, hpl or collectives alone; may be repeated"),
+        argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
+        JSON,
+    ),
+    "export": _command(
+        "a run or a history for Prometheus and InfluxDB",
+        "export:export_command",
+        argument(
+            "source RUN",
+            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+            nargs="?",
+            default=str(DEFAULT_HISTORY),
+        ),
+        argument(
+            "--format", "default: %(default)s", choices=EXPORT_FORMATS, default=EXPORT_FORMATS[0]
+        ),
+        flag("--every", "of a run all metrics, not the deciding ones alone"),
+        argument("--campaign CAMPAIGN", _ONLY),
+        site(None, _ONLY),
+        argument("--output FILE", "write it there, whole or not at all", type=Path),
+    ),
+    "history": Command(
+        "nightly series: is tonight worse, since when",
+        below={
+            "add": _command(
+                "add a run to the history",
+                "history:add_command",
+                shared.HISTORY,
+                shared.RUN,
+                argument("--rerun-of RUN", "it ran suspicious cases of this run again"),
+                flag("--elsewhere", "and did so on other nodes"),
+                JSON,
+            ),
+            "check": _command(
+                "judge the nights not judged yet",
+                "history:check_command",
+                shared.HISTORY,
+                *_WHOSE,
+                *shared.JUDGING,
+                _NOTIFY,
+            ),
+            "silent": _command(
+                "whether a night did not come",
+                "history:silent_command",
+                shared.HISTORY,
+                argument(
+                    "--after TIME", "silent from so long on; default: %(default)s", default="36h"
+                ),
+                _NOTIFY,
+                argument("--campaign CAMPAIGN", "default: all"),
+                site(None, "default: all"),
+                JSON,
+            ),
+            "show": _command(
+                "what the history holds",
+                "history:show_command",
+                shared.HISTORY,
+                *_WHOSE,
+                flag("--changes", "the changes that were found"),
+                JSON,
+            ),
+            "accept-change": _command(
+                "take changes as the new reference",
+                "history:accept_command",
+                shared.HISTORY,
+                argument("changes CHANGE", "as check names it", type=int, nargs="+"),
+                argument("--author", "who accepts; default: the user's name"),
+                argument(
+                    "--reason", "why the change is accepted; prompted for on a terminal if omitted"
+                ),
+                JSON,
+            ),
+        },
+    ),
+    "site": Command(
+        "write a site's configuration, or prove it again",
+        metavar="ACTION",
+        below={
+            "init": _command(
+                "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml",
+                "site:init_command",
+                argument("name NAME", "default: Slurm's cluster name", nargs="?"),
+                flag("--yes", "accept detected defaults without prompting"),
+                argument("--account", "Slurm account of the jobs"),
+                argument("--qos", "QOS of the jobs"),
+                repeated("--access OPTION", "further sbatch option"),
+                repeated("--partition", "only this partition; may be repeated"),
+                argument("--environments LIST", "only these, with commas between"),
+                argument("--work-dir DIR", "folder that all nodes see"),
+                flag("--overwrite", "replace a site.yaml that exists"),
+                JSON,
+            ),
+            "check": _command(
+                "repeat the proof of a site, and name what changed",
+                "site:check_command",
+                argument("site SITE", "a folder of site-config/"),
+                flag("--accept", "keep what is there now as the proof"),
+                JSON,
+            ),
+        },
+    ),
+    "nightly": Command(
+        "the nightly run and its schedule",
+        below={
+            "run": _command(
+                "run the campaign, add it to the history, judge it",
+                "nightly:run_command",
+                *_NIGHT,
+                shared.HISTORY,
+                *shared.JUDGING,
+                rerun=True,
+            ),
+            "install": _command(
+                "show a schedule, and with --yes write it",
+                "nightly:install_command",
+                argument("--with", "what starts it", dest="kind", required=True, choices=KINDS),
+                *_NIGHT,
+                argument("--at", "when it starts, e.g. 02:30", default="02:30"),
+                flag("--yes", "write it; without, it is only shown"),
+                flag("--remove", "remove the schedule"),
+            ),
+        },
+    ),
+    "accept": _command(
+        "acceptance verdict and document of a run",
+        "accept:accept_command",
+        shared.RUN,
+        argument(
+            "--criteria CRITERIA",
+            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
+            " else those that the campaign names",
+        ),
+        flag(
+            "--rerun",
+            "run what is undecided again on the site and judge again, until it is decided or"
+            " reruns_at_most of the criteria are done",
+        ),
+        repeated(
+            "--with RUN",
+            "a run of the acceptance/rerun.yaml that was written before",
+            dest="reruns",
+        ),
+        argument(
+            "--sign KEY",
+            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+            type=Path,
+        ),
+        pictures("of the document"),
+        site(None, "where to re-run; default: where the run was made"),
+        *(shared.CHECKS, JSON),
+    ),
+    "verify": _command(
+        "recompute the checksums and every verdict of an acceptance from the records",
+        "verify:verify_command",
+        argument("target DOCUMENT|RUN", "a document, or its run"),
+        argument("--run RUN", "the run of the document", dest="run_name"),
+        argument("--seal", "the seal on the signed paper, eight digits or more"),
+        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+        *(shared.CHECKS, JSON),
+    ),
+    "schema": _command(
+        "print the JSON Schema of what people write, or of what --json prints",
+        "schema:schema_command",
+        argument(
+            "of OF",
+            "campaign, criteria, site (default: campaign), or a form; `forms` lists those",
+            nargs="?",
+            default="campaign",
+        ),
+        flag(
+            "--markdown", "the keys of a site.yaml, or of a form, as tables in place of the schema"
+        ),
+        shared.CHECKS,
+    ),
+    "completion": _command(
+        "completion for bash and zsh",
+        "completion:completion_command",
+        argument(
+            "of bash|zsh",
+            "the script, for: source <(assay completion bash); the script itself also asks for"
+            f" {', '.join(shared.NAMED.values())}",
+            choices=["bash", "zsh", *shared.NAMED.values()],
+        ),
+    ),
+}
