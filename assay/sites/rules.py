@@ -15,13 +15,7 @@ from typing import Any
 
 from assay.schema.document import Location, Problem
 from assay.schema.problems import listed, one_of
-from assay.sites.description import (
-    PartitionDescription,
-    PartitionKeys,
-    ReframeDescription,
-    SiteFile,
-    SpackDescription,
-)
+from assay.sites.description import PartitionDescription, PartitionKeys, SiteFile, SpackDescription
 from assay.sites.values import unset_fault
 from records.errors import AssayError
 
@@ -58,12 +52,13 @@ def _partition_faults(
         yield from one_of(environment, file.environments, (*place, "environments", index))
     for index, option in enumerate(one.access):
         if any(re.match(r"-p|--partition(=|$)", word) for word in shlex.split(option)):
-            yield Problem(
-                (*place, "access", index),
+            text = (
                 f"found {option}; jobs go to the partition that `partitions` names: call the"
-                " entry so, or give it slurm_partition",
+                " entry so, or give it slurm_partition"
             )
-    yield from _reframe_faults(one.reframe, (*place, "reframe"))
+            yield Problem((*place, "access", index), text)
+    if stated := one.reframe.model_dump(exclude_defaults=True):
+        yield from _reframe_faults(stated, (*place, "reframe"))
     for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
         if file.virtual_cluster is None and getattr(one, key) == 0:
             meaning = PartitionKeys.model_fields[key].description
@@ -92,16 +87,12 @@ def _spack_faults(built: SpackDescription, file: SiteFile) -> Iterator[Problem]:
             yield from one_of(view, built.views, ("spack", key, view))
 
 
-def _reframe_faults(reframe: ReframeDescription, place: Location) -> Iterator[Problem]:
+def _reframe_faults(stated: Mapping[str, Any], place: Location) -> Iterator[Problem]:
     """What ReFrame's own schema does not take, and extras that are Assay's own."""
-    stated = reframe.model_dump(exclude_defaults=True)
-    if not stated:
-        return
-    for name in sorted(OUR_EXTRAS & reframe.extras.keys()):
+    for name in sorted(OUR_EXTRAS & stated.get("extras", {}).keys()):
         yield Problem((*place, "extras", name), "is an extra of Assay's own; choose another name")
-    for error in _reframe_validator().iter_errors(
-        {"name": "x", "scheduler": "x", "launcher": "x", **stated}
-    ):
+    whole = {"name": "x", "scheduler": "x", "launcher": "x", **stated}
+    for error in _reframe_validator().iter_errors(whole):
         said = f"ReFrame does not take it: {error.message[:200]}"
         if error.validator == "additionalProperties":
             said += f"; allowed are {listed(error.schema['properties'])}"
@@ -122,9 +113,8 @@ def _reframe_validator() -> Any:
 
 def unset_variables(whole: Mapping[str, Any]) -> Iterator[Problem]:
     """Variables that are not set in paths that a run cannot do without; the value may be faulty."""
-    paths: dict[Location, Any] = {
-        (key,): whole.get(key) for key in ("work_dir", "module_init", "hpl_source")
-    }
+    keys = ("work_dir", "module_init", "hpl_source")
+    paths: dict[Location, Any] = {(key,): whole.get(key) for key in keys}
     checks, partitions = whole.get("checks"), whole.get("partitions")
     for index, path in enumerate(checks if isinstance(checks, list) else ()):
         paths["checks", index] = path

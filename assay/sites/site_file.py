@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a site.yaml to a description, or one message with every fault.
 
-No other file is read, no program looked for and no cluster asked; that happens when a site is used.
+Made complete are `like: OTHER` of environments, and keys at the top as defaults of partitions. No
+other file is read, no program looked for and no cluster asked; that happens when a site is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from assay import ROOT
-from assay.schema.document import Block, Problem, place_of, read_text
-from assay.schema.problems import checked, did_you_mean, listed, model_problems
+from assay.schema.document import Block, Items, Problem, place_of, read_text
+from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from assay.sites.builds import with_spack
-from assay.sites.description import SiteDescription, SiteFile, of_partition
-from assay.sites.resolving import complete, like_problems
+from assay.sites.description import PartitionKeys, SiteDescription, SiteFile, of_partition
 from assay.sites.rules import faults_between, unset_variables
 from records.errors import AssayError
 
 #: Folder with one folder a site.
 SITES = ROOT / "site-config"
 _NEEDS = "a site is a mapping with at least the keys schema, name, partitions and environments"
+
+Environments = Mapping[str, Any]
 
 
 def site_names() -> list[str]:
@@ -53,7 +56,7 @@ def read_site_file(site: str) -> SiteFile:
 
 
 def as_site_file(value: Mapping[str, Any]) -> SiteFile:
-    """A file's value as the model has it, `like` and the defaults of partitions resolved."""
+    """A file's value as the model has it, complete."""
     return SiteFile.model_validate(complete(value))
 
 
@@ -83,7 +86,7 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
 def _problems(value: Block, site: str) -> Iterator[Problem]:
     """Every fault of a file's value, each once, where the file writes it."""
     environments, whole = value.get("environments"), complete(value)
-    wrong_likes = list(like_problems(environments)) if isinstance(environments, dict) else []
+    wrong_likes = list(_like_problems(environments)) if isinstance(environments, dict) else []
     try:
         file = SiteFile.model_validate(whole)
         faults = [] if wrong_likes else [*faults_between(file, site)]
@@ -94,3 +97,97 @@ def _problems(value: Block, site: str) -> Iterator[Problem]:
     yield from dict.fromkeys(
         [*wrong_likes, *(Problem(at, text, line) for (line, at), text in places)]
     )
+
+
+def complete(value: Mapping[str, Any]) -> Block:
+    """The file's value with every environment and every partition complete.
+
+    Maps merge by key; `access` of the top comes before that of a partition. An environment of a
+    wrong `like` is left out.
+    """
+    result = Block(place_of(value, ()), value)
+    environments, partitions = value.get("environments"), value.get("partitions")
+    if isinstance(environments, dict):
+        wholes = Block(place_of(value, ("environments",)), like=environments)
+        for name, own in environments.items():
+            chain = _chain(name, environments)
+            if not isinstance(own, dict):
+                wholes[name] = own
+            elif "like" not in environments[chain[-1]]:
+                links = [environments[link] for link in reversed(chain)]
+                wholes[name] = reduce(_merged, links, Block(place_of(links[0], ())))
+                wholes[name].pop("like", None)
+                # What all of them lack, the first is to have.
+                wholes[name].place = place_of(links[0], ())
+        result["environments"] = wholes
+    if isinstance(partitions, dict):
+        keys = value.keys() & PartitionKeys.model_fields.keys()
+        top = Block(result.place, {key: value[key] for key in keys}, value)
+        wholes = Block(place_of(value, ("partitions",)), like=partitions)
+        for name, own in partitions.items():
+            # `batch:` with nothing below it is a partition of defaults.
+            keys_of = Block(place_of(partitions, (name,))) if own is None else own
+            wholes[name] = _partition(top, keys_of) if isinstance(keys_of, dict) else own
+        result["partitions"] = wholes
+    return result
+
+
+def _partition(top: Block, own: Mapping[str, Any]) -> Block:
+    whole = _merged(top, own)
+    first, then = top.get("access"), own.get("access")
+    if isinstance(first, list) and isinstance(then, list):
+        places = [place_of(one, (i,)) for one in (first, then) for i in range(len(one))]
+        whole.put("access", Items([*first, *then], places), place_of(own, ("access",)))
+    return whole
+
+
+def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> Block:
+    """`other` changed by `own`; a null that removes nothing is kept, for the model to refuse."""
+    result = Block(place_of(own, ()), other)
+    for key, value in own.items():
+        place, before = place_of(own, (key,)), other.get(key)
+        if value is None and key in other:
+            del result[key]
+            result.places[key] = place
+        elif isinstance(value, dict) and isinstance(before, dict):
+            result.put(key, _merged(before, value), place)
+        else:
+            result.put(key, value, place)
+    return result
+
+
+def _chain(name: str, environments: Environments) -> list[str]:
+    """`name`, the environment it is like, the one that is like, …; as far as these are right."""
+    chain = [name]
+    while isinstance(last := environments[chain[-1]], dict):
+        other = last.get("like")
+        if not isinstance(other, str) or other in chain:
+            break
+        if not isinstance(environments.get(other), dict):
+            break
+        chain.append(other)
+    return chain
+
+
+def _like_problems(environments: Environments) -> Iterator[Problem]:
+    """A problem for each `like` that names no other environment or closes a circle."""
+    for name, entry in environments.items():
+        if not isinstance(entry, dict) or "like" not in entry:
+            continue
+        other, place = entry["like"], ("environments", name, "like")
+        others = [known for known in environments if known != name]
+        chain = _chain(name, environments)
+        if not isinstance(other, str):
+            text = f"found {found(other)}; allowed is another environment: {listed(others)}"
+        elif other == name:
+            text = f"an environment is not like itself; allowed is another: {listed(others)}"
+        elif environments[chain[-1]].get("like") == name:
+            free = [known for known in others if name not in _chain(known, environments)]
+            text = (
+                f"goes in a circle: {', '.join([*chain, name])}; allowed is one outside it:"
+                f" {listed(free) or 'none is'}"
+            )
+        else:
+            yield from one_of(other, others, place)
+            continue
+        yield Problem(place, text)

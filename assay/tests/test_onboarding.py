@@ -22,7 +22,7 @@ from assay.onboarding.slurm_view import (
     qos_of,
 )
 from assay.sites.description import PartitionDescription, SiteFile
-from assay.sites.resolving import complete
+from assay.sites.site_file import complete
 from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
 from records.site.node_facts import Nic, NodeFacts

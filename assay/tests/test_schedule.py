@@ -15,7 +15,7 @@ from assay.nightly import schedule
 from assay.nightly.schedule import Schedule, parse_time, without_block
 from assay.nightly.surroundings import surroundings_of
 from assay.sites.description import SiteFile, of_partition
-from assay.sites.resolving import complete
+from assay.sites.site_file import complete
 from records.errors import AssayError, ExitStatus
 from records.history.store import Store
 
