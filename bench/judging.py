@@ -10,8 +10,9 @@ from reports.verdicts.acceptance.values import Evidence, LaunchRef, Values, gath
 from reports.verdicts.comparison.days import day_spreads, two_days_interval
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.findings import Finding as NightFinding
-from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.judge import judge as judge_night
 from reports.verdicts.nightly.rules import Rules, rules_for
+from reports.verdicts.nightly.tonight import Nights
 from reports.verdicts.prediction.predict import predict
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
     "Judgements",
     "LaunchRef",
     "NightFinding",
-    "NightJudge",
+    "Nights",
     "Rules",
     "Values",
     "check_history",
@@ -31,6 +32,7 @@ __all__ = [
     "day_spreads",
     "gather",
     "judge_acceptance",
+    "judge_night",
     "outcome",
     "predict",
     "races",

@@ -17,9 +17,15 @@ from records.history.reading import read_history
 from records.history.store import Store
 from records.run.run_directory import open_run
 from reports.analysis import analyse
-from reports.export.of_history import count_samples, missed_points, night_points
-from reports.export.of_run import run_points, run_samples
-from reports.export.points import Point, line_protocol
+from reports.export import (
+    Point,
+    count_samples,
+    line_protocol,
+    missed_points,
+    night_points,
+    run_points,
+    run_samples,
+)
 from reports.load.loading import load_run
 from reports.render.metrics import openmetrics
 from reports.result import Sample

@@ -6,31 +6,31 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.cli.arguments import tell_pictures
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
-from assay.nightly.silence import Heard, duration, heard, silence_notices
+from assay.nightly.silence import duration, heard, sentence_of, silence_notices
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
-from records.forms import as_text
+from records.forms import Form, as_text
 from records.history import MOST_FINDS
 from records.history.model import Acceptance
 from records.history.reading import read_history
 from records.history.store import Store
 from records.run.run_directory import open_run
 from reports.show.slides import write_pictures
-from reports.verdicts.nightly.forms import (
-    CampaignPart,
-    ChangeAcceptedForm,
-    NightAddedForm,
-    SilentForm,
-)
+from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, SilentForm
 from reports.verdicts.nightly.listing import changes_text, history_form, missed_text, nights_text
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
+
+
+def now_text() -> str:
+    """The time (UTC) as histories keep it."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def add_command(arguments: argparse.Namespace) -> int:
@@ -41,18 +41,14 @@ def add_command(arguments: argparse.Namespace) -> int:
     with Store(arguments.history, create=True) as store:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
         store.add(night, values, first, elsewhere=arguments.elsewhere)
-    if arguments.json:
-        form = NightAddedForm.filled(night, series=len(values), launches=night.statuses)
-        print(as_text(form), end="")
-        return ExitStatus.PASS
-    for warning in night.warnings:
-        say(f"warning: {warning}")
     launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
-    say(
+    return _end(
+        arguments,
+        NightAddedForm.filled(night, series=len(values), launches=night.statuses),
+        *(f"warning: {warning}" for warning in night.warnings),
         f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
-        f" {night.statuses.get('ok', 0)} ok launches of {launches}"
+        f" {night.statuses.get('ok', 0)} ok launches of {launches}",
     )
-    return ExitStatus.PASS
 
 
 def accept_command(arguments: argparse.Namespace) -> int:
@@ -61,16 +57,22 @@ def accept_command(arguments: argparse.Namespace) -> int:
     reason = arguments.reason
     if reason is None and sys.stdin.isatty():
         reason = input(f"{author} accepts, because: ")
-    if not author.strip() or not (reason or "").strip():
+    reason = reason or ""
+    if not author.strip() or not reason.strip():
         raise AssayError("--author and --reason must say something; they are kept")
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     with Store(arguments.history) as store:
-        count = store.accept(arguments.changes, Acceptance(author, reason, now))
+        count = store.accept(arguments.changes, Acceptance(author, reason, now_text()))
+    form = ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason)
+    text = f"accepted {count} changes; their series have a new reference from that night on"
+    return _end(arguments, form, text)
+
+
+def _end(arguments: argparse.Namespace, form: Form, *lines: str) -> int:
+    """Print the machine form or the lines; PASS."""
     if arguments.json:
-        form = ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason or "")
         print(as_text(form), end="")
-        return ExitStatus.PASS
-    say(f"accepted {count} changes; their series have a new reference from that night on")
+    for line in () if arguments.json else filter(None, lines):
+        say(line)
     return ExitStatus.PASS
 
 
@@ -127,60 +129,44 @@ def silent_command(arguments: argparse.Namespace) -> int:
     after = duration(arguments.after)
     notifier = Notifier(arguments.history) if arguments.notify else None
     try:
-        found = _heard(arguments, after)
+        with Store(arguments.history) as store:
+            whose = arguments.site, arguments.campaign
+            found = list(heard(store, *whose, after, datetime.now(UTC)))
+        if not found:
+            raise _no_nights(arguments.history)
     except AssayError as error:
         if notifier is not None:
             notifier.send([failure_notice("history: no night to be found", error, "")])
         raise
-    if arguments.json:
-        silent_for = after.total_seconds()
-        parts = [CampaignPart.filled(one) for one in found]
-        print(as_text(SilentForm(after_s=silent_for, campaigns=parts)), end="")
-    else:
-        say("\n".join(one.sentence for one in found))
+    form = SilentForm(after_s=after.total_seconds(), campaigns=found)
+    _end(arguments, form, "\n".join(map(sentence_of, found)))
     if notifier is not None:
         notifier.send(silence_notices(found))
     return ExitStatus.FAIL if any(one.silent for one in found) else ExitStatus.PASS
 
 
-def _heard(arguments: argparse.Namespace, after: timedelta) -> list[Heard]:
-    """The campaigns that are meant. Raises AssayError when the history tells of none."""
-    with Store(arguments.history) as store:
-        found = list(heard(store, arguments.site, arguments.campaign, after, datetime.now(UTC)))
-    if not found:
-        raise AssayError(f"{arguments.history} holds no nights of this; see: assay history show")
-    return found
-
-
 def show_command(arguments: argparse.Namespace) -> int:
     """`assay history show`: print nights or changes."""
     with Store(arguments.history) as store:
-        groups = store.groups()
-        if arguments.json:
-            history = read_history(store, *_group(arguments, store)) if groups else None
-            lost = store.missed(arguments.site, arguments.campaign)
-            print(as_text(history_form(groups, history, lost)), end="")
-            return ExitStatus.PASS
-        for site, campaign, count in groups:
-            say(f"{campaign} on {site}: {count} nights")
-        missed = missed_text(store.missed(arguments.site, arguments.campaign))
-        if missed and not arguments.changes and not groups:
-            say(missed)
-            return ExitStatus.PASS
-        history = read_history(store, *_group(arguments, store))
-    say(changes_text(history) if arguments.changes else nights_text(history))
-    if missed and not arguments.changes:
-        say(missed)
-    return ExitStatus.PASS
+        groups, missed = store.groups(), store.missed(arguments.site, arguments.campaign)
+        history = None
+        # A history may know nothing but nights that could not run.
+        if groups or not (arguments.json or (missed and not arguments.changes)):
+            history = read_history(store, *_group(arguments, store))
+    lines = [f"{campaign} on {site}: {count} nights" for site, campaign, count in groups]
+    if history:
+        lines.append(changes_text(history) if arguments.changes else nights_text(history))
+    lost = "" if arguments.changes else missed_text(missed)
+    return _end(arguments, history_form(groups, history, missed), *lines, lost)
 
 
 def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:
     """Site and campaign that the arguments mean: of those that match, the one added last."""
-    groups = [
-        (site, campaign)
-        for site, campaign, _ in store.groups()
-        if arguments.site in (None, site) and arguments.campaign in (None, campaign)
-    ]
-    if not groups:
-        raise AssayError(f"{store.path} holds no nights of this; see: assay history show")
-    return groups[-1]
+    for site, campaign, _ in reversed(store.groups()):
+        if arguments.site in (None, site) and arguments.campaign in (None, campaign):
+            return site, campaign
+    raise _no_nights(store.path)
+
+
+def _no_nights(path: Path) -> AssayError:
+    return AssayError(f"{path} holds no nights of this; see: assay history show")

@@ -10,13 +10,11 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.cli.history import judge, refuse_odd_limits
+from assay.cli.history import judge, now_text, refuse_odd_limits
 from assay.nightly.notifying import Notifier, failure_notice
-from assay.nightly.schedule import Schedule, parse_time
-from assay.nightly.surroundings import Surroundings, surroundings_of
+from assay.nightly.schedule import Schedule, parse_time, surroundings_of
 from assay.run.start import start_run
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of
@@ -63,8 +61,7 @@ def _whose(arguments: argparse.Namespace) -> tuple[str, str]:
 
 def _keep_reason(arguments: argparse.Namespace, reason: str) -> Missed:
     """Keep in the history that the night could not run; what ended it is what is reported."""
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    missed = Missed(*_whose(arguments), now, masked(reason))
+    missed = Missed(*_whose(arguments), now_text(), masked(reason))
     try:
         with Store(arguments.history, create=True) as store:
             store.add_missed(missed)
@@ -79,15 +76,15 @@ def install_command(arguments: argparse.Namespace) -> int:
     name = load_campaign(arguments.campaign).name
     folder, _, part = arguments.site.partition(":")
     file = read_site_file(folder)
-    needed = Surroundings() if file.virtual_cluster else surroundings_of(chosen(file, part))
+    needed = ((), "") if file.virtual_cluster else surroundings_of(chosen(file, part))
     words = ("nightly", "run", "--campaign", arguments.campaign, "--site", arguments.site)
     schedule = Schedule(
         f"assay-{name}-{arguments.site.replace(':', '-')}",
         *parse_time(arguments.at),
         command=(str(Path(sys.executable).with_name("assay")), *words),
         folder=Path.cwd(),
-        job_options=needed.job_options,
-        prologue=needed.prologue,
+        job_options=needed[0],
+        prologue=needed[1],
     )
     if arguments.remove:
         gone = schedule.remove(arguments.kind)

@@ -40,31 +40,28 @@ def judge_nights(
 ) -> tuple[Checked, AssayError | None]:
     """Judge; run suspicious cases again if asked, and say so unless `quiet`.
 
-    A re-run that fails leaves the judgement as it was before; the error is given beside it.
+    A re-run that fails leaves the judgement as it was before; the error is given with it.
     """
     checked = check_history(store, site, campaign, alarms_a_month, finds)
-    if not rerun:
-        if checked.judgement.of("suspect"):
-            print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
-        return checked, None
+    if not rerun and checked.judgement.of("suspect"):
+        print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
     # First the suspects; then, on other nodes, what the re-run has just confirmed.
-    for elsewhere in (False, True):
+    for elsewhere in (False, True) if rerun else ():
         cases = {
             checked.history.series[item.series].case_id
             for item in checked.judgement.of("regression" if elsewhere else "suspect")
             if not elsewhere or (item.rerun is not None and item.elsewhere is None)
         }
         try:
-            told = _run_again(store, checked, cases, elsewhere=elsewhere) if cases else None
+            done = _run_again(store, checked, cases, elsewhere=elsewhere) if cases else ""
         except AssayError as error:
             return checked, error
         except OSError as error:
             return checked, InfrastructureError(str(error))
-        if told is None:
-            continue
-        if not quiet:
-            say(told)
-        checked = check_history(store, site, campaign, alarms_a_month, finds)
+        if done:
+            if not quiet:
+                say(done)
+            checked = check_history(store, site, campaign, alarms_a_month, finds)
     return checked, None
 
 
@@ -74,7 +71,7 @@ def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: 
     `out`: folder of the pages; None: next to the history. `status`: what the command ends with.
     """
     night, result = checked.night, night_result(checked, status)
-    folder = Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
+    folder = out or Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
     name = f"{night.campaign} on {night.site}, {night.date}"
     files = {
         "index.html": html.page(result),
@@ -82,17 +79,17 @@ def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: 
         "night.json": as_text(result.data),
         "junit.xml": "".join(junit(result.tests, name)),
     }
-    write_folder(out or folder, files)
+    write_folder(folder, files)
     if json:
         print(files["night.json"], end="")
     else:
         from assay.screens.screen import Screen  # slow: rich
 
-        show(result, Screen(), [f"Trends: {(out or folder) / 'index.html'}"])
+        show(result, Screen(), [f"Trends: {folder / 'index.html'}"])
 
 
-def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str | None:
-    """Run cases of the newest night again and add that; what was run, None when no other nodes are
+def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str:
+    """Run cases of the newest night again and add that; what was run, "" when no other nodes are
     there."""
     run = open_run(checked.night.run_path)
     site, plan = run.provenance().site, run.plan()
@@ -102,15 +99,15 @@ def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bo
         if record.case_id in cases
         for node in record.nodes
     }
-    needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
     others = (site.nodes or 0) - len(left_out)
-    fitting = {case for case in cases if needed[case] <= others} if elsewhere else cases
+    needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
+    fitting = {case for case in cases if not elsewhere or needed[case] <= others}
     if not fitting:
         print(
             f"{len(cases)} cases not run on other nodes: there are {max(others, 0)} of them",
             file=sys.stderr,
         )
-        return None
+        return ""
     content = rerun_campaign(
         plan,
         dict.fromkeys(fitting, ()),

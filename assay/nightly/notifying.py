@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -75,22 +75,22 @@ def targets_of(history: Path) -> list[Target]:
     except (OSError, UnicodeDecodeError) as error:
         raise AssayError(f"{file}: cannot be read ({type(error).__name__})") from error
     for number, line in enumerate(lines, 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            found.append(_target(line, f"{file}:{number}"))
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        *before, address = line.split()
+        events = [word for part in before for word in part.split(",") if word]
+        if odd := [word for word in events if word not in EVENTS]:
+            shown = odd[0] if odd[0].isalpha() else "a word that is no event"
+            raise AssayError(
+                f"{file}:{number}: {shown}; a line is `[EVENT,…] ADDRESS`, events are"
+                f" {', '.join(EVENTS)}"
+            )
+        if not _SCHEME.match(address):
+            raise AssayError(
+                f"{file}:{number}: the address begins with no kind, as in mailto://… or slack://…"
+            )
+        found.append(Target(address, frozenset(one for one in EVENTS if one in (events or EVENTS))))
     return found
-
-
-def _target(line: str, place: str) -> Target:
-    *before, address = line.split()
-    events = [word for part in before for word in part.split(",") if word]
-    if odd := [word for word in events if word not in EVENTS]:
-        shown = odd[0] if odd[0].isalpha() else "a word that is no event"
-        raise AssayError(
-            f"{place}: {shown}; a line is `[EVENT,…] ADDRESS`, events are {', '.join(EVENTS)}"
-        )
-    if not _SCHEME.match(address):
-        raise AssayError(f"{place}: the address begins with no kind, as in mailto://… or slack://…")
-    return Target(address, frozenset(one for one in EVENTS if not events or one in events))
 
 
 def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
@@ -99,26 +99,25 @@ def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
     return Notice("silence", title, f"{text}\n{where}".strip())
 
 
-def notices_of(checked: Checked, failure: AssayError | None = None) -> list[Notice]:
+def notices_of(checked: Checked, failure: AssayError | None = None) -> Iterator[Notice]:
     """What is reported of a judged night: regressions found that night, recoveries, silent series.
 
     `failure`: why suspicious cases could not be run again.
     """
     night, found = checked.night, checked.judgement.of
-    name, sentence = f"{night.campaign} on {night.site}", answer_of_night(checked).sentence
+    name = f"{night.campaign} on {night.site}"
     where = f"Night of {night.date} UTC, run {night.run_id}."
-    notices = []
     if found("regression"):
-        notices.append(Notice("regression", f"{name}: regression", f"{sentence}\n{where}"))
+        sentence = answer_of_night(checked).sentence
+        yield Notice("regression", f"{name}: regression", f"{sentence}\n{where}")
     if recovered := found("recovered"):
         text = f"{len(recovered)} series went back to their former level."
-        notices.append(Notice("recovery", f"{name}: recovered", f"{text}\n{where}"))
+        yield Notice("recovery", f"{name}: recovered", f"{text}\n{where}")
     if silent := found("silent"):
         text = f"{len(silent)} series have no value tonight."
-        notices.append(Notice("silence", f"{name}: silent series", f"{text}\n{where}"))
+        yield Notice("silence", f"{name}: silent series", f"{text}\n{where}")
     if failure is not None:
-        notices.append(failure_notice(f"{name}: not run again", failure, where))
-    return notices
+        yield failure_notice(f"{name}: not run again", failure, where)
 
 
 class Notifier:

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ready-made schedules of the nightly run: systemd timer, Slurm's scrontab, cron.
 
-Each is shown as text before it is written, carries the prefix `assay`, and can be removed.
+Each is shown as text before it is written, carries the prefix `assay`, and can be removed. They
+start with few variables and without the function `module`, which a login shell has; a job of
+scrontab needs account, partition and time besides.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from assay.sites.description import SiteDescription
+from assay.sites.slurm import CALLERS_OPTIONS, callers_access
+from assay.sites.values import expanded, unset_fault
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 
@@ -21,6 +29,16 @@ Kind = Literal["systemd", "scrontab", "cron"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _TABLES = {"scrontab": "scrontab", "cron": "crontab"}
+#: Options of sbatch that say on whose account and where a job runs.
+_OF_THE_JOB = re.compile(r"--(account|partition|qos|clusters)=(.+)|-([ApqM])\s*(.+)")
+_LONG = {"A": "account", "p": "partition", "q": "qos", "M": "clusters"}
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+#: Where every schedule looks for programs.
+_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+#: Variables of Slurm's own commands, and the caller's options of sbatch.
+_SLURMS = ("SLURM_CONF", *CALLERS_OPTIONS)
+#: Time of scrontab's job where the partition has no longest one.
+_DAY_S = 86400
 
 
 @dataclass(frozen=True)
@@ -65,13 +83,20 @@ class Schedule:
         stem = self.units / self.name
         return {f"{stem}.service": service, f"{stem}.timer": timer}
 
+    def _shell(self) -> str:
+        """The command in its folder, as text of a shell; in a shell of its own where something
+        comes before it."""
+        words = self.command
+        if self.prologue:
+            words = ("bash", "-c", f"{self.prologue}; exec {shlex.join(self.command)}")
+        return f"cd {shlex.quote(str(self.folder))} && {shlex.join(words)}"
+
     def _block(self, kind: Kind) -> str:
         run = self._shell()
-        lines = [f"# begin {self.name}"]
-        if kind == "scrontab":
-            lines += [f"#SCRON --job-name={self.name}", "#SCRON --open-mode=append"]
-            lines += [f"#SCRON {option}" for option in self.job_options]
-        else:
+        lines = [f"#SCRON --job-name={self.name}", "#SCRON --open-mode=append"]
+        lines += [f"#SCRON {option}" for option in self.job_options]
+        if kind == "cron":
+            lines = []
             if re.search(r"\\[\\%]", run):
                 raise AssayError(
                     f"{run!r} has a backslash before another or before %, which each cron reads in"
@@ -79,17 +104,7 @@ class Schedule:
                 )
             run = run.replace("%", r"\%")
         lines.append(f"{self.minute} {self.hour} * * * {run}")
-        return "\n".join([*lines, f"# end {self.name}"]) + "\n"
-
-    def _shell(self) -> str:
-        """The command in its folder, as text of a shell."""
-        return f"cd {shlex.quote(str(self.folder))} && {shlex.join(self._words())}"
-
-    def _words(self) -> Sequence[str]:
-        """The command, in a shell of its own where something comes before it."""
-        if not self.prologue:
-            return self.command
-        return ("bash", "-c", f"{self.prologue}; exec {shlex.join(self.command)}")
+        return "\n".join([f"# begin {self.name}", *lines, f"# end {self.name}", ""])
 
     def install(self, kind: Kind) -> None:
         """Write it in place of an earlier one of this name."""
@@ -112,13 +127,11 @@ class Schedule:
     def remove(self, kind: Kind) -> bool:
         """Remove it; False when there was none."""
         if kind == "systemd":
-            units = [Path(path) for path in self.texts(kind)]
-            there = [unit for unit in units if unit.exists()]
+            there = [unit for unit in map(Path, self.texts(kind)) if unit.exists()]
             if there:
                 _systemctl("disable", "--now", f"{self.name}.timer")
-            for unit in there:
-                unit.unlink()
-            if there:
+                for unit in there:
+                    unit.unlink()
                 _systemctl("daemon-reload")
             return bool(there)
         table = _table(_TABLES[kind])
@@ -126,6 +139,37 @@ class Schedule:
         if kept != table:
             _write_table(_TABLES[kind], kept)
         return kept != table
+
+
+def surroundings_of(site: SiteDescription) -> tuple[tuple[str, ...], str]:
+    """Options of scrontab's own job, and shell text that comes before the command, from the site's
+    description and the shell of the caller."""
+    options = {}
+    for word in [*callers_access(), *site.access]:
+        if found := _OF_THE_JOB.fullmatch(word):
+            options[found[1] or _LONG[found[3]]] = found[2] or found[4]
+    seconds = site.longest_job_s or _DAY_S
+    options |= {"nodes": "1", "ntasks": "1", "time": str(seconds // 60)}
+    variables = [f"export {name}={shlex.quote(value)}" for name, value in _variables(site)]
+    job_options = tuple(f"--{name}={value}" for name, value in options.items())
+    # What defines `module`, for the interpreter itself may come from one.
+    init = site.module_init
+    if site.modules_system != "nomod" and init and not unset_fault(init):
+        variables.append(f". {shlex.quote(expanded(init))}")
+    return job_options, "; ".join(variables)
+
+
+def _variables(site: SiteDescription) -> list[tuple[str, str]]:
+    """Those that the description names where `assay` is called (jobs expand the rest) and that are
+    set here, and the way to Slurm's commands."""
+    programs = [path for one in site.environments.values() for path in one.programs.values()]
+    text = json.dumps([site.work_dir, site.module_init, site.hpl_source, *site.checks, *programs])
+    named = {a or b for a, b in _VARIABLE.findall(text)} - {"HOME", "USER", "PATH"}
+    names = sorted({*named, *_SLURMS} & os.environ.keys())
+    found = [(name, os.environ[name]) for name in names]
+    sbatch = shutil.which("sbatch")
+    folder = str(Path(sbatch).parent) if sbatch else _PATH[0]
+    return found if folder in _PATH else [*found, ("PATH", ":".join([folder, *_PATH]))]
 
 
 def without_block(table: str, name: str) -> str:

@@ -21,7 +21,7 @@ from assay.cli import main
 from records.history.model import Change, Missed
 from records.history.store import Store
 from records.units import UNITS
-from reports.export.points import Point, line_protocol
+from reports.export import Point, line_protocol
 from reports.render.metrics import openmetrics as metrics_text
 from reports.result import Sample
 from reports.tests.synthetic import case, write_run

@@ -18,7 +18,7 @@ import pytest
 from assay.cli import main
 from assay.nightly import judging
 from assay.nightly.notifying import Notice, Notifier, targets_of
-from assay.nightly.silence import duration, heard
+from assay.nightly.silence import duration, heard, sentence_of
 from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
@@ -261,7 +261,7 @@ def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys
         (ahead,) = heard(store, None, None, timedelta(1), datetime(2025, 12, 31, tzinfo=UTC))
     assert (late.silent, fine.silent, late.age_s) == (True, False, 37 * 3600)
     assert (ahead.silent, ahead.age_s) == (False, 0), "its clock was set back since the night"
-    assert late.sentence.endswith("could not run: no nodes")
+    assert sentence_of(late).endswith("could not run: no nodes")
     assert duration("36h") == timedelta(hours=36)
     for wrong in ("36", "0h", "h", "-1d", "1w"):
         with pytest.raises(AssayError, match="--after"):

@@ -12,8 +12,7 @@ import yaml
 
 from assay.cli import main
 from assay.nightly import schedule
-from assay.nightly.schedule import Schedule, parse_time, without_block
-from assay.nightly.surroundings import surroundings_of
+from assay.nightly.schedule import Schedule, parse_time, surroundings_of, without_block
 from assay.sites.description import SiteFile, of_partition
 from assay.sites.site_file import complete
 from records.errors import AssayError, ExitStatus
@@ -164,7 +163,7 @@ def site_of(text):
 
 
 def test_the_job_of_scrontab_carries_account_partition_qos_and_time(theirs):
-    entry = replace(NIGHTLY, job_options=theirs.job_options, prologue=theirs.prologue)
+    entry = replace(NIGHTLY, job_options=theirs[0], prologue=theirs[1])
     lines = entry.texts("scrontab")["scrontab"].splitlines()
     options = [line.removeprefix("#SCRON ") for line in lines if line.startswith("#SCRON ")]
     assert options[2:] == [
@@ -183,7 +182,7 @@ def test_the_command_of_a_schedule_finds_slurm_modules_and_variables_without_a_l
 ):
     told = tmp_path / "told"
     script = f'printf "%s\\n" "$PATH" "$SCRATCH" "$MODULES" > {told}'
-    entry = Schedule("n", 2, 30, ("bash", "-c", script), tmp_path, prologue=theirs.prologue)
+    entry = Schedule("n", 2, 30, ("bash", "-c", script), tmp_path, prologue=theirs[1])
     (line,) = [x for x in next(iter(entry.texts(kind).values())).splitlines() if x[0] != "#"]
     command = line.split(" ", 5)[5].replace(r"\%", "%")
     subprocess.run(["sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, check=True)

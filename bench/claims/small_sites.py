@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bench.judging import NightJudge, day_spreads, rules_for, two_days_interval
+from bench.judging import Nights, day_spreads, judge_night, rules_for, two_days_interval
 from bench.rows import Row, efforts, mean, share
 from bench.simulated.nights import NOISES, Event, JudgedNights, judge_all, simulate
 from records.history.model import History
@@ -54,7 +54,7 @@ def limits(n: int) -> Iterator[Row]:
         wide = missed = 0
         for history in histories(NOTHING, noise, 0.01, 34, 4 * n):
             history.values[0, 33] = np.median(history.values[0, :33]) * (1 + LOSS)
-            stage_a = NightJudge(history, RULES).stage_a(33, [])
+            stage_a = Nights(history, RULES).stage_a(33, [])
             wide += bool((stage_a.limits.alone > 0.1001).any())
             missed += bool(stage_a.worse[0] <= stage_a.limits.alone[0])
         yield share(f"limits: {noise} 1 %, 33 nights: one above 10 %", wide, 4 * n, most=0.02)
@@ -97,7 +97,7 @@ def node_sets(n: int) -> Iterator[Row]:
         event = Event("", nodes=12, node_spread=spread, at=45)
         judged, counts, seen = 0, [], []
         for history in histories(event, "normal", 0.01, 60, n):
-            judged += NightJudge(history, RULES).judge(44, []).judged
+            judged += judge_night(Nights(history, RULES), 44, []).judged
             counts.append(alarm_nights(judge_all(history, RULES), 0, 60) / 2)
         for history in histories(replace(event, step=0.06), "normal", 0.01, 50, max(1, n // 4)):
             told = judge_all(history, RULES, 45)

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 
 import numpy as np
 
-from bench.judging import NightFinding, NightJudge, Rules
+from bench.judging import NightFinding, Nights, Rules, judge_night
 from records.history.model import Change, History, Launches, Night, SeriesKey
 from reports.statistics.descriptive import Matrix
 
@@ -170,18 +170,18 @@ def judge_all(history: History, rules: Rules, first: int = 0) -> JudgedNights:
     A night's re-runs are seen only of the series that its first judgement suspects.
     """
     relaunches: Launches = {}
-    judge = NightJudge(replace(history, relaunches=relaunches), rules)
-    reruns, judge.reruns = judge.reruns, np.full_like(judge.reruns, np.nan)
+    nights = Nights(replace(history, relaunches=relaunches), rules)
+    reruns, nights.reruns = nights.reruns, np.full_like(nights.reruns, np.nan)
     changes: list[Change] = []
     told: list[tuple[int, NightFinding]] = []
     for place in range(first, len(history.nights)):
-        judgement = judge.judge(place, changes)
+        judgement = judge_night(nights, place, changes)
         suspects = [finding.series for finding in judgement.of("suspect")]
         if suspects:
-            judge.reruns[suspects, place] = reruns[suspects, place]
+            nights.reruns[suspects, place] = reruns[suspects, place]
             again = {(row, place) for row in suspects} & history.relaunches.keys()
             relaunches |= {key: history.relaunches[key] for key in again}
-            judgement = judge.judge(place, changes)
+            judgement = judge_night(nights, place, changes)
         changes = judgement.changes
         told += [(place, finding) for finding in judgement.findings]
     return JudgedNights(told, changes)

@@ -8,8 +8,8 @@ import numpy as np
 
 from records.errors import AssayError
 from records.history.model import Acceptance, Change, History, Launches, SeriesKey
-from records.history.store import Store
-from records.values import ALLOWED, Params, Scalar, odd_word
+from records.history.store import Store, refuse_odd
+from records.values import Params, Scalar
 
 _PARAMS = msgspec.json.Decoder(Params)
 _LAUNCHES = msgspec.json.Decoder(tuple[float, ...])
@@ -28,30 +28,29 @@ def read_history(store: Store, site: str, campaign: str) -> History:
         row = {number: place for place, number in enumerate(keys)}
         newest = len(nights) - 1
         fresh = {at for at, night in enumerate(nights) if not night.judged or at == newest}
+        shape = (len(keys), len(nights))
+        values, reruns, elsewhere = np.full((3, *shape), np.nan)
+        counts, rerun_counts = np.zeros((2, *shape), dtype=np.int64)
+        unexplained = np.zeros(shape, dtype=np.bool_)
         launches, relaunches = Launches(), Launches()
-        values, reruns, elsewhere = np.full((3, len(keys), len(nights)), np.nan)
-        counts, rerun_counts = np.zeros((2, len(keys), len(nights)), dtype=np.int64)
-        unexplained = np.zeros((len(keys), len(nights)), dtype=np.bool_)
         for series, night, rerun_of, away, n, median, odd, text in store.database.execute(
             "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median,"
             " v.unexplained, v.launch_values FROM value v JOIN night n ON n.id=v.night"
             " WHERE n.site=? AND n.campaign=? ORDER BY n.id",
             (site, campaign),
         ):
+            place = row[series], column.get(night if rerun_of is None else rerun_of, -1)
+            if place[1] < 0:
+                continue
+            if away and rerun_of is not None:
+                elsewhere[place] = median
+                continue
             if rerun_of is None:
-                place = row[series], column[night]
                 values[place], counts[place], unexplained[place] = median, n, odd
-                told = launches
-            elif rerun_of in column and away:
-                elsewhere[row[series], column[rerun_of]] = median
-                continue
-            elif rerun_of in column:
-                place = row[series], column[rerun_of]
-                reruns[place], rerun_counts[place] = median, n
-                told = relaunches
             else:
-                continue
+                reruns[place], rerun_counts[place] = median, n
             if place[1] in fresh and keys[series].is_of_a_node:
+                told = launches if rerun_of is None else relaunches
                 told[place] = _LAUNCHES.decode(text)
         return History(
             nights,
@@ -81,9 +80,8 @@ def _series(store: Store, site: str, campaign: str) -> dict[int, SeriesKey]:
     found = {}
     for row in map(dict, rows):
         number = row.pop("id")
-        names = (row["case_id"], row["check"], row["environment"], row["metric"])
-        if (odd := odd_word(names)) is not None:
-            raise ValueError(f"series {number} holds the name {odd!r}; {ALLOWED}")
+        names = ("case_id", "check", "environment", "metric")
+        refuse_odd(f"series {number}", *(row[name] for name in names))
         decoded = {"params": _PARAMS.decode(row["params"]), "at": _POINT.decode(row["at"])}
         found[number] = SeriesKey(**row | decoded)
     return found

@@ -12,7 +12,9 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -43,8 +45,17 @@ _NOT_ITS_FAULT = (
     sqlite3.SQLITE_CONSTRAINT,
 )
 _TEXTS = msgspec.json.Decoder(dict[str, str])
-_COUNTS = msgspec.json.Decoder(dict[str, Count])
-_LIST = msgspec.json.Decoder(list[str])
+_NAMES = msgspec.json.Decoder(tuple[str, ...])
+#: Fields of a night that are JSON text in its row, beside its context.
+_LISTS: dict[str, msgspec.json.Decoder[Any]] = {
+    "nodes": _NAMES,
+    "statuses": msgspec.json.Decoder(dict[str, Count]),
+    "failures": _NAMES,
+    "warnings": _NAMES,
+    "kinds": _TEXTS,
+}
+#: Fields of a night that its row has as they are.
+_PLAIN = ("run_id", "site", "campaign", "started_at", "run_path")
 
 
 class Store:
@@ -147,20 +158,12 @@ class Store:
         with self._transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
-            row = {
-                "run_id": night.run_id,
-                "site": night.site,
-                "campaign": night.campaign,
-                "started_at": night.started_at,
+            row = {name: getattr(night, name) for name in _PLAIN}
+            row |= {name: json.dumps(getattr(night, name)) for name in _LISTS}
+            row |= {
+                "context": json.dumps(night.context, sort_keys=True),
                 "rerun_of": rerun_of,
                 "elsewhere": int(elsewhere),
-                "context": json.dumps(night.context, sort_keys=True),
-                "nodes": json.dumps(night.nodes),
-                "statuses": json.dumps(night.statuses),
-                "failures": json.dumps(night.failures),
-                "warnings": json.dumps(night.warnings),
-                "run_path": night.run_path,
-                "kinds": json.dumps(night.kinds, sort_keys=True),
             }
             place = database.execute(_insert("night", row), row).lastrowid
             for value in values:
@@ -182,32 +185,22 @@ class Store:
             database.execute(_insert("missed", row), row)
 
     def missed(self, site: str | None, campaign: str | None) -> list[Missed]:
-        """The nights that could not run, in order of time; None: of all sites, or campaigns."""
+        """The nights that could not run, in order of time, with secrets in their reasons withheld;
+        None: of all sites, or campaigns."""
         with self.explained("read"):
             rows = self.database.execute(
                 "SELECT site, campaign, at, reason FROM missed ORDER BY id"
             )
-            found = [Missed(*row) for row in rows]
+            found = [Missed(one[0], one[1], one[2], masked(one[3])) for one in rows]
         return [
             one for one in found if site in (None, one.site) and campaign in (None, one.campaign)
         ]
 
     def _series_id(self, night: Night, key: SeriesKey) -> int:
         """The series of the night's value, new or known; a known one takes the newest titles."""
-        row = {
-            "site": night.site,
-            "campaign": night.campaign,
-            "case_id": key.case_id,
-            "check_name": key.check,
-            "environment": key.environment,
-            "params": json.dumps(key.params, sort_keys=True),
-            "metric": key.metric,
-            "unit": key.unit,
-            "better": key.better,
-            "at": json.dumps(key.at, sort_keys=True),
-            "title": key.title,
-            "check_title": key.check_title,
-        }
+        row = {item.name: getattr(key, item.name) for item in fields(key)}
+        row |= {"site": night.site, "campaign": night.campaign, "check_name": row.pop("check")}
+        row |= {name: json.dumps(row[name], sort_keys=True) for name in ("params", "at")}
         number: int
         number, unit, better = self.database.execute(
             _insert("series", row) + " ON CONFLICT (site, campaign, case_id, metric, at)"
@@ -255,33 +248,24 @@ class Store:
             rows = self.database.execute(
                 "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
             ).fetchall()
-            return {row[0]: tuple(decoded_nodes(row[1])) for row in rows}
+            found = {row[0]: _NAMES.decode(row[1]) for row in rows}
+            refuse_odd("a node", *chain.from_iterable(found.values()))
+            return found
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
-        columns = (
-            "id, run_id, site, campaign, started_at, context, nodes, statuses, failures, warnings,"
-            " run_path, judged, kinds, finds"
-        )
+        columns = ", ".join(("id", "context", "judged", "finds", *_PLAIN, *_LISTS))
         query = f"SELECT {columns} FROM night WHERE {where}"  # noqa: S608 own names
         nights = []
-        contexts: dict[str, Mapping[str, str]] = {}  # equal ones share an object
+        context = lru_cache(_context)  # equal ones share an object
         with self.explained("read"):
             for row in map(dict, self.database.execute(query, values)):
-                names = (row["run_id"], row["site"], row["campaign"])
-                if (odd := odd_word(names)) is not None:
-                    raise ValueError(f"night {row['id']} holds the name {odd!r}; {ALLOWED}")
-                text = row["context"]
-                if text not in contexts:
-                    contexts[text] = _without_secrets(_TEXTS.decode(text))
-                row["context"] = contexts[text]
-                row["statuses"] = _COUNTS.decode(row["statuses"])
-                row["nodes"] = tuple(decoded_nodes(row["nodes"]))
-                row["kinds"] = _TEXTS.decode(row["kinds"])
+                refuse_odd(f"night {row['id']}", *(row[n] for n in ("run_id", "site", "campaign")))
                 if not 0 < row["finds"] <= MOST_FINDS:
                     raise ValueError(f"night {row['id']} was to find a change of {row['finds']}")
-                for name in ("failures", "warnings"):
-                    row[name] = tuple(_LIST.decode(row[name]))
-                nights.append(Night(**row | {"judged": bool(row["judged"])}))
+                row |= {name: decoder.decode(row[name]) for name, decoder in _LISTS.items()}
+                refuse_odd("a node", *row["nodes"])
+                judged = bool(row["judged"])
+                nights.append(Night(**row | {"judged": judged, "context": context(row["context"])}))
         return nights
 
     def keep_judgement(
@@ -332,18 +316,17 @@ class Store:
         return len(set(numbers))
 
 
-def decoded_nodes(text: str) -> list[str]:
-    """The nodes that a field holds. Raises ValueError for names that are none."""
-    nodes = _LIST.decode(text)
-    if (odd := odd_word(nodes)) is not None:
-        raise ValueError(f"a node is called {odd!r}; {ALLOWED}")
-    return nodes
+def refuse_odd(what: str, *names: str) -> None:
+    """Raise ValueError for a name that none may have."""
+    if (odd := odd_word(names)) is not None:
+        raise ValueError(f"{what} has the name {odd!r}; {ALLOWED}")
 
 
-def _without_secrets(context: dict[str, str]) -> dict[str, str]:
+def _context(text: str) -> dict[str, str]:
     """A context with what looks like a secret withheld; former nights kept it."""
-    variables = {name: text for name, text in context.items() if "variables." in name}
-    return {name: masked(text) for name, text in context.items()} | without_secrets(variables)
+    context = _TEXTS.decode(text)
+    variables = {name: value for name, value in context.items() if "variables." in name}
+    return {name: masked(value) for name, value in context.items()} | without_secrets(variables)
 
 
 def _insert(table: str, row: Mapping[str, object]) -> str:

@@ -18,10 +18,11 @@ from reports.render.html import page as page_of
 from reports.render.junit import junit
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.judge import judge
+from reports.verdicts.nightly.pictures import span
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.rules import rules_for
-from reports.verdicts.nightly.trends import span
+from reports.verdicts.nightly.tonight import Nights
 from reports.verdicts.nightly.wording import natural_order
 
 pytestmark = pytest.mark.numerical
@@ -62,11 +63,11 @@ def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01)
 def checked(history: History, *, reruns: bool = True, finds: float = USUAL_FINDS) -> Checked:
     """All nights judged, one after the other, as a site does."""
     rules, changes = rules_for(len(history.series), finds=finds), list[Change]()
-    judge = NightJudge(history, rules)
+    nights_ = Nights(history, rules)
     if not reruns:
-        judge.reruns = np.full_like(judge.reruns, np.nan)
+        nights_.reruns = np.full_like(nights_.reruns, np.nan)
     for place in range(len(history.nights)):
-        judgement = judge.judge(place, changes)
+        judgement = judge(nights_, place, changes)
         changes = [replace(one, id=n) for n, one in enumerate(judgement.changes, 1)]
     known = {(item.series, item.kind, item.found): item for item in changes}
     findings = [
@@ -76,7 +77,7 @@ def checked(history: History, *, reruns: bool = True, finds: float = USUAL_FINDS
         for item in judgement.findings
     ]
     judgement = replace(judgement, findings=findings, changes=changes)
-    told = replace(history, changes=changes, unexplained=judge.unexplained)
+    told = replace(history, changes=changes, unexplained=nights_.unexplained)
     return Checked(told, judgement, rules)
 
 

@@ -23,11 +23,12 @@ from reports.render.terminal import text
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import Verdict
-from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.peers import peers_of_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.rules import rules_for
+from reports.verdicts.nightly.tonight import Nights
 
 pytestmark = pytest.mark.numerical
 
@@ -83,11 +84,11 @@ def nights_of(history: History, *, reruns: bool = False) -> list[Checked]:
     """Each night as it was told, one after the other."""
     rules, changes, told = rules_for(len(history.series)), list[Change](), []
     seen = history if reruns else replace(history, relaunches={}, reruns=history.reruns * np.nan)
-    judge = NightJudge(seen, rules)
+    nights_ = Nights(seen, rules)
     for place in range(len(history.nights)):
-        judgement = judge.judge(place, changes)
+        judgement = judge(nights_, place, changes)
         changes = judgement.changes
-        known = replace(seen, changes=changes, unexplained=judge.unexplained.copy())
+        known = replace(seen, changes=changes, unexplained=nights_.unexplained.copy())
         told.append(Checked(known, judgement, rules))
     return told
 
@@ -151,9 +152,9 @@ def test_what_is_accepted_is_how_the_node_is() -> None:
     first = nights_of(history, reruns=True)[0]
     accepted = Acceptance("R. Roe", "an older processor", "2026-01-02T00:00:00Z")
     changes = [replace(one, accepted=accepted) for one in first.judgement.changes]
-    judge = NightJudge(history, rules_for(8))
+    nights_ = Nights(history, rules_for(8))
     for place in range(1, 12):
-        judgement = judge.judge(place, changes)
+        judgement = judge(nights_, place, changes)
         assert not judgement.findings
     assert not judgement.learning
 

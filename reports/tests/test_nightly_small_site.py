@@ -7,8 +7,9 @@ import pytest
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate
 from records.history.model import Night
 from reports.verdicts.nightly.covariates import night_terms, term_factors
-from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import rules_for
+from reports.verdicts.nightly.tonight import Nights
 
 pytestmark = pytest.mark.numerical
 
@@ -28,20 +29,20 @@ def series_of(found, verdict):
 def test_limits_of_few_series_are_bounded():
     for seed in range(40):
         history = simulate(Event("nothing"), heavy, 0.01, (SERIES, 34), seed)
-        limits = NightJudge(history, RULES).stage_a(33, []).limits.alone
+        limits = Nights(history, RULES).stage_a(33, []).limits.alone
         assert limits.max() <= 0.101
 
 
 def test_limit_wider_than_the_bound_needs_a_spread_that_requires_it():
     history = simulate(Event("nothing"), normal, 0.05, (SERIES, 34), 1)
-    assert np.median(NightJudge(history, RULES).stage_a(33, []).limits.alone) > 0.10
-    assert NightJudge(history, RULES).judge(33, []).wide["its nights stray that far"] > 5
+    assert np.median(Nights(history, RULES).stage_a(33, []).limits.alone) > 0.10
+    assert judge(Nights(history, RULES), 33, []).wide["its nights stray that far"] > 5
 
 
 def test_node_sets_that_change_nightly_are_judged():
     event = Event("nodes", nodes=12, node_spread=0.01)
     history = simulate(event, normal, 0.01, (SERIES, 40), 5)
-    judgement = NightJudge(history, RULES).judge(39, [])
+    judgement = judge(Nights(history, RULES), 39, [])
     assert judgement.judged == SERIES
     assert not judgement.unjudged
 
@@ -84,7 +85,7 @@ def test_reason_of_a_series_that_is_not_judged_is_true():
         for n, context in zip(history.nights, contexts, strict=True)
     ]
     history.nights[:] = nights
-    (reason,) = NightJudge(history, RULES).judge(7, []).unjudged
+    (reason,) = judge(Nights(history, RULES), 7, []).unjudged
     assert "no three nights of one context" in reason
 
 

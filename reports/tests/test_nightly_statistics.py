@@ -7,9 +7,9 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
 from records.history.model import Acceptance, Change
-from reports.verdicts.nightly.change_points import best_splits, is_change, may_shift, median_shifts
-from reports.verdicts.nightly.judge import NightJudge
-from reports.verdicts.nightly.limits import limits, run_of_nights
+from reports.verdicts.nightly.judge import judge
+from reports.verdicts.nightly.lasting import best_split, is_change, may_shift
+from reports.verdicts.nightly.limits import fit_tail, limits, run_of_nights, run_quantile
 from reports.verdicts.nightly.reference import (
     crossed_deviations,
     references,
@@ -17,7 +17,7 @@ from reports.verdicts.nightly.reference import (
     row_medians,
 )
 from reports.verdicts.nightly.rules import Rules, rules_for
-from reports.verdicts.nightly.tail import fit_tail, run_quantile
+from reports.verdicts.nightly.tonight import Nights
 
 pytestmark = pytest.mark.numerical
 
@@ -36,32 +36,29 @@ def slow_statistic(row, k):
 
 @pytest.mark.parametrize("n", [12, 17, 30])
 def test_best_split_is_that_of_the_definition(n):
-    rows = np.random.default_rng(n).normal(10, 1, (20, n))
-    for row, split in zip(rows, best_splits(rows, 8, 4), strict=True):
+    for row in np.random.default_rng(n).normal(10, 1, (20, n)):
+        split, statistic = best_split(row, RULES)
         slow = {k: slow_statistic(row, k) for k in range(8, n - 3)}
         greatest = pytest.approx(max(slow.values()), abs=1e-5 * n)
-        assert slow[split.place] == greatest
-        assert split.statistic * np.ptp(row) == greatest
+        assert slow[split] == greatest
+        assert statistic * np.ptp(row) == greatest
 
 
 def test_rows_left_out_have_no_shift_at_any_split():
     rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
-    floors = np.full(300, 0.03)
-    left_out = ~may_shift(rows, floors, RULES)
-    assert 20 < left_out.sum() < 280
+    left_out = [row for row in rows if not may_shift(row, 0.03, RULES)]
+    assert 20 < len(left_out) < 280
     for place in range(RULES.least_before, 31 - RULES.least_after):
-        shifts = median_shifts(rows[left_out], np.full(left_out.sum(), place))
-        assert np.abs(shifts).max() <= 0.03
+        for row in left_out:
+            assert abs(np.median(row[place:]) / np.median(row[:place]) - 1) <= 0.03
 
 
 def test_clear_step_is_a_change_and_noise_is_none():
-    rng = np.random.default_rng(1)
-    rows = rng.normal(100, 1, (2, 30))
+    rows = np.random.default_rng(1).normal(100, 1, (2, 30))
     rows[0, 20:] += 8
-    splits = best_splits(rows, 8, 4)
-    assert splits[0].place == 20
-    assert is_change(rows[0], splits[0], RULES)
-    assert not is_change(rows[1], splits[1], RULES)
+    assert best_split(rows[0], RULES)[0] == 20
+    found = [is_change(row, best_split(row, RULES)[1], RULES) for row in rows]
+    assert found == [True, False]
 
 
 def reference_of(values):
@@ -205,13 +202,13 @@ def test_accepted_change_begins_a_new_reference():
     accepted = Change(
         0, "regression", "tonight", since, since, 1.0, 1.1, 30, accepted=Acceptance("a", "b", "c")
     )
-    assert NightJudge(history, RULES).judge(44, [change]).of("open")
-    assert not NightJudge(history, RULES).judge(44, [accepted]).findings
+    assert judge(Nights(history, RULES), 44, [change]).of("open")
+    assert not judge(Nights(history, RULES), 44, [accepted]).findings
 
 
 def test_fewer_than_three_launches_are_no_value():
     history = simulate(Event("nothing"), normal, 0.01, (2, 20), 6)
     history.counts[0, 19] = 1
-    judgement = NightJudge(history, RULES).judge(19, [])
+    judgement = judge(Nights(history, RULES), 19, [])
     assert judgement.judged == 1
     assert judgement.unjudged == {"fewer than 3 valid launches tonight": 1}

@@ -19,10 +19,10 @@ from records.history.model import History
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.statistics.descriptive import LEVEL, Interval
-from reports.verdicts.nightly.judge import NightJudge
 from reports.verdicts.nightly.reference import residuals
 from reports.verdicts.nightly.rules import Rules
 from reports.verdicts.nightly.segments import bad_nights, level_numbers
+from reports.verdicts.nightly.tonight import Nights
 
 #: Fewer nights tell nothing about days.
 LEAST_NIGHTS = 5
@@ -63,11 +63,13 @@ def day_spreads(history: History, runs: Collection[str]) -> dict[Cell, DaySpread
     new one; nights inside a regression are left out. The root mean square of a night's deviation
     holds the noise of its launches too.
     """
-    judge = NightJudge(history, Rules())
-    chosen = np.isfinite(judge.values) & (judge.values > 0)
-    chosen &= ~bad_nights(history, history.changes, judge.rules)
+    nights = Nights(history, Rules())
+    chosen = np.isfinite(nights.values) & (nights.values > 0)
+    chosen &= ~bad_nights(history, history.changes, nights.rules)
     chosen[:, [night.run_id in runs for night in history.nights]] = False
-    away = residuals(judge.values, chosen, level_numbers(history, history.changes, judge.contexts))
+    away = residuals(
+        nights.values, chosen, level_numbers(history, history.changes, nights.contexts)
+    )
     found = {}
     for key, row in zip(history.series, away, strict=True):
         known = row[np.isfinite(row)]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,10 +14,10 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
 from reports.verdicts.nightly.findings import Finding, Judgement
-from reports.verdicts.nightly.judge import NightJudge
+from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.segments import ContextChange, context_changes
-from reports.verdicts.nightly.tonight import StageA
+from reports.verdicts.nightly.tonight import Nights, StageA
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,6 @@ class Checked:
     def night(self) -> Night:
         """The night that was judged."""
         return self.history.nights[self.judgement.night]
-
-    @property
-    def changes_before(self) -> list[Change]:
-        """The changes as they were known before the night."""
-        return _before(self.history.changes, self.history, self.judgement.night)
 
     @property
     def context(self) -> list[ContextChange]:
@@ -80,16 +75,14 @@ class Checked:
     @cached_property
     def stage_a(self) -> StageA:
         """What the night was compared with."""
-        judge = NightJudge(self.history, self.rules)
-        return judge.stage_a(self.judgement.night, self.changes_before)
+        place = self.judgement.night
+        before = _before(self.history.changes, self.history, place)
+        return Nights(self.history, self.rules).stage_a(place, before)
 
-    def groups(self, *verdicts: str) -> Iterator[tuple[str, list[Finding]]]:
-        """Findings with these verdicts by case id, the greatest worsening first."""
-        found: dict[str, list[Finding]] = {}
-        for item in sorted(self.judgement.findings, key=lambda finding: -finding.size):
-            if item.verdict in verdicts:
-                found.setdefault(self.history.series[item.series].case_id, []).append(item)
-        yield from found.items()
+    @cached_property
+    def said(self) -> dict[int, Finding]:
+        """The first finding of each series that has one."""
+        return {item.series: item for item in reversed(self.judgement.findings)}
 
 
 def check_history(
@@ -102,16 +95,15 @@ def check_history(
     """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
     history = read_history(store, site, campaign)
     rules = rules_for(len(history.series), alarms_a_month, finds)
-    judge = NightJudge(history, rules)
-    changes = history.changes
+    nights, changes, ids = Nights(history, rules), history.changes, history.series_ids
     for place, night in enumerate(history.nights):
         if night.judged and night is not history.nights[-1]:
             continue
-        judgement = judge.judge(place, _before(changes, history, place))
+        judgement = judge(nights, place, _before(changes, history, place))
         store.keep_judgement(
             night,
-            [(history.series_ids[item.series], item) for item in judgement.changes],
-            [history.series_ids[item.series] for item in judgement.of("suspect")],
+            [(ids[item.series], item) for item in judgement.changes],
+            [ids[item.series] for item in judgement.of("suspect")],
             finds,
         )
         if any(finding.change for finding in judgement.findings):
@@ -125,7 +117,7 @@ def check_history(
         for finding in judgement.findings
     ]
     judgement = replace(judgement, findings=findings, changes=changes)
-    known_history = replace(history, changes=changes, unexplained=judge.unexplained)
+    known_history = replace(history, changes=changes, unexplained=nights.unexplained)
     return Checked(known_history, judgement, rules, str(store.path))
 
 
@@ -138,12 +130,12 @@ def newest_night(history: History, history_file: str = "") -> Checked:
     night, changes = history.nights[place], history.changes
     rules = rules_for(len(history.series), finds=night.finds)
     found = [item for item in changes if item.found == night.id and item.accepted is None]
-    judge, before = NightJudge(history, rules), _before(changes, history, place)
-    judgement = judge.judge(place, before, found if night.judged else None)
+    before = _before(changes, history, place)
+    judgement = judge(Nights(history, rules), place, before, found if night.judged else None)
     return Checked(history, judgement, rules, history_file)
 
 
-def _before(changes: list[Change], history: History, place: int) -> list[Change]:
+def _before(changes: Sequence[Change], history: History, place: int) -> list[Change]:
     """The changes as they were known before a night; what somebody accepted stays."""
     night = history.nights[place].id
     return [

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -69,10 +69,10 @@ class Judgement:
     findings: list[Finding]
     changes: list[Change]
     judged: int
-    reasons: dict[int, str] = field(default_factory=dict)
-    wide_reasons: dict[int, str] = field(default_factory=dict)
-    learning: dict[int, int] = field(default_factory=dict)
-    compared: int = 0
+    reasons: dict[int, str]
+    wide_reasons: dict[int, str]
+    learning: dict[int, int]
+    compared: int
 
     @property
     def unjudged(self) -> Counter[str]:

@@ -1,28 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes that stay: change points over the last nights, steps in the first nights of a reference,
-and slow drifts since then."""
+"""Stage B: has the level of a series changed to stay. E-divisive means with a permutation test.
+
+Q(k) = k(n−k)/n · (2·E|X−Y| − E|X−X'| − E|Y−Y'|) for the split after k values, with the mean
+distances between and within both parts; the change is where Q is greatest [Matteson & James,
+JASA 109 (2014) 334]. It assumes independent nights and no distribution.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats  # type: ignore[import-untyped]
 
 from records.history.model import Stage
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.nightly.change_points import lasting_changes, median_shifts, rank_p
 from reports.verdicts.nightly.reference import Mask
 from reports.verdicts.nightly.rules import Rules
+from reports.verdicts.nightly.tonight import StageA
 
-Places = NDArray[np.intp]
+Single = NDArray[np.float32]
+Places = NDArray[np.signedinteger]
+
+PERMUTATIONS = 9999
+_FIRST_LOOK = 199
+_BATCH = 1000
+_SEED = 20031
+#: Orders that differ only inside the parts have the same Q; rounding must not tell them apart.
+_ROUNDING = 1e-4
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """A series' level before and after (medians, unit of the values); `since` is a night's
-    position, the first of the new level."""
+class Shift(NamedTuple):
+    """A series' level before (of `n_before` nights) and after, medians in the unit of the values;
+    `since` is a night's position, the first of the new level."""
 
     series: int
     stage: Stage
@@ -32,110 +46,186 @@ class Shift:
     n_before: int
 
 
-def lasting(
-    values: Matrix, chosen: Mask, floors: Matrix, proven: NDArray[np.bool_], rules: Rules
-) -> list[Shift]:
-    """Stage B over the last chosen nights; shapes (series, nights), floors and proven (series,).
+@lru_cache(maxsize=64)
+def _pairs(n: int) -> tuple[Places, Places, Places]:
+    """Pairs i < j in order of j, and where each j begins."""
+    second, first = np.tril_indices(n, -1)
+    return first, second, np.concatenate([[0], np.cumsum(np.arange(1, n - 1))])
 
-    Series that were measured tonight only: the last column must be chosen.
+
+@lru_cache(maxsize=32)
+def _permutations(n: int) -> tuple[Places, Places]:
+    """Orders of n values, shape (PERMUTATIONS, n), and the index i·n + j of each of their pairs;
+    seeded."""
+    rng = np.random.default_rng(_SEED + n)
+    orders = rng.permuted(np.tile(np.arange(n), (PERMUTATIONS, 1)), axis=1).astype(np.int32)
+    first, second, _ = _pairs(n)
+    return orders, orders[:, first] * np.int32(n) + orders[:, second]
+
+
+def _table(row: Matrix) -> Single:
+    """|a − b| of all values, shape (n, n), in units of their range: single precision is enough
+    then, and twice as fast."""
+    table: Single = (np.abs(row[:, np.newaxis] - row) / (np.ptp(row) or 1)).astype(np.float32)
+    return table
+
+
+def _statistics(distances: Single, sums: Single, rules: Rules) -> Single:
+    """Q for each row at each allowed split; column 0 is the split after `rules.least_before`.
+
+    `distances`: of the pairs of `_pairs` (rows, pairs); `sums`: of each value to all others (rows,
+    n). Pairs inside the first part are summed value by value; the others follow from `sums`.
     """
-    found: list[Shift] = []
-    for series, nights in _windows(chosen, rules.window):
-        rows = np.take_along_axis(values[series], nights, axis=1)
-        for row, place in enumerate(lasting_changes(rows, floors[series], proven[series], rules)):
-            if place is not None:
-                before, after = np.split(rows[row], [place])
-                found.append(_shift(series[row], "lasting", nights[row, place], before, after))
-    return found
+    n, least, end = sums.shape[1], rules.least_before, sums.shape[1] - rules.least_after
+    k = np.arange(least, end + 1, dtype=np.float32)
+    inside = np.cumsum(np.add.reduceat(distances, _pairs(n)[2], axis=1), axis=1)
+    inside = inside[:, least - 2 : end - 1]
+    touching = np.cumsum(sums, axis=1)[:, least - 1 : end] - inside
+    across = touching - inside
+    outside = sums.sum(axis=1, keepdims=True) / 2 - touching
+    rest = n - k
+    result: Single = (k * rest / n) * (
+        2 * across / (k * rest)
+        - inside / np.maximum(k * (k - 1) / 2, 1)
+        - outside / np.maximum(rest * (rest - 1) / 2, 1)
+    )
+    return result
 
 
-def _windows(chosen: Mask, most: int) -> Iterator[tuple[Places, Places]]:
-    """Series with equally many chosen nights, and the positions of their last nights."""
-    tonight = np.flatnonzero(chosen[:, -1]) if chosen.shape[1] else np.empty(0, dtype=np.intp)
-    order = np.argsort(chosen[tonight], axis=1, kind="stable")[:, -most:]
-    counts = np.minimum(chosen[tonight].sum(axis=1), most)
-    for count in np.unique(counts):
-        rows = np.flatnonzero(counts == count)
-        yield tonight[rows], order[rows, order.shape[1] - count :]
+def best_split(row: Matrix, rules: Rules) -> tuple[int, float]:
+    """How many values lie before the greatest Q of a row, and that Q."""
+    first, second, _ = _pairs(len(row))
+    table = _table(row)
+    (found,) = _statistics(table[np.newaxis, first, second], table.sum(axis=1)[np.newaxis], rules)
+    return int(found.argmax()) + rules.least_before, float(found.max())
 
 
-def drifts(values: Matrix, chosen: Mask, floors: Matrix, rules: Rules) -> list[Shift]:
-    """Changes too slow for a window: the last nights against the first of the reference.
+def is_change(row: Matrix, statistic: float, rules: Rules) -> bool:
+    """Whether the permutation test of a row's greatest Q has p <= `rules.p_energy`.
 
-    The reference's first nights (30) against the last 10, once they are apart by as many as the
-    window: median shift above the floor, Mann–Whitney p small. It finds what wanders by less than
-    the floor in any window.
+    p = (1 + exceeding)/(1 + permutations). It ends at the permutation that makes p too great, so
+    that a row without a change costs little.
     """
-    enough = chosen.sum(axis=1) >= rules.drift_anchor + rules.window
-    enough &= chosen[:, -1] if chosen.shape[1] else False
-    series = np.flatnonzero(enough)
-    order = np.argsort(~chosen[series], axis=1, kind="stable")
-    first = order[:, : rules.drift_anchor]
-    last = np.argsort(chosen[series], axis=1, kind="stable")[:, -rules.drift_recent :]
-    before, after = (np.take_along_axis(values[series], places, axis=1) for places in (first, last))
-    joined = np.concatenate([before, after], axis=1)
-    shifts = median_shifts(joined, np.full(len(joined), rules.drift_anchor))
-    found: list[Shift] = []
-    for row in np.flatnonzero(np.abs(shifts) > floors[series]).tolist():
-        if rank_p(before[row], after[row]) <= rules.p_drift:
-            found.append(_shift(series[row], "drift", last[row, 0], before[row], after[row]))
-    return found
+    table = _table(row)
+    flat, sums = table.ravel(), table.sum(axis=1)
+    orders, pairs = _permutations(len(row))
+    allowed = int(rules.p_energy * (PERMUTATIONS + 1) * (1 + 1e-9)) - 1
+    exceeding = 0
+    for begin, end in pairwise([0, *range(_FIRST_LOOK, PERMUTATIONS, _BATCH), PERMUTATIONS]):
+        found = _statistics(flat[pairs[begin:end]], sums[orders[begin:end]], rules)
+        exceeding += int((found.max(axis=1) >= statistic * (1 - _ROUNDING)).sum())
+        if exceeding > allowed:
+            return False
+    return True
 
 
-def early_steps(values: Matrix, chosen: Mask, floors: Matrix, rules: Rules) -> list[Shift]:
-    """Steps within the first nights of a reference, which have too few nights before for a window.
+def may_shift(row: Matrix, floor: float, rules: Rules) -> bool:
+    """Whether a row is wide enough for a shift above the floor at any allowed split; spares most
+    rows the rest.
+
+    A median of m values lies between the row's m/2-th least and m/2-th greatest.
+    """
+    ordered = np.sort(row)
+    few, many = (max((m + 1) // 2, 1) for m in (rules.least_after, rules.least_before))
+    worse = ordered[-few] / ordered[many - 1] - 1
+    return bool(max(worse, 1 - ordered[few - 1] / ordered[-many]) > floor)
+
+
+def _shift(before: Matrix, after: Matrix) -> float:
+    """The size of the shift of the median, a fraction of the median before."""
+    return abs(float(np.median(after)) / float(np.median(before)) - 1)
+
+
+def _rank_p(before: Matrix, after: Matrix) -> float:
+    """Two-sided Mann–Whitney p; exact without ties for small samples."""
+    return float(stats.mannwhitneyu(before, after, alternative="two-sided").pvalue)
+
+
+def _in_window(row: Matrix, floor: float, rules: Rules, *, proven: bool) -> int | None:
+    """How many of the values lie before their change, None without one.
+
+    Needed are enough values on both sides, a median shift above the floor, and a small p of both
+    tests. The cheap conditions come first; a change that is `proven` by a confirmed night needs no
+    permutations.
+    """
+    if len(row) < rules.least_before + rules.least_after or not may_shift(row, floor, rules):
+        return None
+    split, statistic = best_split(row, rules)
+    parts = row[:split], row[split:]
+    if _shift(*parts) <= floor or _rank_p(*parts) > rules.p_ranks:
+        return None
+    return split if proven or is_change(row, statistic, rules) else None
+
+
+def _before_judging(row: Matrix, limit: float, rules: Rules) -> int | None:
+    """A step within the nights that came before any could be judged, which no rank test tells.
+
+    From 10 nights after these on, until `_in_first_nights` begins: what the first night, or each of
+    the first two, lies away from the level of the others, by more than one night may (`limit`), as
+    none of those does.
+    """
+    for split in range(1, rules.judged_from) if rules.robust_from < len(row) else ():
+        away = row / np.median(row[split:]) - 1
+        first = away[:split]
+        if (np.abs(away[split:]) <= limit).all() and (
+            (first < -limit).all() or (first > limit).all()
+        ):
+            return split
+    return None
+
+
+def _in_first_nights(row: Matrix, floor: float, rules: Rules) -> int | None:
+    """A step within the first nights of a reference, too few before it for a window.
 
     All nights so far, while they are 20 to 60: of the splits after 3 to 9 nights the one with the
     least Mann–Whitney p, Bonferroni over the splits; median shift above the floor. With three
     nights before, p is small enough only once there are some forty after.
     """
-    found: list[Shift] = []
-    counts = chosen.sum(axis=1)
-    tonight = chosen[:, -1] if chosen.shape[1] else np.zeros(len(chosen), dtype=np.bool_)
     splits = range(rules.judged_from, rules.first_nights)
-    old_enough = (counts >= rules.early_from) & (counts <= rules.most_nights) & tonight
-    for series in np.flatnonzero(old_enough).tolist():
-        nights = np.flatnonzero(chosen[series])
-        row = values[series, nights]
-        rows = np.broadcast_to(row, (len(splits), len(row)))
-        shifts = np.abs(median_shifts(rows, np.array(splits)))
-        steps = [
-            (rank_p(row[:split], row[split:]) * len(splits), split)
-            for split, shift in zip(splits, shifts, strict=True)
-            if shift > floors[series]
-        ]
-        p, split = min(steps, default=(1.0, 0))
-        if p <= rules.p_ranks:
-            found.append(_shift(series, "early", nights[split], row[:split], row[split:]))
-    return found
+    parts = ((row[:split], row[split:]) for split in splits)
+    steps = [(_rank_p(*part), len(part[0])) for part in parts if _shift(*part) > floor]
+    p, split = min(steps, default=(1.0, 0))
+    return split if p * len(splits) <= rules.p_ranks else None
 
 
-def first_steps(values: Matrix, chosen: Mask, limits: Matrix, rules: Rules) -> list[Shift]:
-    """Steps within the nights that came before any could be judged, which no rank test tells.
+def _change(
+    row: Matrix, floor: float, limit: float, proven: bool | None, rules: Rules
+) -> tuple[Stage, Matrix, Matrix] | None:
+    """How a change was found, and the values before and after it. `proven`: None without an open
+    regression, which is asked for the last nights alone."""
+    last = row[-rules.window :]
+    if split := _in_window(last, floor, rules, proven=bool(proven)):
+        return "lasting", last[:split], last[split:]
+    if proven is not None:
+        return None
+    if rules.robust_from < len(row) < rules.early_from:
+        split = _before_judging(row, limit, rules)
+    elif rules.early_from <= len(row) <= rules.most_nights:
+        split = _in_first_nights(row, floor, rules)
+    if split:
+        return "early", row[:split], row[split:]
+    first, last = row[: rules.drift_anchor], row[-rules.drift_recent :]
+    if len(row) < rules.drift_anchor + rules.window or _shift(first, last) <= floor:
+        return None
+    return ("drift", first, last) if _rank_p(first, last) <= rules.p_drift else None
 
-    From 10 nights after these on, until `early_steps` begins: what the first night, or each of the
-    first two, lies away from the level of the others, by more than one night may (`limits`, shape
-    (series,)), as none of those does.
+
+def shifts(
+    tonight: StageA, chosen: Mask, known: Mapping[int, bool], rules: Rules
+) -> Iterator[Shift]:
+    """What has changed to stay in series that were measured tonight, at most one change each.
+
+    `chosen`: the nights of each series, shape (series, nights), with positive values. `known`:
+    series with an open regression, True where a re-run has proven it. First a change within the
+    last nights (30); then a step in the first nights; then a drift, which is the reference's first
+    nights (30) against the last 10, once they are apart by as many as the window. A drift finds
+    what wanders by less than the floor in any window.
     """
-    found: list[Shift] = []
-    counts = chosen.sum(axis=1)
-    tonight = chosen[:, -1] if chosen.shape[1] else np.zeros(len(chosen), dtype=np.bool_)
-    young = (counts > rules.robust_from) & (counts < rules.early_from) & tonight
-    for series in np.flatnonzero(young & np.isfinite(limits)).tolist():
+    floors, limits = tonight.floors.tolist(), tonight.limits.alone.tolist()
+    for series in np.flatnonzero(chosen[:, -1]).tolist():
         nights = np.flatnonzero(chosen[series])
-        row, limit = values[series, nights], limits[series]
-        for split in range(1, rules.judged_from):
-            away = row / np.median(row[split:]) - 1
-            first = away[:split]
-            if (np.abs(away[split:]) <= limit).all() and (
-                (first < -limit).all() or (first > limit).all()
-            ):
-                found.append(_shift(series, "early", nights[split], row[:split], row[split:]))
-                break
-    return found
-
-
-def _shift(series: int, stage: Stage, since: int, before: Matrix, after: Matrix) -> Shift:
-    """The shift between the values before and after."""
-    levels = float(np.median(before)), float(np.median(after))
-    return Shift(int(series), stage, int(since), *levels, len(before))
+        row = tonight.values[series, nights]
+        if found := _change(row, floors[series], limits[series], known.get(series), rules):
+            stage, before, after = found
+            levels = float(np.median(before)), float(np.median(after))
+            yield Shift(series, stage, int(nights[-len(after)]), *levels, len(before))

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stage A's limits: what one night may be, and what several nights in a row may be."""
+"""Stage A's limits: what one night may be, and what several nights in a row may be.
+
+Night-to-night noise is rarely normal, and the spread of a series is known from a few dozen nights
+only; a limit from the normal's tail gives many times the alarms that it promises. Deviations of all
+series, in units of their spread, are pooled. Behind their 95 % quantile a generalised Pareto
+distribution is fitted by probability-weighted moments [Hosking & Wallis, Technometrics 29 (1987)
+339], from which the quantile that keeps the budget follows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special, stats  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.nightly.reference import (
@@ -17,8 +24,16 @@ from reports.verdicts.nightly.reference import (
     row_medians,
 )
 from reports.verdicts.nightly.rules import Rules
-from reports.verdicts.nightly.tail import LEAST_DEVIATIONS, Tail, fit_tail, run_quantile
 
+#: The tail begins where this share of all deviations lies, or as many as are needed for a fit.
+_SHARE, _LEAST_EXCEEDING = 0.05, 30
+#: Fewer pooled deviations than this tell no tail: it would begin before the 90 % quantile.
+_LEAST_DEVIATIONS = 10 * _LEAST_EXCEEDING
+#: Tails lighter than exponential are taken as exponential; heavier than this are cut.
+_GREATEST_SHAPE = 0.5
+#: The shape comes from some hundred deviations and is uncertain by 0.1, which counts where the tail
+#: is heavy: without this, simulated t(3) noise gave twice the alarms allowed.
+_SHAPE_MARGIN = 1.35
 #: Variance of a median of n normal values, times n, in units of theirs.
 _MEDIAN_VARIANCE = np.pi / 2
 #: A re-run confirms beyond the limit for this many times the allowed chance.
@@ -34,6 +49,25 @@ _SEEN, _MARGIN = 3, 1.15
 #: What the nights of all series together may widen a limit to while no tail is known, in units of
 #: `rules.widest`.
 _WIDEST_EARLY = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """P(z > x) = share · (1 + shape·(x − start)/scale)^(−1/shape) for x >= start."""
+
+    start: float
+    scale: float
+    shape: float
+    share: float
+
+    def quantile(self, chance: float) -> float:
+        """The deviation that is exceeded with this chance; `start` for chances above `share`."""
+        if chance >= self.share:
+            return self.start
+        if self.shape < 1e-6:
+            return self.start + self.scale * float(np.log(self.share / chance))
+        power = (self.share / chance) ** self.shape
+        return self.start + self.scale * float(power - 1) / self.shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +87,38 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
 
     A single night: max(floor, s·√(1 + π/2n)·max(√F⁻¹(.999; 1, m−1), q)), s from m nights, the level
     a median of n. The F formula is that of a prediction interval under normal noise. q is the far
-    quantile of the site's own nights (tail.py): simulated log-normal noise goes beyond the F limit
-    in 1 % of series in 80 nights, ten times what is allowed. Without enough nights for a tail q is
-    Student's quantile at the allowed chance. `_bounds` keeps both from exploding.
+    quantile of the site's own nights (`fit_tail`): simulated log-normal noise goes beyond the F
+    limit in 1 % of series in 80 nights, ten times what is allowed. Without enough nights for a tail
+    q is Student's quantile at the allowed chance. `_bounds` keeps both from exploding.
 
     Nights in a row: where whole nights are bad now and then, q lies beyond them, and a single night
     shows no smaller step. Four bad nights in a row are as rare as the budget requires, so for four
     a limit that one night in twenty exceeds is enough.
     """
-    crossed = without_slow_nights(crossed_deviations(away, _PARTS, rules), rules)
+    crossed, halves = (
+        without_slow_nights(crossed_deviations(away, parts, rules), rules) for parts in (_PARTS, 2)
+    )
     tail = fit_tail(crossed)
-    in_a_row = _in_a_row(without_slow_nights(crossed_deviations(away, 2, rules), rules), rules)
     widened = found.spread * np.sqrt(1 + _MEDIAN_VARIANCE / np.maximum(found.n, 1))
     early = (found.n_spread < rules.robust_from) | (tail is None)
-    seen = np.where(early, _seen_early(away, rules), widened * _seen_in_pool(crossed))
+    in_pool = _MARGIN * _greatest(crossed, _SEEN)
+    seen = np.where(early, _seen_early(away, rules), widened * in_pool)
     bounds = _bounds(widened, seen, early, crossed, rules)
-    alone, again = (
-        np.minimum(widened * _alone(found, early, tail, level, chance), bounds)
-        for level, chance in (
-            (rules.level_suspect, rules.allowed_alone),
-            (rules.level_confirm, _LAXER * rules.allowed_alone),
-        )
-    )
+    freedom = np.maximum(found.n_spread - 1, 1)
+
+    def of_one_night(level: float, chance: float) -> Matrix:
+        far = np.where(early, stats.t.isf(chance, freedom), tail.quantile(chance) if tail else 0.0)
+        factor = np.maximum(stats.t.ppf((1 + level) / 2, freedom), far)
+        limit: Matrix = np.minimum(widened * factor, bounds)
+        return limit
+
+    alone = of_one_night(rules.level_suspect, rules.allowed_alone)
+    again = of_one_night(rules.level_confirm, _LAXER * rules.allowed_alone)
     alone = np.where(early, np.fmax(alone, seen), alone)
     usable = (found.n > 0) & np.isfinite(widened) & (found.median > 0)
     alone, again, row = (
         np.where(usable, np.maximum(floors, limit), np.nan)
-        for limit in (alone, again, widened * in_a_row)
+        for limit in (alone, again, widened * _in_a_row(halves, rules))
     )
     settled = found.n >= rules.robust_from
     return Limits(alone, again, np.where(settled | np.isnan(row), row, np.inf))
@@ -106,15 +145,10 @@ def _seen_early(away: Matrix, rules: Rules) -> Matrix:
     neither how far apart nor how often. What three nights of the pool showed all series may do, up
     to twice `rules.widest`.
     """
-    own = np.nanmax(np.nan_to_num(away, nan=0.0), axis=1, initial=0.0)
+    own = np.nan_to_num(away, nan=0.0).max(axis=1, initial=0.0)
     pool = min(_greatest(away, _SEEN), _WIDEST_EARLY * rules.widest)
     seen: Matrix = _MARGIN * np.maximum(own, pool)
     return seen
-
-
-def _seen_in_pool(crossed: Matrix) -> float:
-    """What three nights of all series exceeded, in units of their spread, with a margin."""
-    return _MARGIN * _greatest(crossed, _SEEN)
 
 
 def _greatest(deviations: Matrix, rank: int) -> float:
@@ -131,8 +165,7 @@ def without_slow_nights(deviations: Matrix, rules: Rules) -> Matrix:
     heavy that the loss of a sixth in a single series is not seen. The next such night alarms, once;
     where they are more frequent than alarms may be, they stay in the tail and no longer alarm.
     """
-    known = np.isfinite(deviations)
-    counts = known.sum(axis=0)
+    counts = np.isfinite(deviations).sum(axis=0)
     middle = np.where(counts >= _LEAST_SERIES, row_medians(deviations.T), 0.0)
     slow = middle > _SLOW
     most = max(1, round((counts > 0).sum() * rules.slow_nights_allowed))
@@ -148,22 +181,50 @@ def _in_a_row(deviations: Matrix, rules: Rules) -> float:
     """
     chance, nights = rules.allowed_in_a_row, rules.run_nights
     known = deviations[np.isfinite(deviations)]
-    if known.size < LEAST_DEVIATIONS:
+    if known.size < _LEAST_DEVIATIONS:
         return float("inf")
     single = float(np.quantile(known, 1 - chance ** (1 / nights)))
     return min(run_quantile(deviations, nights, chance), _SHARED * max(single, 0.0))
 
 
-def _alone(
-    found: References, early: Mask, tail: Tail | None, level: float, chance: float
-) -> Matrix:
-    """The factor of the spread for a single night."""
-    freedom = np.maximum(found.n_spread - 1, 1)
-    far = tail.quantile(chance) if tail else 0.0
-    factor: Matrix = np.maximum(
-        stats.t.ppf((1 + level) / 2, freedom), np.where(early, stats.t.isf(chance, freedom), far)
-    )
-    return factor
+def fit_tail(deviations: Matrix) -> Tail | None:
+    """The tail of pooled deviations, any shape, NaN left out; None when there are too few."""
+    known = deviations[np.isfinite(deviations)]
+    if known.size < _LEAST_DEVIATIONS:
+        return None
+    start = float(np.quantile(known, 1 - max(_SHARE, _LEAST_EXCEEDING / known.size)))
+    beyond = np.sort(known[known > start]) - start
+    if beyond.size < _LEAST_EXCEEDING / 2:
+        return None
+    first = float(beyond.mean())
+    weights = 1 - (np.arange(1, beyond.size + 1) - 0.35) / beyond.size
+    second = float((weights * beyond).mean())
+    estimate = _SHAPE_MARGIN * (2 - first / (first - 2 * second))
+    shape = float(np.clip(estimate, 0.0, _GREATEST_SHAPE))
+    return Tail(start, first * (1 - shape), shape, beyond.size / known.size)
+
+
+def run_quantile(groups: Matrix, length: int, chance: float) -> float:
+    """What `length` nights of a series exceed together with this chance.
+
+    `groups`, shape (groups, nights), NaN where there is none: deviations that share a reference.
+    The mean over groups of C(c, length)/C(n, length), where c of n deviations are greater than x,
+    estimates without bias the chance that `length` nights are all greater than x [Hoeffding 1948,
+    U-statistics]; no distribution is assumed, and what the nights of a group share (the error of
+    their reference) is in it. Gives the least x with an estimate of at most `chance`; infinity
+    without enough nights.
+    """
+    n = np.isfinite(groups).sum(axis=1)
+    ordered = -np.sort(-groups[n >= length], axis=1)
+    known = np.isfinite(ordered)
+    if known.sum() < _LEAST_DEVIATIONS:
+        return float("inf")
+    weights = special.comb(np.arange(ordered.shape[1]), length - 1)
+    shares = weights / special.comb(n[n >= length], length)[:, np.newaxis] / len(ordered)
+    values, shares = ordered[known], shares[known]
+    order = np.argsort(-values)
+    exceeded = np.cumsum(shares[order]) > chance
+    return float(values[order[np.argmax(exceeded)]]) if exceeded.any() else float(values.min())
 
 
 def run_of_nights(worse: Matrix, limit: Matrix, usable: Mask, length: int) -> Mask:

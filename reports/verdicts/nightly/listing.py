@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from records.history.model import Change, History, Missed
 from records.text.plain_text import one_line
-from records.text.withheld import masked
 from reports.verdicts.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
 from reports.verdicts.nightly.wording import (
     amount,
@@ -22,24 +21,41 @@ from reports.verdicts.nightly.wording import (
 _MOST_NIGHTS = 30
 
 
+def statuses_text(statuses: Mapping[str, int]) -> str:
+    """ "1 failed, 9 ok"."""
+    return ", ".join(f"{n} {word}" for word, n in sorted(statuses.items()))
+
+
 def nights_text(history: History) -> str:
     """The last nights: date, run, launches by status, changes found."""
-    lines = []
-    for night in history.nights[-_MOST_NIGHTS:]:
-        counts = ", ".join(f"{n} {word}" for word, n in sorted(night.statuses.items()))
-        found = sum(change.found == night.id for change in history.changes)
-        changed = f"; {found} changes found" if found else ""
-        lines.append(f"  {night.date}  {night.run_id}  {counts or 'no launch'}{changed}")
-    return "\n".join(lines)
+    found = Counter(change.found for change in history.changes)
+    return "\n".join(
+        f"  {night.date}  {night.run_id}  {statuses_text(night.statuses) or 'no launch'}"
+        + (f"; {found[night.id]} changes found" if found[night.id] else "")
+        for night in history.nights[-_MOST_NIGHTS:]
+    )
 
 
 def missed_text(missed: Sequence[Missed]) -> str:
     """The last nights that could not run, a line each; "" where there were none."""
-    lines = [
-        f"  {one.date}  {one.campaign} on {one.site} could not run: {one_line(masked(one.reason))}"
+    return "\n".join(
+        f"  {one.date}  {one.campaign} on {one.site} could not run: {one_line(one.reason)}"
         for one in missed[-_MOST_NIGHTS:]
+    )
+
+
+def change_cells(history: History, names: Mapping[str, str], change: Change) -> list[str]:
+    """A change: number, since when, series, kind, from and to, what changed that night, state."""
+    key = history.series[change.series]
+    return [
+        str(change.id),
+        since_text(history, change),
+        f"{names[key.case_id]}: {point_name(key)}",
+        f"{change.kind} ({change.stage})",
+        amount(key, change.before, change.after),
+        "; ".join(causes_of(history, change)) or "nothing known",
+        state_of(history, change),
     ]
-    return "\n".join(lines)
 
 
 def changes_text(history: History) -> str:
@@ -47,13 +63,10 @@ def changes_text(history: History) -> str:
     names = case_names(history)
     lines = []
     for change in history.changes:
-        key, place = history.series[change.series], history.position(change.since)
-        causes = causes_of(history, place, key.environment)
-        also = f"; changed that night: {', '.join(causes)}" if causes else ""
+        number, since, series, kind, sizes, causes, state = change_cells(history, names, change)
         lines.append(
-            f"  {change.id}: {change.kind} ({change.stage}) since {since_text(history, change)}:"
-            f" {names[key.case_id]}: {point_name(key)} {amount(key, change.before, change.after)};"
-            f" {state_of(history, change)}{also}"
+            f"  {number}: {kind} since {since}: {series} {sizes}; {state};"
+            f" changed that night: {causes}"
         )
     return "\n".join(lines) or "  no change"
 
@@ -62,8 +75,8 @@ def history_form(
     groups: Sequence[tuple[str, str, int]], history: History | None, missed: Sequence[Missed]
 ) -> HistoryForm:
     """What a history holds: site, campaign and nights of each group, and the nights of one."""
-    nights = history.nights if history else []
-    found = Counter(change.found for change in history.changes) if history else Counter[int]()
+    nights, changes = (history.nights, history.changes) if history else ([], [])
+    found = Counter(change.found for change in changes)
     return HistoryForm(
         groups=[GroupPart(campaign, site, nights) for site, campaign, nights in groups],
         site=nights[-1].site if nights else None,
@@ -72,8 +85,8 @@ def history_form(
             NightPart.filled(night, launches=night.statuses, changes_found=found[night.id])
             for night in nights
         ],
-        missed=[MissedPart.filled(one, reason=masked(one.reason)) for one in missed],
-        changes=[_change(history, change) for change in history.changes] if history else [],
+        missed=[MissedPart.filled(one) for one in missed],
+        changes=[_change(history, change) for change in changes] if history else [],
     )
 
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from records.errors import ExitStatus
-from records.history.model import Change, History, SeriesKey
+from records.history.model import SeriesKey
 from reports.answers import State
 from reports.notation.labels import pairs_text
-from reports.notation.units import count_text, level_text, percent, readable_unit, time_of
+from reports.notation.units import count_text, level_text, percent, time_of
 from reports.result import (
     EVERYWHERE,
     ON_PAPER,
     Badge,
     Block,
     Facts,
+    Medium,
     Result,
     Sample,
     Section,
@@ -30,52 +30,51 @@ from reports.result import (
     Test,
     Tone,
 )
-from reports.show.panel import Panel, Picture
-from reports.show.tables import Cell, numeric, pivot, slug
+from reports.show.panel import Picture
+from reports.show.tables import Cell, Heading, numeric, pivot, slug
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import Finding, Verdict
 from reports.verdicts.nightly.forms import FoundChangePart, NightForm, SeriesFindingPart
-from reports.verdicts.nightly.heat import series_by_nights
-from reports.verdicts.nightly.trends import trend
+from reports.verdicts.nightly.listing import change_cells, statuses_text
+from reports.verdicts.nightly.pictures import series_by_nights, trend
 from reports.verdicts.nightly.wording import (
-    HEADLINES,
-    amount,
-    at_text,
     case_names,
-    causes_of,
     group_line,
     natural_order,
     nights_more,
     point_name,
-    since_text,
-    state_of,
+    quantity,
 )
 
 #: Panels of a case, and of a night, but one a case at least; rows of a table.
 MOST_PANELS_A_CASE, MOST_PANELS, MOST_ROWS = 6, 120, 400
 #: What a night can be, each a sample of its own: 1 for the one that it is.
 STATES = (State.PASS, State.FAIL, State.SUSPECT, State.LEARNING, State.INCONCLUSIVE)
-_TONES: dict[str, Tone] = {
-    "regression": "bad",
-    "open": "bad",
-    "silent": "bad",
-    "suspect": "open",
-    "improvement": "good",
+
+
+class _Kind(NamedTuple):
+    """How findings with one verdict are shown; `outcome` is that of a test."""
+
+    title: str
+    tone: Tone = "plain"
+    outcome: Literal["", "failure", "skipped"] = ""
+
+
+#: The gravest foremost.
+_KINDS: dict[Verdict, _Kind] = {
+    "regression": _Kind("Slower, confirmed", "bad", "failure"),
+    "open": _Kind("Still slower, not accepted", "bad", "failure"),
+    "silent": _Kind(
+        "Silent: no value tonight, or zero, where there was one every night", "bad", "failure"
+    ),
+    "suspect": _Kind("Slower than allowed; re-run needed", "open", "skipped"),
+    "dismissed": _Kind("Slower at first, as usual in the re-run"),
+    "recovered": _Kind("Back to its former level"),
+    "improvement": _Kind("Faster, and stays so (a change, no regression)", "good"),
+    "better": _Kind("Better tonight"),
 }
-_OUTCOMES: dict[str, Literal["failure", "skipped"]] = {
-    "regression": "failure",
-    "open": "failure",
-    "silent": "failure",
-    "suspect": "skipped",
-}
-#: Keys of a finding that are its attributes.
-_OF_FINDING = (
-    *("verdict", "value", "rerun", "elsewhere", "reference", "worse", "limit"),
-    "slow_elsewhere",
-)
-#: Findings first, the gravest foremost.
-_ORDER = {verdict: place for place, verdict in enumerate(HEADLINES)}
+_ORDER = {verdict: place for place, verdict in enumerate(_KINDS)}
 _TREND = (
     "Point: the median of a night's launches, the last night's larger. Grey: the reference and what"
     " it allows. Dashed: software, machine or nodes changed. Red or green: a change that was found,"
@@ -85,11 +84,18 @@ _TREND = (
 
 def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[NightForm]:
     """A night as a result. `status`: what the command ends with; None: with the judgement's."""
-    night, history = checked.night, checked.history
-    launches = ", ".join(f"{n} {word}" for word, n in sorted(night.statuses.items()))
-    checks = _cases_by_check(checked)
+    night, nights = checked.night, len(checked.history.nights)
+
+    def section(
+        anchor: str,
+        title: str,
+        make: Callable[[Checked], Iterable[Block | None]],
+        on: frozenset[Medium] = ON_PAPER,
+    ) -> Section:
+        return Section(anchor, title, partial(make, checked), shown_on=on)
+
     return Result(
-        kicker=f"Assay nightly · campaign {night.campaign} · {len(history.nights)} nights",
+        kicker=f"Assay nightly · campaign {night.campaign} · {nights} nights",
         title=f"{night.campaign} on {night.site}, night of {night.date}",
         data=_form(checked, status),
         answer=answer_of_night(checked),
@@ -99,35 +105,26 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
                 ("night", f"{night.date} UTC"),
                 ("run", night.run_id),
                 ("nodes", " ".join(night.nodes) or "none"),
-                ("launches", launches or "none"),
+                ("launches", statuses_text(night.statuses) or "none"),
             ],
             codes=frozenset({"run"}),
         ),
         warnings=night.warnings,
         sections=[
-            Section("summary", "Tonight", lambda: _found(checked), shown_on=EVERYWHERE),
-            Section("map", "All series, night by night", lambda: [_map(checked)]),
-            Section(
-                "context",
-                "Changed since the night before",
-                lambda: _context(checked),
-                shown_on=EVERYWHERE,
-            ),
-            Section("tonight", "Every series tonight", lambda: _tonight(checked)),
-            Section("changes", "All changes", lambda: _changes(history)),
+            section("summary", "Tonight", _found, EVERYWHERE),
+            section("map", "All series, night by night", lambda one: [series_by_nights(one)]),
+            section("context", "Changed since the night before", _context, EVERYWHERE),
+            section("tonight", "Every series tonight", _tonight),
+            section("changes", "All changes", _changes),
             *(
-                Section(
-                    f"trends-{slug(check)}",
-                    f"Trends: {check}",
-                    partial(_trends, checked, cases),
-                )
-                for check, cases in checks.items()
+                section(f"trends-{slug(check)}", f"Trends: {check}", partial(_trends, cases))
+                for check, cases in _cases_by_check(checked).items()
             ),
-            Section("method", "Method", lambda: [Sentence(_method(checked))], shown_on=ON_PAPER),
+            section("method", "Method", _method),
         ],
-        closing=f"Assay nightly · n = {len(history.nights)} nights · {night.run_id}",
-        tests=lambda: _tests(checked),
-        samples=lambda: _samples(checked),
+        closing=f"Assay nightly · n = {nights} nights · {night.run_id}",
+        tests=partial(_tests, checked),
+        samples=partial(_samples, checked),
     )
 
 
@@ -155,71 +152,51 @@ def _form(checked: Checked, status: ExitStatus | None) -> NightForm:
 
 def _finding(checked: Checked, finding: Finding) -> SeriesFindingPart:
     history, change = checked.history, finding.change
-    early = change is not None and change.stage == "early"
+    names = ("verdict", "value", "rerun", "elsewhere", "reference", "worse", "limit")
+    part = change and FoundChangePart.filled(
+        change,
+        since=history.nights[history.position(change.since)].started_at
+        if change.stage != "early"
+        else None,
+        nights_before=change.n_before,
+    )
     return SeriesFindingPart.filled(
         history.series[finding.series],
-        **{name: getattr(finding, name) for name in _OF_FINDING},
+        **{name: getattr(finding, name) for name in (*names, "slow_elsewhere")},
         compared_with="nodes" if finding.peers else "nights",
         nights=0 if finding.peers else finding.n,
         nodes=finding.n if finding.peers else 0,
-        change=change
-        and FoundChangePart.filled(
-            change,
-            since=None if early else history.nights[history.position(change.since)].started_at,
-            nights_before=change.n_before,
-        ),
+        change=part,
     )
 
 
 def _found(checked: Checked) -> Iterator[Block]:
     """What was found by case, then what was not judged, and launches without a result."""
     history, names, judgement = checked.history, case_names(checked.history), checked.judgement
-    for verdict, title in HEADLINES.items():
-        if groups := list(checked.groups(verdict)):
-            lines = [
-                Sentence(group_line(history, names, found), f"#case-{case}")
-                for case, found in groups
-            ]
-            badge = Badge(verdict, _TONES.get(verdict, "plain"))
-            yield Section(f"found-{verdict}", title, partial(iter, lines), badge)
+    for verdict, kind in _KINDS.items():
+        cases: dict[str, list[Finding]] = {}
+        for item in sorted(judgement.of(verdict), key=lambda finding: -finding.size):
+            cases.setdefault(history.series[item.series].case_id, []).append(item)
+        lines = [
+            Sentence(group_line(history, names, found), f"#case-{case}")
+            for case, found in cases.items()
+        ]
+        if lines:
+            badge = Badge(verdict, kind.tone)
+            yield Section(f"found-{verdict}", kind.title, partial(iter, lines), badge)
     if not judgement.findings:
         yield Sentence(
             f"{judgement.judged} series compared with earlier nights, {judgement.compared} with"
             " other nodes: nothing to report."
         )
-    for reason, n in judgement.unjudged.most_common():
-        yield Sentence(f"{count_text(n, 'series', 'series')} not judged: {reason}")
-    finds = level_text(checked.rules.finds)
-    for reason, n in judgement.wide.most_common():
-        yield Sentence(
-            f"{count_text(n, 'series', 'series')} with a limit wider than {finds}: {reason}"
-        )
+    wider = f"with a limit wider than {level_text(checked.rules.finds)}"
+    for what, reasons in (("not judged", judgement.unjudged), (wider, judgement.wide)):
+        for reason, n in reasons.most_common():
+            yield Sentence(f"{count_text(n, 'series', 'series')} {what}: {reason}")
     if failures := checked.night.failures:
         lines = [Sentence(text, tone="bad") for text in failures]
         title = "Launches without a result"
         yield Section("failures", title, partial(iter, lines), Badge("failed", "bad"))
-
-
-def _map(checked: Checked) -> Picture | None:
-    """All series over the nights, what was found tonight outlined."""
-    night = checked.night
-    panel = series_by_nights(
-        checked.history,
-        checked.stage_a.reference.median,
-        {item.series for item in checked.judgement.of("regression", "open", "suspect")},
-        checked.judgement.night,
-    )
-    if panel is None:
-        return None
-    title = f"{night.campaign} on {night.site}, night by night"
-    caption = "Each night against the reference of tonight; brighter is better."
-    shown = replace(panel, footer=_footer(checked), wide=True)
-    return Picture("wide-series-by-nights", title, caption, [shown], [])
-
-
-def _footer(checked: Checked) -> str:
-    night = checked.night
-    return f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}"
 
 
 def _context(checked: Checked) -> list[Block]:
@@ -238,21 +215,25 @@ def _context(checked: Checked) -> list[Block]:
 
 
 def _tonight(checked: Checked) -> list[Block]:
-    """Each series with a value; findings first, then in natural order. What is said of a series is
-    said with the numbers of its finding."""
-    history, place = checked.history, checked.judgement.night
-    said = {item.series: item for item in reversed(checked.judgement.findings)}
-    with_value = [one for one in natural_order(history) if np.isfinite(history.values[one, place])]
+    """Each series with a value; findings first, then in natural order."""
+    history, said = checked.history, checked.said
+    tonight = history.values[:, checked.judgement.night]
+    with_value = [one for one in natural_order(history) if np.isfinite(tonight[one])]
     ordered = sorted(with_value, key=lambda one: _ORDER[said[one].verdict] if one in said else 99)
     names = case_names(history)
+
+    def name_cells(series: int) -> list[str]:
+        key = history.series[series]
+        return [names[key.case_id], point_name(key)]
+
     table = pivot(
         ordered[:MOST_ROWS],
         [
-            (["series", "point"], lambda one: _name_cells(history, names, one)),
-            ("verdict", lambda one: _verdict_cell(checked, one, said.get(one))),
+            (["series", "point"], name_cells),
+            ("verdict", lambda one: _verdict_cell(checked, one)),
             (
                 numeric("tonight", "reference", "worse by", "limit", "nights"),
-                lambda one: _number_cells(checked, one, said.get(one)),
+                lambda one: _number_cells(checked, one, float(tonight[one])),
             ),
         ],
         anchor="table-tonight",
@@ -263,27 +244,23 @@ def _tonight(checked: Checked) -> list[Block]:
     return [table or Sentence("No series has a value tonight.")]
 
 
-def _name_cells(history: History, names: dict[str, str], series: int) -> list[str]:
-    key = history.series[series]
-    return [names[key.case_id], point_name(key)]
+def _verdict_cell(checked: Checked, series: int) -> Cell:
+    if finding := checked.said.get(series):
+        tone = _KINDS[finding.verdict].tone
+        return Cell(finding.verdict, tone="" if tone == "plain" else tone)
+    if series in checked.judgement.reasons:
+        return Cell("not judged")
+    return Cell("learning" if series in checked.judgement.learning else "as usual")
 
 
-def _verdict_cell(checked: Checked, series: int, finding: Finding | None) -> Cell:
-    judgement = checked.judgement
-    word = "learning" if series in judgement.learning else "as usual"
-    word = "not judged" if series in judgement.reasons else word
-    if finding is not None:
-        word = finding.verdict
-    tone = _TONES.get(word, "plain")
-    return Cell(word, tone="" if tone == "plain" else tone)
-
-
-def _number_cells(checked: Checked, series: int, finding: Finding | None) -> list[Cell | str]:
-    history, stage_a = checked.history, checked.stage_a
-    value = float(history.values[series, checked.judgement.night])
-    unit = readable_unit(history.series[series].unit, [value])
-    nights = str(int(stage_a.reference.n[series]))
-    tonight = f"{value / unit.factor:.4g} {unit.label}"
+def _number_cells(checked: Checked, series: int, value: float) -> list[Cell | str]:
+    """The numbers of a series; of one that something is said of those of its finding."""
+    key, stage_a, finding = (
+        checked.history.series[series],
+        checked.stage_a,
+        checked.said.get(series),
+    )
+    nights, tonight = str(int(stage_a.reference.n[series])), quantity(key, value)
     if series in checked.judgement.reasons:
         return [tonight, "–", "–", "–", nights]
     level, limit, worse = (
@@ -296,32 +273,28 @@ def _number_cells(checked: Checked, series: int, finding: Finding | None) -> lis
     shown = percent(limit) if math.isfinite(limit) else "–"
     return [
         tonight,
-        f"{level / unit.factor:.4g} {unit.label}",
+        quantity(key, level, [value]),
         f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}",
         Cell(shown, title=wide, tone="open" if wide else ""),
         nights,
     ]
 
 
-def _changes(history: History) -> list[Block]:
+def _changes(checked: Checked) -> list[Block]:
     """The newest changes, one a row."""
-    names = case_names(history)
-
-    def cells(change: Change) -> list[str]:
-        key, place = history.series[change.series], history.position(change.since)
-        return [
-            str(change.id),
-            since_text(history, change),
-            f"{names[key.case_id]}: {point_name(key)}",
-            f"{change.kind} ({change.stage})",
-            amount(key, change.before, change.after),
-            "; ".join(causes_of(history, place, key.environment)) or "nothing known",
-            state_of(history, change),
-        ]
-
+    history, names = checked.history, case_names(checked.history)
+    headings: list[Heading] = [
+        "no.",
+        "since",
+        "series",
+        "kind",
+        "from, to",
+        "changed that night",
+        "state",
+    ]
     table = pivot(
         history.changes[::-1],
-        [(["no.", "since", "series", "kind", "from, to", "changed that night", "state"], cells)],
+        [(headings, lambda one: change_cells(history, names, one))],
         anchor="table-changes",
         title="All changes",
         most=MOST_ROWS,
@@ -335,8 +308,7 @@ def _changes(history: History) -> list[Block]:
 def _cases_by_check(checked: Checked) -> dict[str, list[tuple[int, list[int]]]]:
     """Under the title of each check, of its cases: how many series each has, and those to draw,
     at least the first. Cases and series with findings come first."""
-    history = checked.history
-    said = {item.series: item for item in reversed(checked.judgement.findings)}
+    history, said = checked.history, checked.said
     members: dict[str, list[int]] = {}
     for series in natural_order(history):
         members.setdefault(history.series[series].case_id, []).append(series)
@@ -354,7 +326,7 @@ def _cases_by_check(checked: Checked) -> dict[str, list[tuple[int, list[int]]]]:
     return checks
 
 
-def _trends(checked: Checked, cases: Sequence[tuple[int, list[int]]]) -> Iterator[Block]:
+def _trends(cases: Sequence[tuple[int, list[int]]], checked: Checked) -> Iterator[Block]:
     """A picture of each case."""
     names = case_names(checked.history)
     yield Sentence(_TREND)
@@ -363,27 +335,13 @@ def _trends(checked: Checked, cases: Sequence[tuple[int, list[int]]]) -> Iterato
         if len(chosen) < count:
             caption = f"{len(chosen)} of {caption} drawn; the history has all."
         case = checked.history.series[chosen[0]].case_id
-        panels = [_trend(checked, one) for one in chosen]
+        panels = [trend(checked, one) for one in chosen]
         yield Picture(f"case-{case}", names[case], caption, panels, [])
 
 
-def _trend(checked: Checked, series: int) -> Panel:
-    """One series: its title says what tells it from the others of its case, its footer what is
-    drawn."""
-    history, tonight = checked.history, checked.stage_a
-    key = history.series[series]
-    known = int(np.isfinite(history.values[series]).sum())
-    side = "less" if key.better == "lower" else "more"
-    middle, limit = float(tonight.reference.median[series]), float(tonight.limits.alone[series])
-    usual = (middle, limit) if math.isfinite(limit) else None
-    panel = trend(history, series, usual, float(tonight.floors[series]))
-    footer = f"{key.title}, {side} is better; {count_text(known, 'night')}"
-    return replace(panel, title=at_text(key) or key.title, footer=footer)
-
-
-def _method(checked: Checked) -> str:
+def _method(checked: Checked) -> Iterator[Block]:
     rules = checked.rules
-    return (
+    yield Sentence(
         f"A night's value is the median of its launches (at least {rules.least_launches}). Tonight"
         f" is suspect when it is worse than the reference (up to {rules.most_nights} nights of the"
         " same context) by more than 3 % (5 % for the latency of small messages), the 99.9 %"
@@ -411,12 +369,12 @@ def _tests(checked: Checked) -> Iterator[Test]:
         | {series: f"learning: {nights_more(more)}" for series, more in judgement.learning.items()}
         | {series: f"not judged: {reason}" for series, reason in judgement.reasons.items()}
     )
-    said = {item.series: item for item in judgement.findings if item.verdict in _OUTCOMES}
+    said = {item.series: item for item in judgement.findings if _KINDS[item.verdict].outcome}
     for series, key in enumerate(history.series):
         suite, name = f"{key.check}.{key.environment}.{key.case_id}", point_name(key)
         if finding := said.get(series):
             text = group_line(history, names, [finding])
-            yield Test(suite, name, _OUTCOMES[finding.verdict], text)
+            yield Test(suite, name, _KINDS[finding.verdict].outcome, text)
         elif reason := undecided.get(series):
             yield Test(suite, name, "skipped", reason)
         else:
@@ -431,27 +389,35 @@ def _samples(checked: Checked) -> Iterator[Sample]:
     yield Sample("night_info", "The run of the newest night.", 1, {**whose, "run": night.run_id})
     begun = time_of(night.started_at).timestamp()
     yield Sample("night_started_timestamp", "When the newest night began.", begun, whose, "s")
-    text = "1 for the state that the newest night is in."
-    for state in STATES:
-        value = float(checked.state is state)
-        yield Sample("night_state", text, value, {**whose, "state": state.name})
-    text = "Launches of the newest night by how they ended."
-    for status, number in night.statuses.items():
-        yield Sample("night_launches", text, number, {**whose, "status": status})
-    counts, text = Counter(one.verdict for one in judgement.findings), "Findings of series."
-    for verdict in get_args(Verdict):
-        yield Sample("night_findings", text, counts[verdict], {**whose, "verdict": verdict})
+    counts = Counter(one.verdict for one in judgement.findings)
+    families: Sequence[tuple[str, str, str, dict[str, float]]] = (
+        (
+            *("night_state", "1 for the state that the newest night is in.", "state"),
+            {state.name: float(checked.state is state) for state in STATES},
+        ),
+        (
+            *("night_launches", "Launches of the newest night by how they ended.", "status"),
+            dict(night.statuses),
+        ),
+        (
+            *("night_findings", "Findings of series.", "verdict"),
+            {verdict: counts[verdict] for verdict in get_args(Verdict)},
+        ),
+    )
+    for name, text, label, numbers in families:
+        for word, number in numbers.items():
+            yield Sample(name, text, number, {**whose, label: word})
     text = "Series of the newest night that were judged."
     yield Sample("night_series_judged", text, judgement.judged, whose)
     levels = checked.stage_a.reference.median
     for series, key in enumerate(history.series):
-        for name, text, number in (
+        for name, text, value in (
             ("night_median", "Median of the newest night.", history.values[series, -1]),
             ("night_reference", "Median of the nights that it is compared with.", levels[series]),
         ):
-            if np.isfinite(number):
+            if np.isfinite(value):
                 labels = {**whose, **series_labels(key)}
-                yield Sample(name, text, float(number), labels, key.unit)
+                yield Sample(name, text, float(value), labels, key.unit)
 
 
 def series_labels(key: SeriesKey) -> dict[str, str]:

@@ -8,20 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from records.history.model import Change, History, SeriesKey
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import count_text, percent, readable_unit
+from reports.notation.units import count_text, percent, readable_unit, three_digits
 from reports.verdicts.nightly.findings import Finding
 from reports.verdicts.nightly.segments import concerns, context_changes
-
-HEADLINES = {
-    "regression": "Slower, confirmed",
-    "open": "Still slower, not accepted",
-    "silent": "Silent: no value tonight, or zero, where there was one every night",
-    "suspect": "Slower than allowed; re-run needed",
-    "dismissed": "Slower at first, as usual in the re-run",
-    "recovered": "Back to its former level",
-    "improvement": "Faster, and stays so (a change, no regression)",
-    "better": "Better tonight",
-}
 
 
 def case_labels(history: History) -> dict[str, str]:
@@ -45,6 +34,12 @@ def at_text(key: SeriesKey) -> str:
     return ", ".join(point_text(name, value) for name, value in sorted(key.at.items()))
 
 
+def point_name(key: SeriesKey) -> str:
+    """Metric and point."""
+    at = at_text(key)
+    return f"{key.title} at {at}" if at else key.title
+
+
 def natural_order(history: History) -> list[int]:
     """All series, case by case as they came, lengths and other numbers in their natural order."""
     cases: dict[str, int] = {}
@@ -62,47 +57,32 @@ def natural_order(history: History) -> list[int]:
     return sorted(range(len(history.series)), key=place)
 
 
-def point_name(key: SeriesKey) -> str:
-    """Metric and point."""
-    at = at_text(key)
-    return f"{key.title} at {at}" if at else key.title
+def quantity(key: SeriesKey, value: float, unit_of: Sequence[float] = ()) -> str:
+    """ "1.2 ms"; `unit_of`: values whose readable unit is taken."""
+    unit = readable_unit(key.unit, unit_of or [value])
+    return f"{value / unit.factor:.4g} {unit.label}"
+
+
+def worse_text(key: SeriesKey, before: float, after: float) -> str:
+    """ "12.5 % worse"."""
+    worse = (after / before - 1) * (1 if key.better == "lower" else -1)
+    return f"{percent(abs(worse))} {'worse' if worse > 0 else 'better'}"
 
 
 def amount(key: SeriesKey, before: float, after: float) -> str:
     """ "1.20 ms → 1.35 ms (12.5 % worse)"."""
-    unit = readable_unit(key.unit, [before, after])
-    worse = (after / before - 1) * (1 if key.better == "lower" else -1)
-    word = "worse" if worse > 0 else "better"
-    first, second = (f"{value / unit.factor:.4g} {unit.label}" for value in (before, after))
-    return f"{first} → {second} ({percent(abs(worse))} {word})"
+    first, second = (quantity(key, value, (before, after)) for value in (before, after))
+    return f"{first} → {second} ({worse_text(key, before, after)})"
 
 
-def group_line(history: History, names: Mapping[str, str], findings: Sequence[Finding]) -> str:
-    """All findings of one case in one line."""
-    worst = findings[0]
-    key, change = history.series[worst.series], worst.change
-    many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
-    text = f"{names[key.case_id]}{many}: {point_name(key)} "
-    if worst.verdict == "silent":
-        return text + _silent(key, worst)
-    if change and (not math.isfinite(worst.value) or worst.verdict in ("improvement", "open")):
-        text += amount(key, change.before, change.after)
-    else:
-        text += f"{amount(key, worst.reference, worst.value)}, limit {percent(worst.limit)}"
-    if worst.rerun is not None:
-        again = amount(key, worst.reference, worst.rerun)
-        text += f"; run again {again.split(' → ')[1]}"
-    text += _elsewhere(history, key, findings)
-    if change is None:
-        return f"{text} [n = {n_text(worst)}]"
-    place = history.position(change.since)
-    if worst.verdict == "open" and math.isfinite(worst.value):
-        unit = readable_unit(key.unit, [worst.value])
-        text += f", tonight {worst.value / unit.factor:.4g} {unit.label}"
-    text += f", since {since_text(history, change)} [{change.stage}, n = {n_text(worst, change)}]"
-    causes = causes_of(history, place, key.environment)
-    text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
-    return text + (f" [change {change.id}]" if change.id else "")
+def slower_text(key: SeriesKey, before: float, after: float) -> str:
+    """ "8.1 % slower", from a factor of two on "2.4 times slower"; "8.1 % worse" of what has no
+    speed."""
+    word = "slower" if key.unit in ("s", "bytes/s", "flop/s") else "worse"
+    factor = after / before if key.better == "lower" else before / after
+    if factor >= 2:
+        return f"{three_digits(factor)} times {word}"
+    return f"{percent(abs(after / before - 1))} {word}"
 
 
 def n_text(finding: Finding, change: Change | None = None) -> str:
@@ -116,14 +96,11 @@ def nights_more(nights: int) -> str:
     return f"about {count_text(nights, 'more night is', 'more nights are')} needed"
 
 
-def _silent(key: SeriesKey, finding: Finding) -> str:
-    """What was usual, and what tonight gave."""
+def silent_text(key: SeriesKey, finding: Finding) -> str:
+    """ "no value, usually 1.2 ms"."""
     tonight = "zero" if finding.value <= 0 else "no value"
-    if not finding.reference > 0:
-        return tonight
-    unit = readable_unit(key.unit, [finding.reference])
-    usual = f"{finding.reference / unit.factor:.4g} {unit.label}"
-    return f"{tonight}, usually {usual} [n = {finding.n} nights]"
+    known = finding.reference > 0
+    return f"{tonight}, usually {quantity(key, finding.reference)}" if known else tonight
 
 
 def since_text(history: History, change: Change) -> str:
@@ -132,27 +109,11 @@ def since_text(history: History, change: Change) -> str:
     return f"unknown, at the latest {date}" if change.stage == "early" else date
 
 
-def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
-    """What other nodes gave, of the newest night: slow there too, or a matter of the night's."""
-    known = [item for item in findings if item.elsewhere is not None]
-    if not known:
-        return ""
-    worst, night = known[0], history.nights[-1]
-    others = " ".join(history.other_nodes.get(night.id, ())) or "other nodes"
-    assert worst.elsewhere is not None
-    there = amount(key, worst.reference, worst.elsewhere).split(" → ")[1]
-    if all(item.slow_elsewhere for item in known):
-        return f"; on {others} {there}: slow there too"
-    if any(item.slow_elsewhere for item in known):
-        return f"; on {others} {there}"
-    return f"; on {others} {there}: look at the nodes of the night"
-
-
-def causes_of(history: History, place: int, environment: str) -> list[str]:
-    """What changed, from the night before, of what bears on an environment."""
-    if place == 0:
-        return []
-    changed = context_changes(history.nights[place - 1], history.nights[place])
+def causes_of(history: History, change: Change) -> list[str]:
+    """What changed in the night of a change, of what bears on its environment."""
+    place = history.position(change.since)
+    environment = history.series[change.series].environment
+    changed = context_changes(*history.nights[place - 1 : place + 1]) if place else ()
     return [item.text for item in changed if concerns(item.name, environment)]
 
 
@@ -163,3 +124,47 @@ def state_of(history: History, change: Change) -> str:
     if change.closed is not None:
         return f"went back on {history.nights[history.position(change.closed)].date}"
     return "open" if change.open else "new reference"
+
+
+def group_line(history: History, names: Mapping[str, str], findings: Sequence[Finding]) -> str:
+    """All findings of one case in one line."""
+    worst = findings[0]
+    key, change = history.series[worst.series], worst.change
+    many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
+    text = f"{names[key.case_id]}{many}: {point_name(key)} "
+    if worst.verdict == "silent":
+        nights = f" [n = {worst.n} nights]" if worst.reference > 0 else ""
+        return text + silent_text(key, worst) + nights
+    if change and (not math.isfinite(worst.value) or worst.verdict in ("improvement", "open")):
+        text += amount(key, change.before, change.after)
+    else:
+        text += f"{amount(key, worst.reference, worst.value)}, limit {percent(worst.limit)}"
+    if worst.rerun is not None:
+        text += f"; run again {_against(key, worst, worst.rerun)}"
+    text += _elsewhere(history, key, findings)
+    if change is None:
+        return f"{text} [n = {n_text(worst)}]"
+    if worst.verdict == "open" and math.isfinite(worst.value):
+        text += f", tonight {quantity(key, worst.value)}"
+    text += f", since {since_text(history, change)} [{change.stage}, n = {n_text(worst, change)}]"
+    causes = causes_of(history, change)
+    text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
+    return text + (f" [change {change.id}]" if change.id else "")
+
+
+def _against(key: SeriesKey, finding: Finding, value: float) -> str:
+    """A value and how it compares with the reference of a finding."""
+    text = quantity(key, value, (finding.reference, value))
+    return f"{text} ({worse_text(key, finding.reference, value)})"
+
+
+def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
+    """What other nodes gave, of the newest night: slow there too, or a matter of the night's."""
+    known = [(item, item.elsewhere) for item in findings if item.elsewhere is not None]
+    if not known:
+        return ""
+    others = " ".join(history.other_nodes.get(history.nights[-1].id, ())) or "other nodes"
+    slow = {item.slow_elsewhere for item, _ in known}
+    meaning = {True: ": slow there too", False: ": look at the nodes of the night"}
+    text = f"; on {others} {_against(key, *known[0])}"
+    return text if len(slow) > 1 else text + meaning[bool(slow.pop())]

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""Runs and histories for monitoring: OpenMetrics and InfluxDB's line protocol."""

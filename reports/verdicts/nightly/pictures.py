@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of a night: all series by nights in one map, and each series over the nights with its
+usual range, contexts and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from records.history.model import Change, History
+from reports.notation.palette import INK, Look, looks
+from reports.notation.units import count_text, readable_unit
+from reports.show.panel import (
+    Axis,
+    Heat,
+    Mark,
+    Panel,
+    Picture,
+    Rule,
+    Scale,
+    Series,
+    Text,
+    heat_panel,
+)
+from reports.verdicts.nightly.check import Checked
+from reports.verdicts.nightly.segments import context_starts
+from reports.verdicts.nightly.wording import amount, at_text, case_labels, natural_order, point_name
+
+#: Nights and series of one map; of more series those with a finding, then the first.
+_MAP_NIGHTS, _MAP_SERIES = 60, 40
+_SCALE = Scale(
+    "against the reference",
+    0.12,
+    -0.04,
+    {0.12: "≥ 12 % worse", 0.06: "6 % worse", 0.0: "0", -0.04: "better"},
+)
+#: Nights of a trend, and the changes that are named there.
+_TREND_NIGHTS, _MOST_NAMED = 180, 2
+_HEIGHT_IN = 2.15
+_BAD, _GOOD = "#A6341B", "#0b5a3c"
+#: What is shown round a reference, in units of what is allowed.
+_ROUND = 1.15
+#: Room beyond the values as a share of their range.
+_MARGIN = 0.05
+
+
+def series_by_nights(checked: Checked) -> Picture | None:
+    """Each series' nights against its reference (the level of tonight's judgement); series with a
+    finding tonight are outlined there, a change is outlined in its first night."""
+    history, tonight, night = checked.history, checked.judgement.night, checked.night
+    reference = checked.stage_a.reference.median
+    found = {item.series for item in checked.judgement.of("regression", "open", "suspect")}
+    first = max(0, tonight + 1 - _MAP_NIGHTS)
+    known = [series for series in natural_order(history) if reference[series] > 0]
+    if tonight - first < 1 or not known:
+        return None
+    kept = set(sorted(known, key=lambda series: series not in found)[:_MAP_SERIES])
+    rows = [series for series in known if series in kept]
+    signs = np.array([1.0 if history.series[s].better == "lower" else -1.0 for s in rows])
+    values = history.values[rows, first : tonight + 1]
+    worse = signs[:, np.newaxis] * (values / reference[rows, np.newaxis] - 1)
+    place = {series: row for row, series in enumerate(rows)}
+    culprits = {(place[series], tonight - first) for series in found if series in place}
+    for change in history.changes:
+        since = history.position(change.since)
+        if change.series in place and first <= since <= tonight and change.kind == "regression":
+            culprits.add((place[change.series], since - first))
+    names = _names(history, rows)
+    red = [names[place[series]] for series in found if series in place]
+    days = [one.date[5:10] for one in history.nights[first : tonight + 1]]
+    panel = heat_panel(
+        "Every series, night by night",
+        f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}",
+        Heat(names, days, worse, _SCALE, culprits=culprits, named=red),
+        f"{len(rows)} series over {len(days)} nights; found tonight:"
+        f" {', '.join(red) or 'nothing'}.",
+        f"{count_text(len(rows), 'series', 'series')} of {len(history.series)};"
+        " outlined: found tonight, or the first night of a change",
+    )
+    return Picture(
+        "wide-series-by-nights",
+        f"{night.campaign} on {night.site}, night by night",
+        "Each night against the reference of tonight; brighter is better.",
+        [replace(panel, wide=True)],
+        [],
+    )
+
+
+def _names(history: History, rows: Sequence[int]) -> list[str]:
+    """Environment, metric and what tells the series from others of both."""
+    labels, keys = case_labels(history), [history.series[series] for series in rows]
+    parts = ((key.environment, key.title, labels[key.case_id], at_text(key)) for key in keys)
+    return [", ".join(filter(None, part)) for part in parts]
+
+
+def trend(checked: Checked, series: int) -> Panel:
+    """The last nights of one series against its level and limit: its title says what tells it from
+    the others of its case, its footer what is drawn."""
+    history, stage_a = checked.history, checked.stage_a
+    key, nights = history.series[series], len(history.nights)
+    row = history.values[series]
+    known = int(np.isfinite(row).sum())
+    first = max(0, nights - _TREND_NIGHTS)
+    places = list(range(first, nights))
+    unit = readable_unit(key.unit, row[first:][np.isfinite(row[first:])].tolist())
+    values = row / unit.factor
+    drawn = [*_value_marks(history, series, values, unit.label, places)]
+    again = (history.reruns[series, first:] / unit.factor).tolist()
+    drawn.append(Series(places, again, Look(INK, "x", ()), width=0, size=5.5))
+    level, limit = (
+        float(column[series]) for column in (stage_a.reference.median, stage_a.limits.alone)
+    )
+    reference = (level / unit.factor, limit) if np.isfinite(limit) else None
+    heights = [y for mark in drawn for y in mark.y if np.isfinite(y)]
+    floor = float(stage_a.floors[series])
+    low, high, middle = span(heights, values[first:], reference, floor)
+    marks: list[Mark] = []
+    if reference is not None:
+        marks.append(Rule(middle * (1 - limit), "y", to=middle * (1 + limit)))
+        marks.append(Rule(middle, "y", width=0.9))
+    starts = context_starts(history.nights, key.environment)[first:]
+    for place in np.unique(starts[starts > first]).tolist():
+        marks.append(Rule(place - 0.5, "x", width=0.9, dashes=(4, 3)))
+    marks += drawn
+    changes = [item for item in history.changes[::-1] if item.series == series]
+    shown = (item for item in changes if history.position(item.since) >= first)
+    for number, item in enumerate(shown):
+        marks += _change_marks(history, item, unit.factor, number)
+    alt = f"{key.environment}, {point_name(key)}: no value"
+    if known:
+        ends = row[np.isfinite(row)][[0, -1]].tolist()
+        ends_text = amount(key, *ends) if ends[0] > 0 else ""
+        alt = (
+            f"{key.environment}, {point_name(key)} over {known} nights, first to last {ends_text};"
+            f" {len(changes)} changes"
+        )
+    side = "less" if key.better == "lower" else "more"
+    x = Axis(ticks=_days(history, first), margin=0.03)
+    return Panel(
+        at_text(key) or key.title,
+        marks,
+        alt,
+        x,
+        Axis(unit.label, low=low, high=high),
+        footer=f"{key.title}, {side} is better; {count_text(known, 'night')}",
+        height_in=_HEIGHT_IN,
+    )
+
+
+def _value_marks(
+    history: History, series: int, values: NDArray[np.float64], unit: str, places: Sequence[int]
+) -> Iterator[Series]:
+    """Line with gaps where nothing was measured; a marker a night that tells its value; tonight's
+    larger."""
+    environment = history.series[series].environment
+    look = looks([environment])[environment]
+    yield Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
+    known = [place for place in places if np.isfinite(values[place])]
+    for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
+        texts = [f"{history.nights[place].date}: {values[place]:.5g} {unit}" for place in chosen]
+        yield Series(chosen, values[chosen].tolist(), look, width=0, size=size, texts=texts)
+
+
+def span(
+    drawn: Sequence[float],
+    values: NDArray[np.float64],
+    reference: tuple[float, float] | None,
+    floor: float,
+) -> tuple[float, float, float]:
+    """The ends of the axis and the level in its middle, the reference or the median of `values`.
+
+    The axis shows what is `drawn` and what the reference (level, limit) allows, at least the floor
+    of detection round the level, so that noise below it does not look like news; it ends at zero.
+    """
+    known = values[np.isfinite(values)]
+    middle, limit = reference or (float(np.median(known)) if len(known) else 0.0, 0.0)
+    allowed = _ROUND * max(limit, floor)
+    room = _MARGIN * (max(drawn, default=0.0) - min(drawn, default=0.0))
+    low = min(min(drawn, default=middle) - room, middle * (1 - allowed))
+    top = max(max(drawn, default=middle) + room, middle * (1 + allowed))
+    low = max(low, 0.0)
+    return low, top + 0.16 * (top - low), middle
+
+
+def _change_marks(history: History, change: Change, factor: float, row: int) -> Iterator[Mark]:
+    """A line at a change; the newest ones are named, each in its row of labels."""
+    place = history.position(change.since)
+    colour = _BAD if change.kind == "regression" else _GOOD
+    yield Rule(place - 0.25, "x", colour, 1.3)
+    look = Look(colour, "o", ())
+    yield Series([place], [change.after / factor], look, width=0, size=9, face="none")
+    if row < _MOST_NAMED:
+        right = place > len(history.nights) * 0.6
+        yield Text(
+            f"{change.id}: {(change.ratio - 1) * 100:+.3g} %".replace("-", "−"),
+            place - 0.25,
+            1.0,
+            colour,
+            shares="y",
+            offset=(-4 if right else 4, -9 - 12 * row),
+            right=right,
+            bold=True,
+        )
+
+
+def _days(history: History, first: int) -> dict[float, str]:
+    """Three days below the axis; the time of day where all are of one day."""
+    last = len(history.nights) - 1
+    dates = {place: history.nights[place].date for place in (first, (first + last) // 2, last)}
+    one_day = len({date[:10] for date in dates.values()}) == 1 < len(dates)
+    return {float(place): date[11:] if one_day else date[:10] for place, date in dates.items()}
