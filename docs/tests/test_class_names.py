@@ -45,7 +45,7 @@ ALLOWED = {
     "Sample": 2,
     "Scan": 2,
     "Section": 3,
-    "Seen": 3,
+    "Seen": 2,
     "Sentence": 3,
     "Series": 2,
     "Shape": 2,
