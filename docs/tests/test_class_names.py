@@ -49,7 +49,6 @@ ALLOWED = {
     "Sentence": 3,
     "Series": 2,
     "Shape": 2,
-    "Shift": 2,
     "Shown": 2,
     "Site": 2,
     "Standing": 2,

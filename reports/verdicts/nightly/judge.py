@@ -13,7 +13,7 @@ from records.history.model import Change, Kind, Night, Stage
 from records.site.pair_scans import NODE, PEER
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.nightly.findings import Finding, Judgement, Verdict
-from reports.verdicts.nightly.lasting import Shift, shifts
+from reports.verdicts.nightly.lasting import LevelShift, shifts
 from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_groups
 from reports.verdicts.nightly.reference import Mask, last_nights
 from reports.verdicts.nightly.tonight import Nights, StageA
@@ -71,7 +71,7 @@ class _Tonight:
             peers=peers > 0,
         )
 
-    def change(self, shift: Shift) -> Change:
+    def change(self, shift: LevelShift) -> Change:
         """A change found tonight."""
         less = shift.after < shift.before
         better = less == (self.of.history.series[shift.series].better == "lower")
@@ -88,7 +88,7 @@ class _Tonight:
             n_before=shift.n_before,
         )
 
-    def new(self, shift: Shift, level: float | None = None) -> Finding:
+    def new(self, shift: LevelShift, level: float | None = None) -> Finding:
         """A change found tonight, as a finding; `level` as in `finding`."""
         change = self.change(shift)
         return self.finding(shift.series, change.kind, change, level)
@@ -103,7 +103,7 @@ class _Tonight:
             return self.finding(series, "dismissed", level=level)
         after = float(np.nanmedian((*self.stage_a.values[series, since:], rerun)))
         n = int(self.stage_a.reference.n[series])
-        return self.new(Shift(series, "tonight", since, level, after, n), level)
+        return self.new(LevelShift(series, "tonight", since, level, after, n), level)
 
 
 def judge(
@@ -346,7 +346,7 @@ def _slow_nodes(
         else:
             rerun = float(nights.history.reruns[series, place])
             after = float(np.median([tonight.stage_a.values[series, place], rerun]))
-            yield tonight.new(Shift(series, "peers", place, level, after, n))
+            yield tonight.new(LevelShift(series, "peers", place, level, after, n))
 
 
 def _lasting(

@@ -34,7 +34,7 @@ _SEED = 20031
 _ROUNDING = 1e-4
 
 
-class Shift(NamedTuple):
+class LevelShift(NamedTuple):
     """A series' level before (of `n_before` nights) and after, medians in the unit of the values;
     `since` is a night's position, the first of the new level."""
 
@@ -212,7 +212,7 @@ def _change(
 
 def shifts(
     tonight: StageA, chosen: Mask, known: Mapping[int, bool], rules: Rules
-) -> Iterator[Shift]:
+) -> Iterator[LevelShift]:
     """What has changed to stay in series that were measured tonight, at most one change each.
 
     `chosen`: the nights of each series, shape (series, nights), with positive values. `known`:
@@ -228,4 +228,4 @@ def shifts(
         if found := _change(row, floors[series], limits[series], known.get(series), rules):
             stage, before, after = found
             levels = float(np.median(before)), float(np.median(after))
-            yield Shift(series, stage, int(nights[-len(after)]), *levels, len(before))
+            yield LevelShift(series, stage, int(nights[-len(after)]), *levels, len(before))
