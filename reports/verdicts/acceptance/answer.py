@@ -10,20 +10,37 @@ from reports.answer.phrases import listed
 from reports.answers import Answer, State, fitting
 from reports.notation.units import count_text, percent, readable_unit, three_digits
 from reports.verdicts.acceptance.dossier import Dossier
-from reports.verdicts.acceptance.model import Finding, Item, JudgedCriterion
-from reports.verdicts.acceptance.wording import bound_text, limit_words, number, unseen
+from reports.verdicts.acceptance.model import Finding, Item
+from reports.verdicts.acceptance.wording import (
+    NONE_ABSOLUTE,
+    REHEARSAL,
+    bound_text,
+    left_out,
+    limit_words,
+    number,
+    remedy,
+    to_come,
+    unseen,
+)
+
+_WORDS = {"FAIL": "not met", "SUSPECT": "suspect", "INCONCLUSIVE": "undecided"}
 
 
 def answer_of_acceptance(dossier: Dossier, name: str = "") -> Answer:
     """What the judgement comes to; its word is the verdict. `name` is what commands call the run,
-    its id by default: a document stays the same wherever its run lies."""
-    judgement = dossier.judgement
-    return Answer(
-        State[judgement.verdict],
-        fitting(*(_passed(dossier) if judgement.verdict == "PASS" else _not_passed(dossier))),
-        "; ".join([*_unknown(dossier)][:2]),
-        _command(dossier, name or dossier.run.run_id),
-    )
+    its id by default: a document stays the same wherever its run is."""
+    judgement, run = dossier.judgement, dossier.run
+    name = name or run.run_id
+    command = commands.run_again(run) if judgement.absolute else ""
+    if to_come(run) > 0:
+        command = commands.resume(name)
+    elif judgement.rerun:
+        command = commands.accept(name, "--rerun")
+    elif judgement.verdict == "PASS":
+        command = commands.verify(name)
+    variants = _passed(dossier) if judgement.verdict == "PASS" else _not_passed(dossier)
+    unknown = "; ".join([*_unknown(dossier)][:2])
+    return Answer(State[judgement.verdict], fitting(*variants), unknown, command)
 
 
 def _passed(dossier: Dossier) -> Iterator[str]:
@@ -51,43 +68,39 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     judgement, verdict = dossier.judgement, dossier.judgement.verdict
     results = judgement.criteria
     bad = [result for result in results if result.effective == verdict]
+    if not bad:
+        yield f"All {len(results)} criteria are met, but none is absolute: so nothing passes."
     named = sorted(judgement.named, key=_gravity)
-    told = [(_finding(finding, dossier), finding.title.removeprefix("slow ")) for finding in named]
+    parts = [(_finding(finding, dossier), finding.title.removeprefix("slow ")) for finding in named]
     accused = {accusation.criterion for finding in named for accusation in finding.accusations}
-    by_itself = [result for result in bad if result.id not in accused]
-    place = 0 if verdict == "FAIL" and not any(_fails(finding) for finding in named) else len(told)
-    told[place:place] = _by_themselves(by_itself)
+    place = 0 if verdict == "FAIL" and not any(map(_fails, named)) else len(parts)
+    without: dict[str, list[str]] = {}  # criteria that name nobody and have no bound, by the reason
+    for result in bad:
+        item = result.most_telling()
+        if result.id in accused:
+            continue
+        if item is None or (item.bounds.low is None and item.bounds.method != "count"):
+            without.setdefault(item.note if item else result.note, []).append(result.title)
+            continue
+        text = f"{item.subject} in {item.environment}: {item.note}"
+        if item.bounds.method != "count":
+            text = f"{result.title}: {item.subject} {bound_text(item)} ({_limit([item])})"
+        parts.insert(place, (text, result.title))
+        place += 1
+    titles = [(listed(found, 3), note) for note, found in without.items()]
+    parts[place:place] = [(f"{title}: {note}", title) for title, note in titles]
     verb = "is" if len(bad) == 1 else "are"
     head = f"{len(bad)} of {len(results)} criteria {verb} {_WORDS[verdict]}"
     if verdict == "SUSPECT":
-        head = f"Not yet, {count_text(len(told), 'suspect')}"
-    if not bad:
-        yield f"All {len(results)} criteria are met, but none is absolute: so nothing passes."
-    for count in range(min(len(told), 4), 0, -1):
-        full = "; ".join(text for text, _ in told[:count])
-        rest = [title for _, title in told[count:]]
+        head = f"Not yet, {count_text(len(parts), 'suspect')}"
+    for count in range(min(len(parts), 4), 0, -1):
+        full = "; ".join(text for text, _ in parts[:count])
+        rest = [title for _, title in parts[count:]]
         yield f"{head}: {full}{f'; also {listed(rest, 3)}' if rest else ''}."
         yield f"{head}: {full}{f'; {len(rest)} more' if rest else ''}."
-    yield f"{head}: {listed([title for _, title in told], 3)}." if told else f"{head}."
+    if parts:
+        yield f"{head}: {listed([title for _, title in parts], 3)}."
     yield f"{head}."
-
-
-_WORDS = {"FAIL": "not met", "SUSPECT": "suspect", "INCONCLUSIVE": "undecided"}
-
-
-def _by_themselves(results: Sequence[JudgedCriterion]) -> list[tuple[str, str]]:
-    """Criteria that name nobody; those without a bound together, by the reason."""
-    found: list[tuple[str, str]] = []
-    without: dict[str, list[str]] = {}
-    for result in results:
-        item = result.most_telling()
-        if item is None or (item.bounds.low is None and item.bounds.method != "count"):
-            without.setdefault(item.note if item else result.note, []).append(result.title)
-        else:
-            found.append((_telling(result, item), result.title))
-    for note, titles in without.items():
-        found.append((f"{listed(titles, 3)}: {note}", listed(titles, 3)))
-    return found
 
 
 def _fails(finding: Finding) -> bool:
@@ -107,14 +120,16 @@ def _finding(finding: Finding, dossier: Dossier) -> str:
     if finding.kind == "unsteady":
         worst = max(items, key=lambda item: item.bounds.centre)
         return f"{worst.subject} scatters by {percent(worst.bounds.centre)} ({_limit([worst])})"
-    what = listed([*dict.fromkeys(_quantity(item, dossier) for item in items)], 3)
-    if finding.kind == "group":
-        return f"nodes {finding.name} reach {_range(items)} of the others' {what} ({_limit(items)})"
-    if finding.kind == "node":
-        return f"node {finding.name} reaches {_range(items)} of its peers' {what} ({_limit(items)})"
-    subject = f"link {finding.name}"
-    if finding.kind in ("link", "cut"):
-        subject = f"{finding.name}'s link" if finding.kind == "link" else f"the cut {finding.name}"
+    titles = (dossier.evidence.register.metric_title(item.metric) for item in items)
+    what = listed([*dict.fromkeys(title.removesuffix(" of the pair") for title in titles)], 3)
+    subject, others = {
+        "group": (f"nodes {finding.name} reach", "the others'"),
+        "node": (f"node {finding.name} reaches", "its peers'"),
+        "link": (f"{finding.name}'s link", ""),
+        "cut": (f"the cut {finding.name}", ""),
+    }.get(finding.kind, (f"link {finding.name}", ""))
+    if others:
+        return f"{subject} {_range(items)} of {others} {what} ({_limit(items)})"
     worst = min(items, key=lambda item: item.margin or 0.0)
     if not worst.measured or not worst.bounds.centre:
         return f"{subject} reaches {_range(items)} of the good pairs' {what} ({_limit(items)})"
@@ -128,71 +143,41 @@ def _finding(finding: Finding, dossier: Dossier) -> str:
     return f"{subject} {verbs[0]} {here} {unit.label} where good pairs {verbs[1]} {good} ({limit})"
 
 
-def _quantity(item: Item, dossier: Dossier) -> str:
-    return dossier.evidence.register.metric_title(item.metric).removesuffix(" of the pair")
-
-
 def _range(items: Sequence[Item]) -> str:
     """ "42–51 %", or multiples where more is worse."""
     values = sorted(item.bounds.centre for item in items)
     if all(item.at_least is not None for item in items):
         low, high = (f"{100 * value:.0f}" for value in (values[0], values[-1]))
         return f"{low} %" if low == high else f"{low}–{high} %"
-    return f"{number(items[0], values[-1])}"
+    return number(items[0], values[-1])
 
 
 def _limit(items: Sequence[Item]) -> str:
-    """ "limit 75 %": which side it is on shows beside the value."""
+    """ "limit 75 %": the value next to it shows which side it is on."""
     limits = dict.fromkeys(limit_words(item).lstrip("≥≤ ").replace(".0 %", " %") for item in items)
     return f"limit {listed([*limits], 3, 'or')}"
 
 
-def _telling(result: JudgedCriterion, item: Item) -> str:
-    """A criterion's value nearest to its limit, or farthest beyond."""
-    if item.bounds.method == "count":
-        return f"{item.subject} in {item.environment}: {item.note}"
-    return f"{result.title}: {item.subject} {bound_text(item)} ({_limit([item])})"
-
-
 def _unknown(dossier: Dossier) -> Iterator[str]:
     """What the judgement leaves open, what weighs most first."""
-    judgement = dossier.judgement
-    if judgement.verdict == "SUSPECT":
+    judgement, verdict = dossier.judgement, dossier.judgement.verdict
+    undecided = [r for r in judgement.criteria if r.effective == "INCONCLUSIVE"]
+    if verdict == "SUSPECT":
         again = "no re-run was made yet" if not dossier.reruns else "re-runs do not settle it yet"
         yield f"whether it stays: {again}"
-    elif judgement.verdict == "INCONCLUSIVE" and judgement.absolute:
-        open_ = [r for r in judgement.criteria if r.effective == "INCONCLUSIVE"]
-        notes = [item.note if (item := r.most_telling()) else r.note for r in open_]
+    elif verdict == "INCONCLUSIVE" and judgement.absolute:
+        notes = [item.note if (item := r.most_telling()) else r.note for r in undecided]
         yield from dict.fromkeys(f"why: {note}" for note in notes if note)
     if not judgement.absolute:
-        yield (
-            "what slows all of the machine alike: no absolute limit is met; add the contract's"
-            " (kind: limit) to the criteria, or nominal rates to site.yaml"
-        )
+        yield f"{NONE_ABSOLUTE}; {remedy(dossier)}"
     suspected = sum(finding.state == "suspected" for finding in judgement.named)
-    if suspected and judgement.verdict == "FAIL":
+    if suspected and verdict == "FAIL":
         stay = count_text(suspected, "suspect stays", "suspects stay")
         yield f"whether {stay}: no re-run shows it yet"
-    undecided = sum(result.effective == "INCONCLUSIVE" for result in judgement.criteria)
-    if undecided and judgement.verdict in ("FAIL", "SUSPECT"):
-        yield f"{count_text(undecided, 'criterion is', 'criteria are')} undecided"
-    if judgement.verdict == "PASS" and (told := unseen(dossier)):
-        yield "; ".join(text[:1].lower() + text[1:] for text in told)
-    for why in dict.fromkeys(note for _, note in judgement.left_out):
-        names = listed([name for name, note in judgement.left_out if note == why])
-        yield f"{names}: not judged, {why}"
+    if undecided and verdict in ("FAIL", "SUSPECT"):
+        yield f"{count_text(len(undecided), 'criterion is', 'criteria are')} undecided"
+    if verdict == "PASS" and (facts := unseen(dossier)):
+        yield "; ".join(facts)
+    yield from left_out(dossier)
     if dossier.run.provenance.site.virtual:
-        yield "a real machine: this is a rehearsal on a virtual cluster"
-
-
-def _command(dossier: Dossier, name: str) -> str:
-    judgement, run = dossier.judgement, dossier.run
-    feasible = (case for case in run.plan.cases if case.skipped is None)
-    planned = sum(run.asked[case.environment, case.check] for case in feasible)
-    if run.done < planned:
-        return commands.resume(name)
-    if judgement.rerun:
-        return commands.accept(name, "--rerun")
-    if judgement.verdict == "PASS":
-        return commands.verify(name)
-    return commands.run_again(run) if judgement.absolute else ""
+        yield REHEARSAL

@@ -41,7 +41,7 @@ MOST_CAUSES = 4
 MOST_PAIRED, MOST_NODES = 16, 12
 
 
-def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
+def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[Panel]:
     """A bar a criterion: the distance of its most telling item from the limit, with the bound that
     decides; the accused are outlined."""
     shown = [
@@ -50,7 +50,7 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
         if (item := one.most_telling()) is not None and item.margin is not None
     ]
     if not shown:
-        return None
+        return
     marks: list[Mark] = []
     down = 0.0
     for one, item in shown:
@@ -62,7 +62,7 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
         down += _BAR_IN
     told = "; ".join(f"{one.title}: {_margin_words(item)}" for one, item in shown)
     ticks = {-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"}
-    return Panel(
+    yield Panel(
         "Margin to each limit",
         marks,
         f"Margin to each limit. {told}",

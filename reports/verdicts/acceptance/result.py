@@ -40,9 +40,12 @@ from reports.verdicts.acceptance.values import LaunchRef
 from reports.verdicts.acceptance.wording import (
     bound_text,
     centre_text,
+    item_text,
     limit_words,
     margin_text,
     measured_text,
+    place_text,
+    sentence_case,
     sentences,
 )
 
@@ -89,8 +92,8 @@ _METHOD = (
     "Spread: the deviation pooled over nodes or pairs, what they share in a block taken off, by"
     " bounds from the χ² distribution; one that scatters beyond the limit and beyond the others"
     " (Holm over all) is named when re-runs show it too.",
-    "Limits from the machine itself cannot detect a fault common to all nodes: nothing passes"
-    " without an absolute limit, from the contract or from nominal rates.",
+    "Nothing passes without an absolute limit, from the contract or from nominal rates: limits from"
+    " the machine itself cannot detect a fault common to all nodes.",
     "Wrong answers and slow ones are kept apart: a launch with a wrong answer never enters a"
     " number.",
 )
@@ -158,23 +161,21 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
 def _in_short(dossier: Dossier) -> Iterator[Block | None]:
     """A criterion a line, with its most telling value, on a terminal."""
     for result in dossier.judgement.criteria:
-        lines, item = [], result.most_telling()
-        if item is None:
-            lines = [result.note]
-        elif result.kind != "answers":
-            limit = f"(limit {limit_words(item)}, n = {item.bounds.n})"
-            lines = [f"{_place(item)}: {bound_text(item)} {limit} {item.note}".rstrip()]
+        lines, item = [result.note], result.most_telling()
+        if item is not None:
+            lines = [f"{item_text(item)} {item.note}".rstrip()] * (result.kind != "answers")
         waived = " (waived)" if result.verdict != result.effective else ""
         badge = Badge(f"{result.verdict}{waived}", _TONES[result.verdict])
-        yield Section(
-            result.id, f"{result.id}: {result.title}", partial(map, Sentence, lines), badge
-        )
+        title = f"{result.id}: {result.title}"
+        yield Section(result.id, title, partial(map, Sentence, lines), badge)
 
 
 def _criteria(dossier: Dossier) -> Iterator[Block | None]:
+    """All criteria in a table and in pictures: margins to the limits, nodes by criterion."""
+    criteria, run = dossier.judgement.criteria, dossier.run.run_id
     yield Sentence(_RULE)
-    table = pivot(
-        dossier.judgement.criteria,
+    yield pivot(
+        criteria,
         [
             ("what must hold", lambda one: Cell(one.title, href=f"#criterion-{one.id}")),
             ("verdict", _judged_cell),
@@ -183,11 +184,12 @@ def _criteria(dossier: Dossier) -> Iterator[Block | None]:
         anchor="table-criteria",
         title="Criteria",
     )
-    yield table
-    footer = f"judged {dossier.day.isoformat()} · run {dossier.run.run_id}"
-    yield _overview(dossier, footer)
+    footer = f"judged {dossier.day.isoformat()} · run {run}"
+    if drawn := [*margins(criteria, footer), *nodes_by_criterion(criteria, footer)]:
+        caption = "What is signed is the document with its seal, not a picture taken from it."
+        yield Picture("acceptance", "All criteria", caption, drawn, [])
     text = "Each picture as SVG and PNG, for a slide:"
-    yield Sentence(text, code=f"assay accept {dossier.run.run_id} --pictures DIR")
+    yield Sentence(text, code=f"assay accept {run} --pictures DIR")
 
 
 def _judged_cell(result: JudgedCriterion) -> Cell:
@@ -205,7 +207,7 @@ def _telling_cells(result: JudgedCriterion) -> list[str]:
     if item is None:
         return [result.note, *["–"] * len(_NUMBERS)]
     charged = f", charged to {item.charged_to}" if item.charged_to else ""
-    return [f"{_place(item)}{charged}", *_number_cells(item)]
+    return [f"{place_text(item)}{charged}", *_number_cells(item)]
 
 
 def _number_cells(item: Item) -> list[str]:
@@ -213,25 +215,12 @@ def _number_cells(item: Item) -> list[str]:
     return [*words, str(item.bounds.n), margin_text(item)]
 
 
-def _place(item: Item) -> str:
-    return f"{item.subject}, {item.environment}"
-
-
-def _overview(dossier: Dossier, footer: str) -> Picture | None:
-    """All criteria together: margins to the limits, nodes by criterion."""
-    criteria = dossier.judgement.criteria
-    first = margins(criteria, footer)
-    drawn = [*([first] if first else []), *nodes_by_criterion(criteria, footer)]
-    caption = "What is signed is the document with its seal, not a picture taken from it."
-    return Picture("acceptance", "All criteria", caption, drawn, []) if drawn else None
-
-
 def _named(dossier: Dossier) -> Iterator[Block | None]:
     judgement = dossier.judgement
     titles = {result.id: result.title for result in judgement.criteria}
     for number, finding in enumerate(judgement.named, start=1):
         badge = Badge(finding.state, _TONES.get(finding.state, "plain"))
-        title = _sentence_case(finding.title)
+        title = sentence_case(finding.title)
         make = partial(_finding, finding, titles, title)
         yield Section(f"finding-{number}", title, make, badge)
     if not judgement.named:
@@ -244,12 +233,12 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
 
 def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block | None]:
     if finding.note:
-        yield Sentence(f"{_sentence_case(finding.note)}.")
-    table = pivot(
+        yield Sentence(f"{sentence_case(finding.note)}.")
+    yield pivot(
         finding.accusations,
         [
             ("by criterion", lambda one: titles[one.criterion]),
-            ("where", lambda one: _place(one.item)),
+            ("where", lambda one: place_text(one.item)),
             (numeric("measured"), lambda one: measured_text(one.item)),
             (_NUMBERS, lambda one: _number_cells(one.item)),
             ("re-runs", lambda one: one.item.note),
@@ -257,7 +246,6 @@ def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterato
         anchor="",
         title=title,
     )
-    yield table
 
 
 def _reruns(dossier: Dossier) -> Iterator[Block | None]:
@@ -285,35 +273,26 @@ def _criterion(
 ) -> Iterator[Block | None]:
     """What it asks, its pictures, its items; of too many those of the worst verdicts."""
     sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
-    yield Sentence(f"{_sentence_case(result.statement)}. Criterion {result.id}.")
+    yield Sentence(f"{sentence_case(result.statement)}. Criterion {result.id}.")
     if source := sources.get(result.id):
         yield Sentence(f"Source of the limit: {source}.")
     if result.note:
-        yield Sentence(f"{_sentence_case(result.note)}.")
-    yield _picture(dossier, result)
+        yield Sentence(f"{sentence_case(result.note)}.")
+    if drawn := panels(result, dossier.run.run_id, dossier.day.isoformat()):
+        title = f"{result.title}, {'by node' if result.kind == 'nodes' else 'by pair of nodes'}"
+        anchor = f"picture-criterion-{result.id}"
+        yield Picture(anchor, title, f"{result.statement}.", drawn, [])
     items = list(result.items)
     if len(items) > MOST_ITEMS:
         items.sort(key=lambda item: -ORDER.index(item.verdict))
-    table = pivot(
-        items[:MOST_ITEMS],
-        _item_columns(dossier, links, result),
-        anchor="",
-        title=result.title,
-    )
-    yield table
+    columns = _item_columns(dossier, links, result)
+    yield pivot(items[:MOST_ITEMS], columns, anchor="", title=result.title)
     if len(items) > MOST_ITEMS:
         omitted = len(items) - MOST_ITEMS
         yield Sentence(f"{omitted} further rows with the better verdicts are in acceptance.json.")
     if result.further:
         text = f"{result.further:,} further ones pass and are listed nowhere; {result.bad_share}."
         yield Sentence(text)
-
-
-def _picture(dossier: Dossier, result: JudgedCriterion) -> Picture | None:
-    drawn = panels(result, dossier.run.run_id, dossier.day.isoformat())
-    title = f"{result.title}, {'by node' if result.kind == 'nodes' else 'by pair of nodes'}"
-    anchor = f"picture-criterion-{result.id}"
-    return Picture(anchor, title, f"{result.statement}.", drawn, []) if drawn else None
 
 
 def _item_columns(
@@ -427,13 +406,6 @@ def _signatures(dossier: Dossier) -> Iterator[Block | None]:
 def _test(result: JudgedCriterion) -> Test:
     """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
     item = result.most_telling()
-    message = result.note
-    if item is not None:
-        message = f"{_place(item)}: {centre_text(item)}, bound {bound_text(item)}"
-        message += f", limit {limit_words(item)}, n = {item.bounds.n}"
+    message = result.note if item is None else item_text(item)
     outcome, kind = _OUTCOMES[result.effective], result.effective.lower()
     return Test(f"acceptance.{result.kind}", f"{result.id}: {result.title}", outcome, message, kind)
-
-
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]

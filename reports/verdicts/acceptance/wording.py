@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judgement in words: the sentences on top of the document, and the numbers of judged items."""
+"""A judgement in words: the numbers of judged items, the facts that several places show, and the
+sentences on top of the document."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
 from records.flags import OVERSUBSCRIBED
 from records.site.node_facts import oddities
 from reports.answer.phrases import listed
+from reports.load.loading import Run
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity
-from reports.result import Sentence
+from reports.result import Sentence, Tone
 from reports.verdicts.acceptance.dossier import Dossier
 from reports.verdicts.acceptance.model import Item
 from reports.verdicts.acceptance.values import NOMINAL_KEYS
@@ -20,152 +22,13 @@ from reports.verdicts.acceptance.values import NOMINAL_KEYS
 _MOST_ODD = 8
 #: Metrics that are listed with what no criterion sees of them.
 _MOST_METRICS = 12
-
-
-def sentences(dossier: Dossier) -> list[Sentence]:
-    """What is named, what is open and what limits the verdict."""
-    return [*_outcome(dossier), *_still_open(dossier), *_caveats(dossier)]
-
-
-def _outcome(dossier: Dossier) -> Iterator[Sentence]:
-    """Who is named, by state, and what is odd about the nodes."""
-    named = dossier.judgement.named
-    words = {
-        "confirmed": "Confirmed by re-runs",
-        "suspected": "Suspected",
-        "missing": "Planned and not measured",
-    }
-    for state, word in words.items():
-        mine = [finding.title for finding in named if finding.state == state]
-        if mine:
-            shown = ", ".join(mine[:8]) + (" and others" if len(mine) > 8 else "")
-            yield Sentence(f"{word}: {shown}.", "#named", "bad")
-    for finding in [one for one in named if one.nodes][:_MOST_ODD]:
-        for node in finding.nodes:
-            if odd := oddities(dossier.run.provenance.nodes, node):
-                text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}."
-                yield Sentence(text, "#provenance", "bad")
-    if not named:
-        yield Sentence("No slow node and no slow link is named.", "#named", "good")
-    if not dossier.judgement.absolute:
-        yield Sentence(_without_absolute(dossier), "#criteria", "open")
-        return
-    for text in unseen(dossier):
-        yield Sentence(f"{text}.", "#criteria", "open")
-
-
-def unseen(dossier: Dossier) -> list[str]:
-    """What no criterion can see of a machine that keeps to all of them, no full stops: metrics that
-    have no absolute limit, and those that only a share of a nominal rate holds."""
-    results = {result.id: result for result in dossier.judgement.criteria}
-    judged = [one for one in dossier.criteria.criteria if one.id in results]
-    measured = [one for one in judged if results[one.id].items]
-    held = {(one.check, one.metric) for one in measured if results[one.id].absolute}
-    offered = {(one.check, one.metric) for one in measured if isinstance(one, LimitCriterion)}
-    told = []
-    free = [one for one in measured if (one.check, one.metric) not in held]
-    if alike := dict.fromkeys(_metric(dossier, one) for one in free):
-        metrics = listed([*alike], _MOST_METRICS)
-        told.append(
-            f"No criterion compares {metrics} with an offer or a nominal rate: a machine of which"
-            " every node or link is slow alike in that passes"
-        )
-    shares = {
-        _metric(dossier, one): percent(one.at_least, 0)
-        for one in measured
-        if isinstance(one, EfficiencyCriterion)
-        and one.peak == "nominal"
-        and (one.check, one.metric) not in offered
-    }
-    if shares:
-        rates = listed([f"{name} ({share})" for name, share in shares.items()], _MOST_METRICS)
-        told.append(
-            f"Of {rates} a share of the nominal rate is asked, no offer: what every node or link"
-            " loses alike passes down to that share"
-        )
-    return told
-
-
-def _metric(dossier: Dossier, one: Criterion) -> str:
-    """A metric in words, with its check where it has no title of its own."""
-    register = dossier.evidence.register
-    known = register.metrics.get(one.metric)
-    title = register.metric_title(one.metric)
-    return title if known and known.title else f"{title} of {register.check_title(one.check)}"
-
-
-def _without_absolute(dossier: Dossier) -> str:
-    """That limits from the machine itself are not enough, and what the site's facts offer."""
-    proposals = dossier.judgement.proposals
-    text = (
-        "No absolute limit is met, and without one nothing passes: limits from the"
-        " machine itself cannot detect a fault common to all nodes. Add the contract's (kind:"
-        " limit)"
-    )
-    if proposals:
-        return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}."
-    facts = ", ".join(NOMINAL_KEYS.values())
-    return f"{text}, or state nominal rates in site.yaml ({facts}) and use kind: efficiency."
-
-
-def _still_open(dossier: Dossier) -> Iterator[Sentence]:
-    """What the site could not run, launches that are missing, re-runs, waivers."""
-    judgement, run = dossier.judgement, dossier.run
-    for text in run.plan.told():
-        yield Sentence(f"Not in this acceptance: {text}.", "#provenance", "open")
-    feasible = (case for case in run.plan.cases if case.skipped is None)
-    planned = sum(run.asked[case.environment, case.check] for case in feasible)
-    done = run.done
-    if done < planned:
-        yield Sentence(
-            f"The run is not finished, {count_text(planned - done, 'launch', 'launches')} are"
-            " still to come: assay run --resume goes on with it.",
-            "#details",
-            "open",
-        )
-    if judgement.rerun:
-        yield Sentence(
-            f"Re-runs of {count_text(len(judgement.rerun), 'case')} are wanted before this can be"
-            " signed; the campaign file is stored with this document.",
-            "#reruns",
-            "open",
-        )
-    elif judgement.rerun_count:
-        runs = count_text(judgement.rerun_count, "re-run")
-        text = f"Launches of {runs} enter these verdicts with those of the run."
-        yield Sentence(text, "#reruns", "plain")
-    if judgement.left_out:
-        told = "; ".join(f"{name} ({note})" for name, note in judgement.left_out)
-        yield Sentence(f"Not judged: {told}.", "#criteria", "open")
-    applied = [w.waiver for w in judgement.waivers if w.state == "applied"]
-    expired = [w.waiver.criterion for w in judgement.waivers if w.state == "expired"]
-    if applied:
-        told = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
-        yield Sentence(f"Waived: {told}.", "#waivers", "open")
-    if expired:
-        text = f"Expired waivers do not count: {', '.join(expired[:5])}."
-        yield Sentence(text, "#waivers", "open")
-
-
-def _caveats(dossier: Dossier) -> Iterator[Sentence]:
-    """What limits the verdict: shared cores, a virtual site, warnings of the run."""
-    launches = dossier.evidence.launches.values()
-    shared = sum(OVERSUBSCRIBED in launch.flags for launch in launches)
-    if shared:
-        yield Sentence(
-            f"{shared} of {count_text(len(launches), 'launch', 'launches')} had more busy ranks"
-            " than cores: their numbers judge this arrangement, not a real machine.",
-            "#method",
-            "open",
-        )
-    if dossier.run.provenance.site.virtual:
-        yield Sentence(
-            "The site is a virtual cluster on one machine: this is a rehearsal of an acceptance.",
-            "#provenance",
-            "open",
-        )
-    for warning in dossier.run.warnings[:2]:
-        yield Sentence(warning, "#provenance", "open")
+#: Findings of a state that are listed.
+_MOST_NAMED = 8
+NONE_ABSOLUTE = (
+    "no absolute limit is met, and without one nothing passes: limits from the machine itself"
+    " cannot detect a fault common to all nodes"
+)
+REHEARSAL = "the site is a virtual cluster on one machine: this is a rehearsal of an acceptance"
 
 
 def number(item: Item, value: float) -> str:
@@ -206,10 +69,11 @@ def margin_text(item: Item) -> str:
     if item.margin is None or item.bounds.low is None:
         return "–"
     limits = [limit for limit in (item.at_least, item.at_most) if limit]
+    sign = "+" if item.margin >= 0 else "−"
     if item.unit == "1" and max(limits) <= 1:
         points = min(abs(item.bounds.centre - limit) for limit in limits)
-        return f"{'+' if item.margin >= 0 else '−'}{fixed(100 * points, 1)} points"
-    return f"{'+' if item.margin >= 0 else '−'}{percent(abs(item.margin))}"
+        return f"{sign}{fixed(100 * points, 1)} points"
+    return f"{sign}{percent(abs(item.margin))}"
 
 
 def measured_text(item: Item) -> str:
@@ -217,3 +81,153 @@ def measured_text(item: Item) -> str:
     if item.measured is None:
         return ""
     return quantity(item.measured, readable_unit(item.measured_unit, [item.measured]))
+
+
+def place_text(item: Item) -> str:
+    """What was judged, and in which environment."""
+    return f"{item.subject}, {item.environment}"
+
+
+def item_text(item: Item) -> str:
+    """An item on a line: "n2, mpich: 42 %, bound ≤ 47 %, limit ≥ 75 %, n = 5"."""
+    numbers = f"{centre_text(item)}, bound {bound_text(item)}, limit {limit_words(item)}"
+    return f"{place_text(item)}: {numbers}, n = {item.bounds.n}"
+
+
+def to_come(run: Run) -> int:
+    """How many launches were asked for and have no record."""
+    feasible = (case for case in run.plan.cases if case.skipped is None)
+    return sum(run.asked[case.environment, case.check] for case in feasible) - run.done
+
+
+def remedy(dossier: Dossier) -> str:
+    """What makes a judgement without an absolute limit one with it."""
+    text = "add the contract's (kind: limit)"
+    if proposals := dossier.judgement.proposals:
+        return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}"
+    facts = ", ".join(NOMINAL_KEYS.values())
+    return f"{text}, or state nominal rates in site.yaml ({facts}) and use kind: efficiency"
+
+
+def left_out(dossier: Dossier) -> Iterator[str]:
+    """The criteria that could not apply, together where the reason is the same."""
+    every = dossier.judgement.left_out
+    for why in dict.fromkeys(note for _, note in every):
+        yield f"{listed([name for name, note in every if note == why])}: not judged, {why}"
+
+
+def unseen(dossier: Dossier) -> list[str]:
+    """What no criterion can see of a machine that keeps to all of them: metrics that have no
+    absolute limit, and those that only a share of a nominal rate holds."""
+    results = {result.id: result for result in dossier.judgement.criteria}
+    measured = [c for c in dossier.criteria.criteria if c.id in results and results[c.id].items]
+    held = {(one.check, one.metric) for one in measured if results[one.id].absolute}
+    offered = {(one.check, one.metric) for one in measured if isinstance(one, LimitCriterion)}
+    found = []
+    free = [one for one in measured if (one.check, one.metric) not in held]
+    if alike := dict.fromkeys(_metric(dossier, one) for one in free):
+        found.append(
+            f"no criterion compares {listed([*alike], _MOST_METRICS)} with an offer or a nominal"
+            " rate: a machine of which every node or link is slow alike in that passes"
+        )
+    shares = {
+        _metric(dossier, one): percent(one.at_least, 0)
+        for one in measured
+        if isinstance(one, EfficiencyCriterion)
+        and one.peak == "nominal"
+        and (one.check, one.metric) not in offered
+    }
+    if shares:
+        rates = listed([f"{name} ({share})" for name, share in shares.items()], _MOST_METRICS)
+        found.append(
+            f"of {rates} a share of the nominal rate is asked, no offer: what every node or link"
+            " loses alike passes down to that share"
+        )
+    return found
+
+
+def _metric(dossier: Dossier, one: Criterion) -> str:
+    """A metric in words, with its check where it has no title of its own."""
+    register = dossier.evidence.register
+    known = register.metrics.get(one.metric)
+    title = register.metric_title(one.metric)
+    return title if known and known.title else f"{title} of {register.check_title(one.check)}"
+
+
+def sentences(dossier: Dossier) -> list[Sentence]:
+    """What is named, what is open and what limits the verdict."""
+    facts = (*_named(dossier), *_still_open(dossier), *_caveats(dossier))
+    return [Sentence(f"{sentence_case(text)}.", f"#{at}", tone) for text, at, tone in facts]
+
+
+def sentence_case(text: str) -> str:
+    """A text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+#: A fact without a full stop, the section that has its rows, and its tone.
+_Fact = tuple[str, str, Tone]
+
+
+def _named(dossier: Dossier) -> Iterator[_Fact]:
+    """Who is named, by state, and what is odd about the nodes; what no criterion sees."""
+    judgement, named = dossier.judgement, dossier.judgement.named
+    for state, word in (
+        ("confirmed", "confirmed by re-runs"),
+        ("suspected", "suspected"),
+        ("missing", "planned and not measured"),
+    ):
+        if mine := [finding.title for finding in named if finding.state == state]:
+            others = " and others" if len(mine) > _MOST_NAMED else ""
+            yield f"{word}: {', '.join(mine[:_MOST_NAMED])}{others}", "named", "bad"
+    for finding in [one for one in named if one.nodes][:_MOST_ODD]:
+        for node in finding.nodes:
+            if odd := oddities(dossier.run.provenance.nodes, node):
+                text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}"
+                yield text, "provenance", "bad"
+    if not named:
+        yield "no slow node and no slow link is named", "named", "good"
+    if not judgement.absolute:
+        yield f"{NONE_ABSOLUTE}. {sentence_case(remedy(dossier))}", "criteria", "open"
+    for text in unseen(dossier) if judgement.absolute else ():
+        yield text, "criteria", "open"
+
+
+def _still_open(dossier: Dossier) -> Iterator[_Fact]:
+    """What the site could not run, launches that are missing, re-runs, criteria left out."""
+    judgement, run = dossier.judgement, dossier.run
+    for text in run.plan.told():
+        yield f"not in this acceptance: {text}", "provenance", "open"
+    if (missing := to_come(run)) > 0:
+        launches = count_text(missing, "launch", "launches")
+        text = f"the run is not finished, {launches} are still to come"
+        yield f"{text}: assay run --resume goes on with it", "details", "open"
+    if judgement.rerun:
+        text = (
+            f"re-runs of {count_text(len(judgement.rerun), 'case')} are wanted before this can be"
+        )
+        yield f"{text} signed; the campaign file is stored with this document", "reruns", "open"
+    elif judgement.rerun_count:
+        runs = count_text(judgement.rerun_count, "re-run")
+        yield f"launches of {runs} enter these verdicts with those of the run", "reruns", "plain"
+    for text in left_out(dossier):
+        yield text, "criteria", "open"
+
+
+def _caveats(dossier: Dossier) -> Iterator[_Fact]:
+    """What limits the verdict: waivers, shared cores, a virtual site, warnings of the run."""
+    judgement, run = dossier.judgement, dossier.run
+    if applied := [w.waiver for w in judgement.waivers if w.state == "applied"]:
+        text = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
+        yield f"waived: {text}", "waivers", "open"
+    if expired := [w.waiver.criterion for w in judgement.waivers if w.state == "expired"]:
+        yield f"expired waivers do not count: {', '.join(expired[:5])}", "waivers", "open"
+    launches = dossier.evidence.launches.values()
+    if shared := sum(OVERSUBSCRIBED in launch.flags for launch in launches):
+        count = count_text(len(launches), "launch", "launches")
+        text = f"{shared} of {count} had more busy ranks than cores"
+        yield f"{text}: their numbers judge this arrangement, not a real machine", "method", "open"
+    if run.provenance.site.virtual:
+        yield REHEARSAL, "provenance", "open"
+    for warning in run.warnings[:2]:
+        yield warning.rstrip("."), "provenance", "open"
