@@ -9,39 +9,197 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, Literal
 
-from checks.common.answer import Asked, Reading, mean_is_possible
+from checks.common.answer import Asked
 from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, SiteCapacity
 from checks.common.durations import LEAST_ONCE_S
-from checks.common.json_lines import Output, OutputError, measured
 from checks.common.layouts import ManyRanksDefinition
-from checks.common.metrics import LAUNCH
-from checks.common.parameters import MAX_RANKS
-from checks.su3_rmd.metrics import METRICS, PRINTED, RANK_CPU_TIME, RELATIONS
-from checks.su3_rmd.parameters import FLOP_PER_SITE_STEP, MOST_EXTENT, Su3RmdParameters
-from records.metric import Metric
+from checks.common.metrics import LAUNCH, RATE, time_metric
+from checks.common.parameters import (
+    MAX_RANKS,
+    ProfiledParameters,
+    Ranks,
+    RanksPerNode,
+    quantity,
+    ranks_per_node_field,
+)
+from records.metric import Metric, MetricDefinition
 
+#: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
+#: reunitarisation 624.
+FLOP_PER_SITE_STEP = 17112
+#: The same a site and trajectory (the last half step of the links), and a site and measurement.
+FLOP_PER_SITE_TRAJECTORY, FLOP_PER_SITE_MEASUREMENT = 5616, 2592
+MOST_EXTENT = 1024
+#: Measurements that a record keeps, of four numbers each.
+MOST_KEPT = 100
 #: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
 BYTES_PER_SITE = 3 * 4 * 144
 #: The lattice that grows with the memory to fill: many numbers of ranks cut it evenly.
 LEAST_FILLED = {"nx": 12, "ny": 12, "nz": 12, "nt": 24}
-
-#: Greatest deviation of a link from SU(3) that is rounding, by precision.
-GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
-
-#: JSON knows integers that are greater than any real number.
-_GREATEST_NUMBER = 1e300
-
-#: Times of the ranks, and what is given of each over them.
-_RANK_TIMES = tuple(
-    f"{name}_s"
-    for name in ("communication", "global_sums", "dynamics", "refresh", "measurement", "cpu")
-)
-WHICH = ("least", "mean", "greatest")
-
 #: Rank counts that a message names.
 COUNTS_SHOWN = 8
+
+
+class Su3RmdParameters(ProfiledParameters):
+    """One run of the program: a lattice, its trajectories and how ranks communicate."""
+
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {
+        *("implementation", "keep_measurements")
+    }
+
+    nx: int = quantity("Lattice extent in x.", "sites", ge=2, le=MOST_EXTENT)
+    ny: int = quantity("Lattice extent in y.", "sites", ge=2, le=MOST_EXTENT)
+    nz: int = quantity("Lattice extent in z.", "sites", ge=2, le=MOST_EXTENT)
+    nt: int = quantity("Lattice extent in t.", "sites", ge=2, le=MOST_EXTENT)
+    ranks: Ranks = quantity("Ranks that share the lattice.", "ranks")
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    trajectories: int = quantity("Measured trajectories.", "trajectories", ge=1, le=1_000_000)
+    warmups: int = quantity("Trajectories before them.", "trajectories", 1, ge=0, le=1_000_000)
+    beta: float = quantity("Coupling 6/g².", "1", 6.0, gt=0, le=100)
+    step_size: float = quantity("Step size of the leapfrog.", "1", 0.01, gt=0, le=1)
+    steps: int = quantity("Steps of a trajectory.", "steps", 4, ge=1, le=100_000)
+    trajectories_between_measurements: int = quantity(
+        "Measure after every so many trajectories.", "trajectories", 1, ge=1, le=1_000_000
+    )
+    seed: int = quantity("Seed of the random numbers.", "none", 5682304, ge=0, le=2**31 - 1)
+    implementation: Literal["assay", "milc"] = quantity(
+        "Whose program: ours, or the original that the site names under `programs`.",
+        "none",
+        "assay",
+    )
+    precision: Literal["single", "double"] = quantity(
+        "Precision of links and momenta.", "none", "double"
+    )
+    communication: Literal["isend", "ssend", "persistent"] = quantity(
+        "How halos are sent.", "none", "isend"
+    )
+    overlap: bool = quantity("Whether halos travel during the interior's work.", "none", False)
+    kernel: Literal["auto", "plain", "baseline", "avx2", "avx512"] = quantity(
+        "Instructions of the kernels.", "none", "auto"
+    )
+    plaquette: float = quantity(
+        "Last mean plaquette that is expected; by default any of a gauge field.",
+        "1",
+        0.5,
+        gt=0,
+        lt=1,
+    )
+    plaquette_tolerance: float = quantity(
+        "Greatest distance from it of a right answer.", "1", 0.5, gt=0, le=0.5
+    )
+
+    keep_measurements: bool = quantity(
+        "Whether the record keeps what each measurement printed, so that a report compares the"
+        " digits of our program and of the original.",
+        "none",
+        False,
+    )
+
+    @property
+    def sites(self) -> int:
+        """Sites of the lattice."""
+        return self.nx * self.ny * self.nz * self.nt
+
+    @property
+    def measurements(self) -> int:
+        """How often the plaquette is measured."""
+        return self.trajectories // self.trajectories_between_measurements
+
+    @property
+    def site_steps(self) -> int:
+        """Sites times steps of all trajectories."""
+        return self.sites * self.steps * (self.warmups + self.trajectories)
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations as the original counts them: what `rate` is made of."""
+        trajectories = (self.warmups + self.trajectories) * FLOP_PER_SITE_TRAJECTORY
+        measurements = self.measurements * FLOP_PER_SITE_MEASUREMENT
+        return self.site_steps * FLOP_PER_SITE_STEP + self.sites * (trajectories + measurements)
+
+    def model_post_init(self, context: Any) -> None:
+        """Refuse a run without an answer, too many numbers, and what the original does not have."""
+        if self.measurements == 0:
+            raise ValueError(
+                f"trajectories_between_measurements = {self.trajectories_between_measurements}"
+                f" leaves {self.trajectories} trajectories without a measurement, and a time"
+                " without a checked answer is refused; allowed are at most all trajectories"
+            )
+        if self.keep_measurements and self.measurements > MOST_KEPT:
+            raise ValueError(
+                f"keep_measurements with {self.measurements} measurements; allowed are at most"
+                f" {MOST_KEPT}: give fewer trajectories, or more between measurements"
+            )
+        fields = type(self).model_fields
+        own = ("communication", "overlap", "kernel")
+        set_here = [name for name in own if getattr(self, name) != fields[name].default]
+        if self.implementation == "milc" and set_here:
+            raise ValueError(
+                f"implementation = milc has no {', '.join(set_here)}: leave out what only our own"
+                " program can choose"
+            )
+
+
+RANK_CPU_TIME = time_metric("rank_cpu_time", "su3_rmd: CPU time of the rank that took most of it")
+
+#: The numbers of a line of measurements, kept where a case asks for them.
+PRINTED_DIGITS = tuple(
+    MetricDefinition(
+        name,
+        "1",
+        "higher",
+        f"su3_rmd: {definition}, as a measurement printed it",
+        may_be_zero=True,
+        measured=False,
+    )
+    for name, definition in (
+        ("polyakov_re", "real part of the Polyakov loop"),
+        ("polyakov_im", "imaginary part of the Polyakov loop"),
+        ("plaquette_space", "mean plaquette of the planes in space, 3 of a unit field"),
+        ("plaquette_time", "mean plaquette of the planes with time, 3 of a unit field"),
+    )
+)
+
+METRICS = (
+    time_metric("program_time", "su3_rmd: warm-ups, trajectories and measurements"),
+    time_metric(
+        "cpu_time",
+        "su3_rmd: CPU time of all ranks, the whole program",
+        may_be_zero=True,
+        kind="sum",
+    ),
+    RANK_CPU_TIME,
+    MetricDefinition(
+        "communication_share",
+        "1",
+        "lower",
+        "su3_rmd: communication time over program time",
+        may_be_zero=True,
+        kind="share",
+    ),
+    RATE,
+    LAUNCH,
+    time_metric("total_time", "su3_rmd: the program from MPI_Init to its end"),
+    *(
+        time_metric(name, f"su3_rmd: {definition}", may_be_zero=True)
+        for name, definition in (
+            ("warmup_time", "warm-up trajectories"),
+            ("molecular_dynamics_time", "trajectories"),
+            ("measurement_time", "measurements"),
+            ("communication_time", "halos and global sums, mean over the ranks"),
+            ("global_sum_time", "global sums, mean over the ranks"),
+        )
+    ),
+    time_metric("site_step_time", "su3_rmd: program time a site and step", kind="quotient"),
+    *PRINTED_DIGITS,
+)
+
+#: What our own program prints as JSON; the others are the harness's.
+PRINTED = tuple(
+    metric for metric in METRICS if metric not in (LAUNCH, RANK_CPU_TIME, *PRINTED_DIGITS)
+)
 
 
 class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
@@ -55,7 +213,11 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     example = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 2, "trajectories": 10}
     metrics = METRICS
-    relations = RELATIONS
+    relations = {
+        "communication_share": lambda here: here("communication_time") / here("program_time"),
+        "site_step_time": lambda here: here("program_time") / here.params.site_steps,
+        "rate": lambda here: here.params.operations / here("program_time"),
+    }
     least_measured_s = LEAST_ONCE_S
     timed = ("program_time", 1.0)
 
@@ -76,18 +238,6 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     def least_duration_s(self, params: Su3RmdParameters, metrics: Sequence[Metric]) -> float:
         """From MPI_Init to the program's end."""
         return sum(metric.value for metric in metrics if metric.name == "total_time")
-
-    def check_values(self, params: Su3RmdParameters, output: Output) -> Reading:
-        """All was run and measured, the links are still SU(3), and the ranks' times agree."""
-        wrong = next(_wrong_answer(params, output), None)
-        if wrong is None:
-            seconds = _seconds_of_ranks(_only_note(output, "ranks"), params.ranks)
-            wrong = next(_wrong_times(params, output, seconds), None)
-        if wrong:
-            return Reading(wrong=wrong)
-        launch = measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))
-        rank_cpu_time = measured(RANK_CPU_TIME, seconds["cpu_s", "greatest"])
-        return Reading([*output.metrics, launch, rank_cpu_time])
 
     def features_of(self, params: Su3RmdParameters) -> frozenset[str]:
         """MPI, and the original where that is asked for."""
@@ -173,108 +323,6 @@ def fitting_counts(lattice: tuple[int, ...], ranks: int) -> list[int]:
     divisors = {*small, *(sites // n for n in small)}
     fitting = [n for n in divisors if n <= MAX_RANKS and divides(lattice, n)]
     return sorted(sorted(fitting, key=lambda n: abs(n - ranks))[:COUNTS_SHOWN])
-
-
-def wrong_plaquette(params: Su3RmdParameters, plaquette: Any) -> str | None:
-    """Why the last mean plaquette is not the one expected, or None."""
-    away = abs(plaquette - params.plaquette) if is_number(plaquette) else math.inf
-    if away < params.plaquette_tolerance:
-        return None
-    window = f"{params.plaquette:g} ± {params.plaquette_tolerance:g}"
-    return f"the last mean plaquette is {plaquette}; it must lie within {window}"
-
-
-def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value of a JSON line is a finite number."""
-    return type(value) in (int, float) and abs(value) < _GREATEST_NUMBER
-
-
-def _only_note(output: Output, key: str) -> dict[str, Any]:
-    """The members of a note. Raises OutputError unless it came once."""
-    notes = output.notes_of(key)
-    if len(notes) != 1 or not isinstance(notes[0], dict):
-        raise OutputError(f"the program gave {len(notes)} notes {key}; right is one, with members")
-    note: dict[str, Any] = notes[0]
-    return note
-
-
-def _wrong_answer(params: Su3RmdParameters, output: Output) -> Iterator[str]:
-    """Which of the operations, trajectories and traces are not those asked for."""
-    answer, precision = _only_note(output, "answer"), (output.program or {}).get("precision")
-    if precision != params.precision:
-        yield f"the program computed in {precision} precision; asked was {params.precision}"
-    counts = {
-        "trajectories": params.warmups + params.trajectories,
-        "measurements": params.measurements,
-    }
-    for name, count in counts.items():
-        if type(answer.get(name)) is not int or answer[name] != count:
-            yield f"{answer.get(name)} of {count} {name} were made"
-    if wrong := wrong_plaquette(params, answer.get("plaquette")):
-        yield wrong
-    space, time = answer.get("plaquette_space"), answer.get("plaquette_time")
-    both = (space + time) / 6 if is_number(space) and is_number(time) else math.nan
-    if not math.isclose(both, answer["plaquette"], rel_tol=1e-8):
-        yield f"the mean plaquette is {answer['plaquette']}; by its parts it is {both:.9g}"
-    deviation = answer.get("deviation_from_su3")
-    if not is_number(deviation) or not 0 <= deviation < GREATEST_DEVIATION[params.precision]:
-        yield f"links deviate from SU(3) by {deviation}"
-    found = _only_note(output, "kernels").get("original_flop")
-    if not (is_number(found) and math.isclose(found, params.operations, rel_tol=1e-8)):
-        yield f"the program counts {found!r:.40} operations; asked were {params.operations}"
-
-
-def _wrong_times(
-    params: Su3RmdParameters, output: Output, seconds: Mapping[tuple[str, str], float]
-) -> Iterator[str]:
-    """Times that do not follow from those of the ranks, or are longer than what contains them."""
-    values = {metric.name: metric.value for metric in output.metrics}
-    sums_s, mean_cpu_s = seconds["global_sums_s", "mean"], seconds["cpu_s", "mean"]
-    parts = {
-        "communication_time": seconds["communication_s", "mean"] + sums_s,
-        "global_sum_time": sums_s,
-        "molecular_dynamics_time": seconds["dynamics_s", "greatest"]
-        + seconds["refresh_s", "greatest"],
-        "measurement_time": seconds["measurement_s", "greatest"],
-        "cpu_time": mean_cpu_s * params.ranks,
-    }
-    for name, expected in parts.items():
-        if not math.isclose(values[name], expected, rel_tol=1e-7):
-            yield f"{name} is {values[name]:.9g} s; by the ranks' it is {expected:.9g} s"
-    # The program's time is that of rank 0; another may be in a part while rank 0 still begins.
-    least_s = sum(seconds[name, "least"] for name in ("dynamics_s", "refresh_s", "measurement_s"))
-    if least_s > 1.001 * values["program_time"]:
-        yield f"parts of {least_s:.9g} s, program_time {values['program_time']:.9g} s"
-    for part, whole in (
-        ("warmup_time", "program_time"),
-        ("communication_time", "program_time"),
-        ("program_time", "total_time"),
-    ):
-        if values[part] > values[whole]:
-            yield f"{part} is {values[part]:.9g} s, {whole} {values[whole]:.9g} s"
-    # A profile begins with the barrier before the program's clock.
-    for rank in output.profile:
-        if rank.rank == 0 and rank.elapsed_s < values["program_time"]:
-            yield (
-                f"program_time is {values['program_time']:.9g} s; the MPI profile of rank 0 is of"
-                f" {rank.elapsed_s:.9g} s"
-            )
-
-
-def _seconds_of_ranks(note: dict[str, Any], ranks: int) -> Mapping[tuple[str, str], float]:
-    """Least, mean and greatest over the ranks of each time. Raises OutputError."""
-    found: dict[tuple[str, str], float] = {}
-    for name in _RANK_TIMES:
-        for which in WHICH:
-            of_name = note.get(name)
-            value = of_name.get(which) if isinstance(of_name, dict) else None
-            if not is_number(value):
-                raise OutputError(f"the note `ranks` has no {which} {name}")
-            found[name, which] = float(value)
-        least, mean, greatest = (found[name, which] for which in WHICH)
-        if not mean_is_possible(least, mean, greatest, ranks):
-            raise OutputError(f"the note `ranks`: {name} has an impossible least, mean or greatest")
-    return found
 
 
 def _prime_factors(number: int) -> list[int]:

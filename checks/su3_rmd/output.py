@@ -11,11 +11,10 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from checks.common.json_lines import OutputError, check_number
-from checks.su3_rmd import is_number
-from checks.su3_rmd.parameters import Su3RmdParameters
+from checks.su3_rmd import Su3RmdParameters
 
 _VALUE = r"-?\d\.\d+e[+-]\d\d+"
 _PAIR = rf"(?P<space>{_VALUE}) (?P<time>{_VALUE})"
@@ -70,6 +69,15 @@ _GREATEST_TRACE = 3.00001
 _DOUBLE_DIGITS = 16
 #: Half a unit of the sixth digit, in which %g prints real settings.
 _SETTING_ROUNDING = 5.1e-6
+
+
+#: JSON knows integers that are greater than any real number.
+_GREATEST_NUMBER = 1e300
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value of a JSON line is a finite number."""
+    return type(value) in (int, float) and abs(value) < _GREATEST_NUMBER
 
 
 @dataclass(frozen=True)

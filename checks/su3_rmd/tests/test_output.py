@@ -5,8 +5,8 @@ import pytest
 
 from checks.common import json_lines
 from checks.common.sources import CHECKS
+from checks.su3_rmd import Su3RmdParameters
 from checks.su3_rmd import output as milc
-from checks.su3_rmd.parameters import Su3RmdParameters
 from checks.su3_rmd.run import read_original
 
 DATA = CHECKS / "su3_rmd" / "src" / "proof" / "data"

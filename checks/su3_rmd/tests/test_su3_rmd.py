@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from assay.sites.facts import SiteFacts
 from checks.common import json_lines
 from checks.common.registry import CHECKS
-from checks.su3_rmd import divides, fitting_counts
-from checks.su3_rmd.parameters import Su3RmdParameters
+from checks.su3_rmd import Su3RmdParameters, divides, fitting_counts
 from checks.su3_rmd.run import read_own
 
 OUTPUT = (Path(__file__).parents[1] / "samples" / "mpich.2ranks.out").read_text()
