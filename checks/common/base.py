@@ -99,7 +99,7 @@ class MpiCheck(LaunchSetup):
             output = json_lines.parse(text, metrics, self.secrets)
         except json_lines.OutputError as error:  # a node's end may have cut a line
             ended = json_lines.session_lines(text, self.secrets).exit_status is not None
-            dead = None if ended else self._dead_nodes()
+            dead = None if ended else HERE.dead_nodes(self.job.nodelist or [])
             if dead is None:
                 raise
             return Outcome("lost", f"{dead}; {error}", fault="nodes")
@@ -110,16 +110,14 @@ class MpiCheck(LaunchSetup):
         if failure is None:
             daemons, nodes = self.job.launcher.daemons, self.job.nodelist or []
             wrong = printed.problem or output.other_session(daemons=daemons, nodes=nodes)
-            wrong = wrong or self._other_times(output)
-            if not wrong and (apart := self._clocks_apart(output)):
-                return Outcome("lost", apart, fault="clock")
-            return Outcome("wrong", wrong) if wrong else self._judge_answer(output, text)
+            if wrong:
+                return Outcome("wrong", wrong)
+            return self._out_of_its_job(output) or self._judge_answer(output, text)
         return self._did_not_end(output, printed, failure)
 
     def _did_not_end(self, output: json_lines.Output, printed: Printed, failure: str) -> Outcome:
         """Lost with a node, not run for want of its launcher, or failed."""
-        dead = self._dead_nodes()
-        if dead:
+        if dead := HERE.dead_nodes(self.job.nodelist or []):
             return Outcome("lost", f"{dead}; {failure}", fault="nodes")
         if output.exit_status in _NOT_RUN and _NO_LAUNCHER in failure:
             return Outcome(None, f"its launcher cannot be run: {failure}", fault="environment")
@@ -127,16 +125,10 @@ class MpiCheck(LaunchSetup):
         reason = f"{failure}; {printed.problem}" if printed.problem else failure
         return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
 
-    def _dead_nodes(self) -> str | None:
-        """Names those of its nodes that are gone, or None."""
-        return HERE.dead_nodes(self.job.nodelist or [])
-
     def _unprepared(self, printed: Printed) -> Loss | None:
         """The loss of a job that ended before its session, for a module is missing."""
-        if (
-            self.job.exitcode != NO_MODULE
-            or json_lines.session_lines(printed.text, self.secrets).stamps
-        ):
+        session = json_lines.session_lines(printed.text, self.secrets)
+        if self.job.exitcode != NO_MODULE or session.stamps:
             return None
         said = last_line(self._file(self.stderr)) or "its modules could not be loaded"
         return Loss(said[:300], "environment", ran=False)
@@ -151,30 +143,26 @@ class MpiCheck(LaunchSetup):
             told += f"; Slurm ended the job: {self.job.state}"
         return Loss(told, "clock", ran=True) if told else None
 
-    def _other_times(self, output: json_lines.Output) -> str | None:
-        """What is wrong where the session's stamps do not fit into its job's time, or None."""
-        begin, end = output.session_interval() or (0.0, 0.0)
-        job_s = self.job.ended.steady - self.job.handed_in.steady
-        if end - begin > 1.02 * job_s + 1:
-            return f"the session took {end - begin:.6g} s, its job {job_s:.6g} s"
-        return None
-
-    def _clocks_apart(self, output: json_lines.Output) -> str | None:
-        """What there is to say where the session's stamps are not of the time of its job, or None.
+    def _out_of_its_job(self, output: json_lines.Output) -> Outcome | None:
+        """Wrong where the session's stamps span more than its job's time, lost where they are of
+        another time.
 
         The two clocks may be of two hosts, and this one may have been set meanwhile: the job's time
         is given by it as it was at either end.
         """
         begin, end = output.session_interval() or (0.0, 0.0)
         first, last = self.job.handed_in, self.job.ended
-        by = last.set_since(first)
-        early, late = first.wall + min(by, 0.0) - begin, end - last.wall + min(by, 0.0)
-        if max(early, late) <= json_lines.CLOCKS_APART_S:
+        job_s, set_back_s = last.steady - first.steady, min(last.set_since(first), 0.0)
+        if end - begin > 1.02 * job_s + 1:
+            return Outcome("wrong", f"the session took {end - begin:.6g} s, its job {job_s:.6g} s")
+        apart_s = max(first.wall - begin, end - last.wall) + set_back_s
+        if apart_s <= json_lines.CLOCKS_APART_S:
             return None
-        return (
-            f"the session's stamps, from {begin:.3f} on, are {max(early, late):.6g} s from the time"
-            " of its job: are the clocks of this host and of the launch's first node right?"
+        reason = (
+            f"the session's stamps, from {begin:.3f} on, are {apart_s:.6g} s from the time of its"
+            " job: are the clocks of this host and of the launch's first node right?"
         )
+        return Outcome("lost", reason, fault="clock")
 
     def wrong_answer(self, text: str) -> str | None:
         """A foreign program's own message that data were wrong, or None."""
@@ -222,23 +210,22 @@ class MpiCheck(LaunchSetup):
         return profile
 
     def _doubts(self, metrics: list[Metric]) -> list[str]:
-        """Flags of values that do not represent the machine."""
-        durations_s = self.definition.durations_s(self.params, metrics)
-        short = shortfall(durations_s, self.definition.least_measured_s)
-        return [*self._beyond_limit(metrics), *([TOO_SHORT] if short else [])]
-
-    def _beyond_limit(self, metrics: list[Metric]) -> list[str]:
-        """The flag, if a value is better than the site's nominal rates allow."""
+        """Flags of values that do not represent the machine: better than the site's nominal rates
+        allow, or measured for too short a time."""
+        found, known = set(), self.definition.metrics_by_name
         rates: Nominal = self.current_partition.extras["nominal"]
+        layout, cpus = (self.ranks, self.ranks_per_node), self.cpus_per_task
         for metric in metrics:
-            definition = self.definition.metrics_by_name.get(metric.name)
-            if definition is None:
+            if metric.name not in known:
                 raise json_lines.OutputError(f"the check defines no metric {metric.name!r:.80}")
-            layout, cpus = (self.ranks, self.ranks_per_node), self.cpus_per_task
+            definition = known[metric.name]
             limit = bound(definition, metric.at or {}, *layout, rates, cpus_per_task=cpus)
             if limit is not None and is_beyond(definition, metric.value, limit):
-                return [BEYOND_LIMIT]
-        return []
+                found.add(BEYOND_LIMIT)
+        durations_s = self.definition.durations_s(self.params, metrics)
+        if shortfall(durations_s, self.definition.least_measured_s):
+            found.add(TOO_SHORT)
+        return sorted(found, key=[BEYOND_LIMIT, TOO_SHORT].index)
 
     def _hops(self, output: json_lines.Output) -> list[Metric]:
         topology = self.declared_topology()

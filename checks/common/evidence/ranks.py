@@ -117,21 +117,14 @@ def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
             yield f"the ranks of {facts.host:.80} have different kernels"
     known = list(dict.fromkeys(kernels.values()))
     if any(map(_BOOT_ID.fullmatch, known)):
-        odd = next((one for one in known if not _BOOT_ID.fullmatch(one)), None)
-        if odd is not None:
+        for odd in (one for one in known if not _BOOT_ID.fullmatch(one)):
             yield f"a kernel has the boot id {odd!r:.80}"
-        # Those that differ in few digits begin or end alike.
+        # Those that differ in few digits begin or end alike. Of 32 random digits 2 agree in the
+        # mean; 16 of them do with a probability below 1e-10.
         pairs = [*pairwise(sorted(known)), *pairwise(sorted(known, key=lambda one: one[::-1]))]
-        if alike := next((pair for pair in pairs if _nearly(*pair)), None):
-            yield f"two kernels have nearly the same boot id: {' and '.join(alike)}"
-
-
-def _nearly(one: str, other: str) -> bool:
-    """Whether two boot ids agree in more digits than two of random ones ever do.
-
-    Of 32 random digits 2 agree in the mean; 16 of them do with a probability below 1e-10.
-    """
-    return sum(a == b != "-" for a, b in zip(one, other, strict=False)) >= _DIGITS_ALIKE
+        for pair in pairs:
+            if sum(a == b != "-" for a, b in zip(*pair, strict=False)) >= _DIGITS_ALIKE:
+                yield f"two kernels have nearly the same boot id: {' and '.join(pair)}"
 
 
 @dataclass(frozen=True)
@@ -174,7 +167,16 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
             found.append(
                 f"the setting {name} reached rank 0 as {seen!r:.100}; asked for was {value!r}"
             )
-    return [*found, *_placement(evidence, claim), *_wire(evidence, claim)]
+    hosts = Counter(evidence.hosts())
+    nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
+    if len(evidence.ranks) != claim.ranks:
+        found.append(f"{len(evidence.ranks)} ranks reported, {claim.ranks} were asked for")
+    elif strangers := sorted(set(hosts) - {short_host(node) for node in claim.nodes}):
+        found.append(f"ranks ran on {', '.join(strangers):.200}, outside the job's nodes")
+    elif sorted(hosts.values()) != [claim.ranks_per_node] * len(set(map(short_host, nodes))):
+        asked = f"asked for was {claim.ranks_per_node} a node"
+        found.append(f"ranks per node were {dict(hosts)}, {asked}")
+    return [*found, *_wire(evidence, claim)]
 
 
 def is_device(found: str, demanded: str) -> bool:
@@ -191,20 +193,6 @@ def is_device(found: str, demanded: str) -> bool:
 def short_host(host: str) -> str:
     """A host's name without its domain."""
     return host.split(".", maxsplit=1)[0]
-
-
-def _placement(evidence: Evidence, claim: Claim) -> list[str]:
-    if len(evidence.ranks) != claim.ranks:
-        return [f"{len(evidence.ranks)} ranks reported, {claim.ranks} were asked for"]
-    found = Counter(evidence.hosts())
-    nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
-    strangers = sorted(set(found) - {short_host(node) for node in claim.nodes})
-    if strangers:
-        return [f"ranks ran on {', '.join(strangers):.200}, outside the job's nodes"]
-    expected = Counter({short_host(node): claim.ranks_per_node for node in nodes})
-    if sorted(found.values()) != sorted(expected.values()):
-        return [f"ranks per node were {dict(found)}, asked for was {claim.ranks_per_node} a node"]
-    return []
 
 
 def _wire(evidence: Evidence, claim: Claim) -> list[str]:
