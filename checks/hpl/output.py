@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from checks.common.json_lines import OutputError, check_number
-from checks.hpl import HPL_CODES, HplParameters
+from checks.hpl.settings import SETTINGS, THRESHOLD
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 #: HPL prints the time with two decimals, never with an exponent as the rate: so the columns differ.
@@ -27,18 +26,6 @@ _RESULT = re.compile(
 _RESULT_START = re.compile(r"^W[RC]\d", re.MULTILINE | re.ASCII)
 _HEADING = re.compile(
     r"^T/V +N +NB +P +Q +Time +Gflops\s*\n-+\s*\n(?=W[RC])", re.MULTILINE | re.ASCII
-)
-_NAMES = "N|NB|PMAP|P|Q|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN"
-#: The settings that HPL read, after the explanation of their names.
-_SETTINGS = re.compile(
-    r"^The following parameter values will be used:\s*\n(?P<lines>.*?)^-{5,}\s*$",
-    re.MULTILINE | re.DOTALL,
-)
-_SETTING = re.compile(r"^(?P<name>[A-Z][A-Z1 ]{5}) ?:(?P<value>.*)$")
-_STRAY_SETTING = re.compile(rf"^(?:{_NAMES}) *:.*$", re.MULTILINE)
-_THRESHOLD = re.compile(
-    r"^- Computational tests pass if scaled residuals are less than +(?P<least>\S+)\s*$",
-    re.MULTILINE,
 )
 _RESIDUAL = re.compile(
     r"^\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|\|_oo\)\*N\)="
@@ -81,81 +68,6 @@ def operations(n: int) -> float:
     return 2 * n**3 / 3 + 3 * n**2 / 2
 
 
-#: What HPL prints for the words of a campaign, where it is not the word itself.
-_PRINTED = {
-    "pmap": {"row": "Row-major process mapping", "column": "Column-major process mapping"},
-    "bcast": {"long": "Blong", "longM": "BlongM"},
-    "swap": {"bin-exch": "Binary-exchange", "long": "Spread-roll (long)"},
-    "l1": {"transposed": "transposed form", "no-transposed": "no-transposed form"},
-    "u": {"transposed": "transposed form", "no-transposed": "no-transposed form"},
-    **{name: {word: word.capitalize() for word in HPL_CODES[name]} for name in ("pfact", "rfact")},
-}
-
-
-def settings_of(asked: HplParameters) -> dict[str, str]:
-    """The settings that HPL must print for what was asked."""
-    words = {name: getattr(asked, name) for name in HPL_CODES}
-    said = {name: _PRINTED.get(name, {}).get(word, word) for name, word in words.items()}
-    if asked.swap == "mix":
-        said["swap"] = f"Mix (threshold = {asked.swap_threshold})"
-    return {
-        "N": str(asked.n),
-        "NB": str(asked.nb),
-        "PMAP": said["pmap"],
-        "P": str(asked.p),
-        "Q": str(asked.q),
-        "PFACT": said["pfact"],
-        "NBMIN": str(asked.nbmin),
-        "NDIV": str(asked.ndiv),
-        "RFACT": said["rfact"],
-        "BCAST": said["bcast"],
-        "DEPTH": str(asked.depth),
-        "SWAP": said["swap"],
-        "L1": said["l1"],
-        "U": said["u"],
-        "EQUIL": "yes" if asked.equilibration else "no",
-        "ALIGN": f"{asked.alignment} double precision words",
-    }
-
-
-def variant_of(asked: HplParameters) -> str:
-    """The code that begins the result line, as HPL_pdtest prints it."""
-    factorisations = {"left": "L", "crout": "C", "right": "R"}
-    return (
-        f"W{'R' if asked.pmap == 'row' else 'C'}{asked.depth}"
-        f"{HPL_CODES['bcast'].index(asked.bcast)}{factorisations[asked.rfact]}{asked.ndiv}"
-        f"{factorisations[asked.pfact]}{asked.nbmin}"
-    )
-
-
-def check_settings(text: str, asked: Mapping[str, str], threshold: float) -> None:
-    """Raise OutputError unless HPL printed these settings, each once, and no other."""
-    blocks = list(_SETTINGS.finditer(text))
-    if len(blocks) != 1:
-        raise OutputError(f"HPL prints its settings {len(blocks)} times; once is right")
-    stray = _STRAY_SETTING.search(text, blocks[0].end())
-    if stray:
-        raise OutputError(f"HPL prints {stray[0][:80]!r} after its settings")
-    found: dict[str, str] = {}
-    # str.splitlines would also split at characters that are no newline to the program.
-    for line in blocks[0]["lines"].split("\n"):
-        if not line.strip() or line.startswith("{"):
-            continue
-        match = _SETTING.match(line)
-        name = match["name"].strip(" ") if match else ""
-        if match is None or name not in asked or name in found:
-            raise OutputError(f"HPL's settings have a line that is none, or twice: {line[:80]!r}")
-        found[name] = match["value"].strip(" ")
-    if list(found) != list(asked):
-        raise OutputError(f"HPL's settings are {', '.join(found)}; right is {', '.join(asked)}")
-    for name, value in asked.items():
-        if found[name] != value:
-            raise OutputError(f"HPL ran with {name} = {found[name]!r:.80}; asked was {value}")
-    stated = [match["least"] for match in _THRESHOLD.finditer(text)]
-    if stated != [f"{threshold:.1f}"]:
-        raise OutputError(f"HPL's threshold is {stated!r:.80}; asked was {threshold:.1f}")
-
-
 def parse(text: str) -> HplResult:
     """The one result in HPL's output.
 
@@ -163,7 +75,7 @@ def parse(text: str) -> HplResult:
     passed result or its numbers do not agree with each other.
     """
     line, residual, summary = _one_result(text)
-    first = (*_SETTINGS.finditer(text), *_THRESHOLD.finditer(text))
+    first = (*SETTINGS.finditer(text), *THRESHOLD.finditer(text))
     parts = (*first, line, residual, summary, *_END.finditer(text))
     if [part.start() for part in parts] != sorted(part.start() for part in parts):
         raise OutputError(

@@ -23,46 +23,9 @@ from checks.common.answer import (
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, OutputError, check_number, measured
 from checks.common.session.builds import Hpl
-from checks.hpl import CHECK, HPL_CODES, HplParameters
+from checks.hpl import CHECK, HplParameters
 from checks.hpl import output as hpl_text
-
-
-def hpl_dat(settings: HplParameters) -> str:
-    """The HPL.dat (format of HPL 2) that asks for exactly one test with these settings."""
-    code = {name: words.index(getattr(settings, name)) for name, words in HPL_CODES.items()}
-    values: list[tuple[object, str]] = [
-        ("HPL.out", "output file name (if any)"),
-        (6, "device out (6=stdout,7=stderr,file)"),
-        (1, "# of problems sizes (N)"),
-        (settings.n, "Ns"),
-        (1, "# of NBs"),
-        (settings.nb, "NBs"),
-        (code["pmap"], "PMAP process mapping (0=Row-,1=Column-major)"),
-        (1, "# of process grids (P x Q)"),
-        (settings.p, "Ps"),
-        (settings.q, "Qs"),
-        (settings.threshold, "threshold"),
-        (1, "# of panel fact"),
-        (code["pfact"], "PFACTs (0=left, 1=Crout, 2=Right)"),
-        (1, "# of recursive stopping criterium"),
-        (settings.nbmin, "NBMINs (>= 1)"),
-        (1, "# of panels in recursion"),
-        (settings.ndiv, "NDIVs"),
-        (1, "# of recursive panel fact."),
-        (code["rfact"], "RFACTs (0=left, 1=Crout, 2=Right)"),
-        (1, "# of broadcast"),
-        (code["bcast"], "BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)"),
-        (1, "# of lookahead depth"),
-        (settings.depth, "DEPTHs (>=0)"),
-        (code["swap"], "SWAP (0=bin-exch,1=long,2=mix)"),
-        (settings.swap_threshold, "swapping threshold"),
-        (code["l1"], "L1 in (0=transposed,1=no-transposed) form"),
-        (code["u"], "U  in (0=transposed,1=no-transposed) form"),
-        (int(settings.equilibration), "Equilibration (0=no,1=yes)"),
-        (settings.alignment, "memory alignment in double (> 0)"),
-    ]
-    lines = [f"{value!s:<14}{meaning}" for value, meaning in values]
-    return "\n".join(["HPLinpack benchmark input file", "written by assay", *lines, ""])
+from checks.hpl.settings import check_settings, hpl_dat, variant_of
 
 
 class Run(MpiCheck):
@@ -123,8 +86,8 @@ def _printed(asked: HplParameters, text: str) -> tuple[hpl_text.HplResult, str |
         printed = hpl_text.parse(text)
     except hpl_text.UnfinishedError as error:
         raise OutputError(str(error)) from error
-    hpl_text.check_settings(text, hpl_text.settings_of(asked), asked.threshold)
-    test = (hpl_text.variant_of(asked), asked.n, asked.nb, asked.p, asked.q)
+    check_settings(text, asked)
+    test = (variant_of(asked), asked.n, asked.nb, asked.p, asked.q)
     if (printed.variant, printed.n, printed.nb, printed.p, printed.q) == test:
         return printed, None
     return printed, f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}"

@@ -19,7 +19,7 @@ from assay.sites.site_file import read_description
 from checks.common.registry import CHECKS
 from checks.common.session.launch_setup import SessionLauncher
 from checks.hpl import HplParameters
-from checks.hpl.run import hpl_dat
+from checks.hpl.settings import hpl_dat
 
 SESSION = Path(__file__).resolve().parent.parent / "session"
 REFRAME = str(Path(sys.executable).with_name("reframe"))

@@ -9,7 +9,8 @@ import pytest
 from checks.common.json_lines import Output
 from checks.common.sources import CHECKS, LIBRARY
 from checks.hpl import HplParameters
-from checks.hpl.run import hpl_dat, read_other_build
+from checks.hpl.run import read_other_build
+from checks.hpl.settings import hpl_dat
 
 ARCHIVE = CHECKS.parent / "build" / "sources" / "hpcc_1.5.0.orig.tar.gz"
 #: What netlib's HPL has and that of HPCC, which is called by HPCC's main program, has not.

@@ -7,8 +7,9 @@ import pytest
 
 from checks.common.json_lines import Output, OutputError
 from checks.hpl import HplParameters
-from checks.hpl.output import UnfinishedError, check_settings, operations, parse, settings_of
+from checks.hpl.output import UnfinishedError, operations, parse
 from checks.hpl.run import read_other_build
+from checks.hpl.settings import check_settings
 
 DATA = Path(__file__).parents[1] / "samples"
 SAMPLES = sorted(DATA.glob("*.txt"))
@@ -144,6 +145,6 @@ def test_another_form_of_output_is_named():
 @pytest.mark.parametrize("form", ["{noise}P      :", "P      : {noise}"])
 def test_a_setting_beside_a_character_that_hpl_does_not_print_is_refused(noise, form):
     text = (DATA / "hpl-2.3.mpich.2ranks.txt").read_text()
-    asked = settings_of(HplParameters(p=1, q=2, n=200, nb=32))
+    asked = HplParameters(p=1, q=2, n=200, nb=32)
     with pytest.raises(OutputError, match=r"settings|HPL ran with"):
-        check_settings(text.replace("P      :", form.format(noise=noise)), asked, 16.0)
+        check_settings(text.replace("P      :", form.format(noise=noise)), asked)
