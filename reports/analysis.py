@@ -85,21 +85,17 @@ class Analysis:
         """How many launches a later attempt replaced."""
         return int((~self.run.launches.counted).sum())
 
-    @cached_property
+    @property
     def oversubscribed(self) -> int:
         """Counted ok launches whose busy ranks shared cores."""
-        return sum(
-            count
-            for (_, status, flags), count in self.run.tally.items()
-            if status == "ok" and OVERSUBSCRIBED in flags
-        )
+        ok = self.run.launches.counted & self.run.launches.of_status("ok")
+        return int((ok & self.run.launches.flagged(OVERSUBSCRIBED)).sum())
 
-    @cached_property
+    @property
     def on_purpose(self) -> int:
         """Counted launches that are wrong on purpose."""
-        return sum(
-            count for (_, _, flags), count in self.run.tally.items() if INVALID_ON_PURPOSE in flags
-        )
+        launches = self.run.launches
+        return int((launches.counted & launches.flagged(INVALID_ON_PURPOSE)).sum())
 
     @cached_property
     def _by_check(self) -> dict[str, dict[str, list[Row]]]:
@@ -145,7 +141,6 @@ class Analysis:
 def analyse(run: Run) -> Analysis:
     """Compute the statistics of a run."""
     labels = check_labels(run.plan.cases)
-    names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
     counts: Counter[str] = Counter()
     for (_, status, _), count in run.tally.items():
         counts[status] += count
@@ -154,7 +149,7 @@ def analyse(run: Run) -> Analysis:
         rows=summary_rows(run, run.series, on_purpose=False),
         invalid=summary_rows(run, run.invalid, on_purpose=True),
         labels=labels,
-        looks=looks(names),
+        looks=looks([*run.plan.environments, *(case.environment for case in run.plan.cases)]),
         comparisons=compare_environments(run, labels),
         counts=counts,
         holes=list(_holes(run)),
@@ -203,20 +198,19 @@ def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
     """Flags of each case over its ok launches, or those wrong on purpose; with counts if not of
     all. BEYOND_LIMIT is shown with its values."""
     flagged = {case for case, _, flags in run.tally if flags}
-    found: dict[int, tuple[Counter[str], int]] = {}
+    known: dict[int, Counter[str]] = {}
+    launched: Counter[int] = Counter()
     for (case, status, flags), count in run.tally.items():
         if case in flagged and (INVALID_ON_PURPOSE in flags if on_purpose else status == "ok"):
-            known, launched = found.get(case) or (Counter(), 0)
-            for flag in flags:
-                if flag != BEYOND_LIMIT:
-                    known[flag] += count
-            found[case] = known, launched + count
+            launched[case] += count
+            of_case = known.setdefault(case, Counter())
+            of_case.update({flag: count for flag in flags if flag != BEYOND_LIMIT})
     return {
         case: tuple(
-            flag if count == launched else f"{flag} in {count} of {launched}"
-            for flag, count in sorted(known.items())
+            flag if count == launched[case] else f"{flag} in {count} of {launched[case]}"
+            for flag, count in sorted(of_case.items())
         )
-        for case, (known, launched) in found.items()
+        for case, of_case in known.items()
     }
 
 

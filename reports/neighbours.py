@@ -8,7 +8,6 @@ once: by the mean, over its points, of the logarithm of its check's deciding met
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -74,7 +73,6 @@ def _percent(shift: float) -> float:
 
 
 @lru_cache(maxsize=2)
-@lru_cache(maxsize=2)
 def neighbours_of(analysis: Analysis) -> Neighbours | None:
     """What a run tells of neighbours; None where launches had jobs of their own."""
     run = analysis.run
@@ -84,17 +82,19 @@ def neighbours_of(analysis: Analysis) -> Neighbours | None:
     drawn = bool((good.drawn != NOT_DRAWN).any())
     asked = good.part(good.drawn != NOT_DRAWN) if drawn else good
     marks = asked.drawn == BESIDE if drawn else asked.beside
-    pairs = zip(asked.case.tolist(), asked.block.tolist(), strict=True)
-    kinds = dict(zip(pairs, zip(marks.tolist(), asked.beside.tolist(), strict=True), strict=True))
-    values = {key: value for key, value in _launch_values(analysis) if key in kinds}
-    cases, blocks = np.array([*values], dtype=np.int64).reshape(-1, 2).T
-    marked, beside = np.array([kinds[key] for key in values], dtype=bool).reshape(-1, 2).T
+    cases, blocks, values = _launch_values(analysis)
+    # The launches by case and block: where each value's launch is among those that are asked.
+    most = int(max(asked.block.max(initial=0), blocks.max(initial=0))) + 1
+    codes, wanted = asked.case * most + asked.block, cases * most + blocks
+    order = np.argsort(codes)
+    at = order[np.minimum(np.searchsorted(codes[order], wanted), len(order) - 1)]
+    here = codes[at] == wanted
+    cases, blocks, values, at = cases[here], blocks[here], values[here], at[here]
+    marked, beside = marks[at], asked.beside[at]
     both = comparable(cases, marked)
     ran_beside = int((both & marked & beside).sum())
     enough = min(ran_beside, int((both & ~marked).sum())) >= LEAST_OF_EACH
-    shift = None
-    if enough:
-        shift = stratified_shift(cases, blocks, np.array([*values.values()]), marked)
+    shift = stratified_shift(cases, blocks, values, marked) if enough else None
     return Neighbours(drawn, ran_beside, shift, None if shift else _why(good, enough))
 
 
@@ -110,29 +110,24 @@ def _why(good: Launches, enough: bool) -> str:
     return f"it takes {LEAST_OF_EACH} launches alone and beside others, in cases that have both"
 
 
-def _launch_values(analysis: Analysis) -> Iterator[tuple[tuple[int, int], float]]:
-    """The value of each launch, by position of its case and block; a greater one is worse."""
-    cases: list[NDArray[np.int64]] = []
-    blocks: list[NDArray[np.int64]] = []
-    values: list[NDArray[np.float64]] = []
+def _launch_values(
+    analysis: Analysis,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Position of the case, block and value of each launch; a greater value is worse."""
+    found = []
     for check in analysis.checks:
         metric = analysis.deciding_metric(check)
-        if not metric:
-            continue
-        sign = 1.0 if analysis.register.metrics[metric].better == "lower" else -1.0
-        for row in analysis.rows_of(check, metric):
+        for row in analysis.rows_of(check, metric) if metric else ():
             series = row.series
-            if (series.values <= 0).any():
-                continue
-            logs = sign * np.log(series.values)
-            values.append(logs - np.median(logs))
-            cases.append(np.full(len(logs), series.case))
-            blocks.append(series.blocks)
-    if not values:
-        return
-    most = int(max(found.max() for found in blocks)) + 1
-    codes = np.concatenate(cases) * most + np.concatenate(blocks)
-    keys, launch = np.unique(codes, return_inverse=True)
-    means = np.bincount(launch, np.concatenate(values)) / np.bincount(launch)
-    for key, value in zip(keys.tolist(), means.tolist(), strict=True):
-        yield divmod(key, most), value
+            if (series.values > 0).all():
+                sign = 1.0 if analysis.register.metrics[metric].better == "lower" else -1.0
+                logs = sign * np.log(series.values)
+                cases = np.full(len(logs), series.case)
+                found.append(np.stack([cases, series.blocks, logs - np.median(logs)]))
+    every = np.concatenate(found, axis=1) if found else np.empty((3, 0))
+    cases, blocks = every[:2].astype(np.int64)
+    most = int(blocks.max(initial=0)) + 1
+    _, first, launch, counts = np.unique(
+        cases * most + blocks, return_index=True, return_inverse=True, return_counts=True
+    )
+    return cases[first], blocks[first], np.bincount(launch, every[2], len(counts)) / counts

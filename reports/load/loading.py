@@ -80,20 +80,14 @@ class Run:
         whose launches are all there."""
         if self.interims or self.plan.sequential is None:
             return [interim.block for interim in self.interims]
-        done = self.launches.places()
-        feasible = [place for place, case in enumerate(self.plan.cases) if case.skipped is None]
-        present: dict[int, set[str]] = {}
-        for place, block in done:
-            present.setdefault(block, set()).add(self.plan.cases[place].environment)
+        done, cases = self.launches.places(), self.plan.cases
+        begun = {(cases[place].environment, block) for place, block in done}
+        asked = [(place, case.environment) for place, case in enumerate(cases) if not case.skipped]
         return [
             block
             for block in self.plan.sequential.interims
-            if block in present
-            and all(
-                (place, block) in done
-                for place in feasible
-                if self.plan.cases[place].environment in present[block]
-            )
+            if any(at == block for _, at in begun)
+            and all((p, block) in done for p, name in asked if (name, block) in begun)
         ]
 
     def case(self, launch: Launch) -> PlannedCase:

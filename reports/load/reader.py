@@ -11,7 +11,7 @@ from bisect import bisect_right
 from itertools import accumulate, chain, pairwise, repeat
 from operator import attrgetter, is_not, itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -23,7 +23,6 @@ from records.input_files import decoded
 from records.metric import point_fault
 from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
-from records.run.record import latest_attempts
 from records.run.record_lines import Batch, Line, Value, artifacts_of, batches, nodes_of
 from records.site.pair_scans import ARTIFACT
 from records.text.withheld import masked
@@ -51,15 +50,6 @@ _NODES = attrgetter("nodes")
 _NEIGHBOURS, _DRAWN_ALONE, _PROFILE = map(attrgetter, ("neighbours", "drawn_alone", "profile"))
 _DRAWN = {msgspec.UNSET: NOT_DRAWN, False: BESIDE, True: ALONE}
 _NAME, _UNIT, _AT, _VALUE = map(attrgetter, ("name", "unit", "at", "value"))
-
-
-class _Again(NamedTuple):
-    """A launch of a case and block that has several; `place`: in recorded order."""
-
-    case: int
-    block: int
-    attempt: int
-    place: int
 
 
 class Reader:
@@ -130,29 +120,25 @@ class Reader:
 
     def _take_details(self, batch: Batch, valid: list[int]) -> None:
         """Keep what pages tell of launches of a batch, and the files of their scans."""
-        if min(batch.cases) < KEEP_ARTIFACTS_OF_CASES or valid.count(1) < len(valid):
-            for place, (case, kind) in enumerate(zip(batch.cases, valid, strict=True)):
-                if kind != 1 or case < KEEP_ARTIFACTS_OF_CASES:
-                    self._line = batch.first + place
-                    self._take_detail(batch.lines[place])
+        numbered = [*zip(batch.cases, valid, batch.lines, strict=True)]
+        listed = min(batch.cases) < KEEP_ARTIFACTS_OF_CASES or valid.count(1) < len(valid)
+        for self._line, (case, kind, line) in enumerate(numbered if listed else (), batch.first):
+            if kind == 1 and case >= KEEP_ARTIFACTS_OF_CASES:
+                continue
+            ok = line.status == "ok"
+            self._bad += not ok
+            artifacts = self._artifacts(line) if ok or self._bad <= KEEP_ARTIFACTS_OF_BAD else None
+            reason = line.reason and masked(line.reason)
+            details = Details(reason, line.job_id, line.started_at, artifacts)
+            self._details[self._line - 1] = details
         if _SCANNED not in batch.text:
             return
-        for number, (line, kind) in enumerate(zip(batch.lines, valid, strict=True), batch.first):
+        for self._line, (_, kind, line) in enumerate(numbered, batch.first):
             if kind == 1 and _SCANNED in bytes(line.artifacts):
-                self._line = number
                 artifacts = self._artifacts(line)
                 if ARTIFACT in artifacts:
                     checksum = checksum_of(artifacts, ARTIFACT)
-                    self._scanned[number - 1] = artifacts[ARTIFACT], checksum
-
-    def _take_detail(self, line: Line) -> None:
-        """Keep what pages tell of a launch."""
-        ok = line.status == "ok"
-        self._bad += not ok
-        artifacts = self._artifacts(line) if ok or self._bad <= KEEP_ARTIFACTS_OF_BAD else None
-        reason = line.reason and masked(line.reason)
-        details = Details(reason, line.job_id, line.started_at, artifacts)
-        self._details[self._line - 1] = details
+                    self._scanned[self._line - 1] = artifacts[ARTIFACT], checksum
 
     def _take_values(self, metrics: list[list[Value]], batch: Batch) -> None:
         """Take in the values of each line of a batch."""
@@ -231,24 +217,20 @@ class Reader:
 
         Raises AssayError for an attempt that is recorded twice.
         """
-        cases, blocks = _integers(self._case), _integers(self._block)
-        self._counted = np.ones(len(cases), dtype=np.bool_)
-        keys = cases * (int(blocks.max(initial=0)) + 1) + blocks
-        _, which, times = np.unique(keys, return_inverse=True, return_counts=True)
-        again = [
-            _Again(self._case[place], self._block[place], self._attempt[place], place)
-            for place in np.flatnonzero(times[which] > 1).tolist()
-        ]
-        latest = latest_attempts(again, attrgetter("case"))
-        for one in again:
-            counted = latest[one.case, one.block]
-            self._counted[one.place] = one is counted
-            if one is not counted and one.attempt == counted.attempt:
-                self._line = one.place + 1
-                raise self._error(
-                    f"case {self.plan.cases[one.case].id}, block {one.block}, attempt"
-                    f" {one.attempt} is recorded twice"
-                )
+        cases, blocks, attempts = map(_integers, (self._case, self._block, self._attempt))
+        order = np.lexsort((attempts, blocks, cases))
+        keys = np.stack([cases[order], blocks[order]])
+        last = np.ones(len(order), dtype=np.bool_)
+        last[:-1] = (np.diff(keys) != 0).any(axis=0)
+        self._counted = np.empty_like(last)
+        self._counted[order] = last
+        twice = ~last[:-1] & last[1:] & (np.diff(attempts[order]) == 0)
+        for place in order[:-1][twice][:1].tolist():
+            self._line = place + 1
+            raise self._error(
+                f"case {self.plan.cases[cases[place]].id}, block {blocks[place]}, attempt"
+                f" {attempts[place]} is recorded twice"
+            )
 
     def launches(self) -> Launches:
         """All launches, after `settle`."""
@@ -290,27 +272,24 @@ class Reader:
         steps = np.diff(ids) == 0
         twice = np.flatnonzero(steps & (np.diff(blocks) == 0))
         if twice.size:
-            case, (name, at) = self._owner(int(ids[twice[0]]))
+            case, place = divmod(int(ids[twice[0]]), len(self._keys))
+            name, at = self._keys[place]
             raise AssayError(
                 f"records.jsonl: case {self.plan.cases[case].id}, block {blocks[twice[0]]}:"
                 f" metric {name} at {dict(at)} stands twice in one record; once is allowed."
             )
         edges = [0, *(np.flatnonzero(~steps) + 1).tolist(), len(ids)]
-        owners = map(self._owner, ids[edges[:-1]].tolist())
+        owners = [divmod(found, len(self._keys)) for found in ids[edges[:-1]].tolist()]
         alike: dict[bytes, NDArray[np.int64]] = {}  # most series have the same blocks
         found = []
-        for (case, (name, at)), (low, high) in zip(owners, pairwise(edges), strict=True):
+        for (case, place), (low, high) in zip(owners, pairwise(edges), strict=True):
             text = blocks[low:high].tobytes()
             shared = alike.get(text)
             if shared is None:
                 shared = alike[text] = np.frombuffer(text, dtype=np.int64)
+            name, at = self._keys[place]
             found.append(Series(case, name, at, shared, values[low:high]))
         return found
-
-    def _owner(self, found: int) -> tuple[int, _Key]:
-        """Case, metric and point of a series by its number, case × points + point."""
-        case, place = divmod(found, len(self._keys))
-        return case, self._keys[place]
 
 
 def _integers(column: array[int]) -> NDArray[np.int64]:

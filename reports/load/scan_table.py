@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -14,19 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from records.errors import AssayError
-from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
 from records.values import odd_word
-
-
-@dataclass(frozen=True)
-class ScanTable:
-    """Values of one metric, a pair a row; `ends` are numbers of `names`."""
-
-    names: list[str]
-    switches: list[str]
-    ends: tuple[Indices, Indices]
-    values: NDArray[np.float32]
 
 
 def metrics_of(path: Path) -> tuple[str, ...]:
@@ -35,8 +23,13 @@ def metrics_of(path: Path) -> tuple[str, ...]:
         return tuple(name for name in pl.read_parquet_schema(path) if name not in (NODE, PEER))
 
 
-def read_table(path: Path, metric: str) -> ScanTable:
-    """The values of a metric. Raises AssayError where the file is no table of pairs with it."""
+def read_table(
+    path: Path, metric: str
+) -> tuple[list[str], list[str], NDArray[np.int64], NDArray[np.float32]]:
+    """Names of nodes, their switches, two rows of ends as numbers of names, values of a metric.
+
+    Raises AssayError where the file is no table of pairs with it.
+    """
     with _table(path, metric):
         meta = pl.read_parquet_metadata(path)
         names = msgspec.json.decode(meta[NODES_META], type=list[str])
@@ -49,9 +42,12 @@ def read_table(path: Path, metric: str) -> ScanTable:
         frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
         if any(frame.null_count().row(0)):
             raise ValueError("a row lacks a value")
-        ends = (_numbers(frame[NODE], names), _numbers(frame[PEER], names))
+        numbers = frame[[NODE, PEER]].cast(pl.Enum(names)).select(pl.all().to_physical())
+        ends = numbers.to_numpy().astype(np.int64).T
         values = frame[metric].cast(pl.Float32).to_numpy()
-        return ScanTable(names, switches or [""] * len(names), ends, values)
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise AssayError(f"{path}: holds a {metric} that cannot be measured")
+    return names, switches or [""] * len(names), ends, values
 
 
 @contextmanager
@@ -62,8 +58,3 @@ def _table(path: Path, metric: str) -> Iterator[None]:
         yield
     except (*faults, OSError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise AssayError(f"{path}: is no table of pairs with {metric}: {error}") from error
-
-
-def _numbers(column: pl.Series, names: Sequence[str]) -> Indices:
-    """The number of each name of a column."""
-    return column.cast(pl.Enum(list(names))).to_physical().to_numpy().astype(np.int64)

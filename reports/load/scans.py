@@ -8,7 +8,7 @@ what a scan has. Of 10,000 nodes one column of all pairs takes 200 MB.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -72,18 +72,16 @@ class Scan:
 
     def columns(self, metric: str) -> PairColumns:
         """All values of a metric."""
-        return joined([self._part(one, metric) for one in self.files])
-
-    def _part(self, one: ScanFile, metric: str) -> PairColumns:
         from reports.load.scan_table import read_table  # slow: polars
 
-        path = self._checked(one)
-        table = read_table(path, metric)
-        values = table.values
-        if len(values) and not (np.isfinite(values).all() and (values > 0).all()):
-            raise AssayError(f"{path}: holds a {metric} that cannot be measured")
-        names, ends, switches = table.names, table.ends, table.switches
-        return pair_columns(names, ends, one.block, values, switches=switches, where=str(path))
+        parts = []
+        for one in self.files:
+            path = self._checked(one)
+            names, switches, ends, values = read_table(path, metric)
+            parts.append(
+                pair_columns(names, ends, one.block, values, switches=switches, where=str(path))
+            )
+        return joined(parts)
 
     def _checked(self, one: ScanFile) -> Path:
         """The path of a file that is what its record says."""
@@ -104,7 +102,7 @@ class Scan:
 
 def pair_columns(
     names: Sequence[str],
-    ends: Sequence[Indices],
+    ends: Iterable[Indices],
     block: int,
     values: NDArray[np.floating],
     *,

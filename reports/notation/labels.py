@@ -119,15 +119,16 @@ class CheckLabels:
     ) -> list[str]:
         params = case.params
         grid, lattice, others = _told_apart(told, beside, without)
-        result = []
-        if grid:
-            result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
-        if lattice:
-            result.append(lattice_text(params))
+        result = [f"{value_text(params['p'])} × {value_text(params['q'])}"] if grid else []
+        result += [lattice_text(params)] if lattice else []
         for name in others:
-            plain = name == "reply_before_wait" and not params.get(name)
-            if name in params and not plain:
-                result.append(_part(name, params[name]))
+            value = params.get(name)
+            if name == "placement" and name in params:
+                result.append(value_text(value).replace("-", " "))
+            elif name == "reply_before_wait":
+                result += ["reply before wait"] if value else []
+            elif name in params:
+                result.append(f"{axis_of(name).title} {value_text(value)}")
         return result
 
 
@@ -147,14 +148,6 @@ def _told_apart(
     return grid, lattice, tuple(told)
 
 
-def _part(name: str, value: Any) -> str:
-    if name == "placement":
-        return value_text(value).replace("-", " ")
-    if name == "reply_before_wait":
-        return "reply before wait" if value else "reply after wait"
-    return f"{axis_of(name).title} {value_text(value)}"
-
-
 def point_text(name: str, value: Any) -> str:
     """A point's value on an axis, with the unit of the axis: "1 024 B"."""
     unit = axis_of(name).unit
@@ -165,30 +158,22 @@ def point_text(name: str, value: Any) -> str:
 
 def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
     """Labels for each check, from its cases over all environments."""
-    constant: dict[str, dict[str, Any]] = {}
-    varying: dict[str, dict[str, None]] = {}
-    names: dict[str, dict[str, None]] = {}
     by_check: dict[str, list[Parametrised]] = {}
     for case in cases:
         by_check.setdefault(case.check, []).append(case)
-        known = constant.setdefault(case.check, {})
-        changed = varying.setdefault(case.check, {})
-        for name, value in case.params.items():
-            if name in changed:
-                continue
-            if name not in known:
-                known[name] = value
-                names.setdefault(case.check, {})[name] = None
-            elif known[name] is not value and not _alike(known[name], value):
-                changed[name] = None
-    return {
-        check: CheckLabels(
-            tuple(name for name in names.get(check, {}) if name in varying[check]),
-            {name: value for name, value in known.items() if name not in varying[check]},
-            _untold(by_check[check], varying[check]),
-        )
-        for check, known in constant.items()
-    }
+    found = {}
+    for check, alike in by_check.items():
+        known: dict[str, Any] = {}
+        changed: set[str] = set()
+        for case in alike:
+            for name, value in case.params.items():
+                first = known.setdefault(name, value)
+                if first is not value and name not in changed and not _alike(first, value):
+                    changed.add(name)
+        varying = tuple(name for name in known if name in changed)
+        constant = {name: value for name, value in known.items() if name not in changed}
+        found[check] = CheckLabels(varying, constant, _untold(alike, varying))
+    return found
 
 
 def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:

@@ -145,22 +145,19 @@ class Group:
         return others, gain
 
 
-def by_blocks(questions: Sequence[Question]) -> list[Group]:
+def by_blocks(questions: Sequence[Question], *, declared_apart: bool = False) -> list[Group]:
     """The questions that have six blocks at least, all of weight 1."""
-    found: dict[bytes, list[int]] = {}
+    found: dict[tuple[bytes, bool], list[int]] = {}
     for place, item in enumerate(questions):
         if len(item.blocks) >= LEAST_BLOCKS:
-            found.setdefault(item.blocks.tobytes(), []).append(place)
-    return [
-        Group(
-            questions[places[0]].blocks,
-            places,
-            np.stack([questions[place].values for place in places]),
-            np.array([questions[place].kept for place in places]),
-            np.ones(len(places)),
-        )
-        for places in found.values()
-    ]
+            apart = declared_apart and item.declared
+            found.setdefault((item.blocks.tobytes(), apart), []).append(place)
+    groups = []
+    for places in found.values():
+        mine = [questions[place] for place in places]
+        rows, kept = np.stack([one.values for one in mine]), np.array([one.kept for one in mine])
+        groups.append(Group(mine[0].blocks, places, rows, kept, np.ones(len(places))))
+    return groups
 
 
 def bounds(

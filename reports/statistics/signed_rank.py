@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import Interval, Matrix, grids
+from reports.statistics.descriptive import LEVEL, Interval, Matrix, grids
 
 EXACT_UP_TO = 200
 LEAST_N = 3
@@ -30,26 +30,24 @@ class PairedEffect(msgspec.Struct, frozen=True, gc=False):
     """The ratio A/B over n blocks: exp of the Hodges–Lehmann estimate.
 
     `interval` is the narrowest exact one of at least 95 %, or the widest attainable when there is
-    none (n < 6; its level says so); `interval90` the same at 90 %, None when not attainable.
-    `p` is two-sided; `least_p` the least p this n can give; `log_stddev` is s of d, ddof 1.
+    none (n < 6; its level says so). `p` is two-sided; `log_stddev` is s of d, ddof 1.
     """
 
     n: int
     ratio: float
     interval: Interval
-    interval90: Interval | None
     p: float
-    least_p: float
     log_stddev: float
+
+    @property
+    def least_p(self) -> float:
+        """The least two-sided p that n blocks can give: 2/2ⁿ."""
+        return 2.0 ** (1 - self.n)
 
     def inverse(self) -> PairedEffect:
         """The ratio B/A."""
-        return msgspec.structs.replace(
-            self,
-            ratio=1 / self.ratio,
-            interval=self.interval.inverse(),
-            interval90=self.interval90 and self.interval90.inverse(),
-        )
+        interval = self.interval.inverse()
+        return msgspec.structs.replace(self, ratio=1 / self.ratio, interval=interval)
 
 
 def paired_effect(a: Sequence[float], b: Sequence[float]) -> PairedEffect:
@@ -73,33 +71,25 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
         raise ValueError("ln(A/B) must be finite: values above 0 only")
     step = max(1, _CHUNK // (n * (n + 1) // 2))
     first, second = np.triu_indices(n)
-    rank90, level90 = interval_rank(n, 0.90)
+    rank, level = interval_rank(n, LEVEL)
     effects: list[PairedEffect] = []
     for start in range(0, len(differences), step):
         chunk = differences[start : start + step]
         walsh = np.sort((chunk[:, first] + chunk[:, second]) / 2, axis=1)
-        grid = grids(chunk)
+        centre, grid = np.median(walsh, axis=1), grids(chunk)
         grid = np.where(np.isfinite(grid), grid, 0.0)
+        # Where values tie the interval reaches at least as far as their grid.
+        lows = np.exp(np.minimum(walsh[:, rank - 1], centre - grid)).tolist()
+        highs = np.exp(np.maximum(walsh[:, walsh.shape[1] - rank], centre + grid)).tolist()
         effects += map(
             PairedEffect,
             repeat(n),
-            np.exp(np.median(walsh, axis=1)).tolist(),
-            _intervals(walsh, grid, *interval_rank(n, 0.95)),
-            _intervals(walsh, grid, rank90, level90) if level90 >= 0.90 else repeat(None),
+            np.exp(centre).tolist(),
+            map(Interval, lows, highs, repeat(level), repeat("signed-rank")),
             signed_rank_p(chunk),
-            repeat(least_p(n)),
             chunk.std(axis=1, ddof=1).tolist(),
         )
     return effects
-
-
-def _intervals(walsh: Matrix, grid: NDArray[np.float64], rank: int, level: float) -> list[Interval]:
-    """The interval of each row of sorted Walsh averages between the averages of this rank; where
-    values tie it reaches at least as far as their grid."""
-    centre = np.median(walsh, axis=1)
-    lows = np.exp(np.minimum(walsh[:, rank - 1], centre - grid)).tolist()
-    highs = np.exp(np.maximum(walsh[:, walsh.shape[1] - rank], centre + grid)).tolist()
-    return list(map(Interval, lows, highs, repeat(level), repeat("signed-rank")))
 
 
 @lru_cache(maxsize=256)
@@ -119,11 +109,6 @@ def null_cdf(doubled_ranks: tuple[int, ...]) -> NDArray[np.float64]:
 
 def _untied_cdf(n: int) -> NDArray[np.float64]:
     return null_cdf(tuple(range(2, 2 * n + 1, 2)))[::2]
-
-
-def least_p(n: int) -> float:
-    """The least two-sided p that n blocks can give: 2/2ⁿ (0.0625 at n = 5, 0.03125 at n = 6)."""
-    return float(min(1.0, 2.0 ** (1 - n)))
 
 
 @lru_cache(maxsize=256)
@@ -150,11 +135,12 @@ def signed_rank_p(differences: Matrix) -> list[float]:
     Zero differences are left out, as Wilcoxon did; a row of zeros has p = 1.
     """
     n = differences.shape[1]
-    size = np.sort(np.abs(differences), axis=1)
-    untied = (size[:, 0] > 0) & (np.diff(size, axis=1) > 0).all(axis=1) & (n <= EXACT_UP_TO)
+    size = np.abs(differences)
+    ordered = np.sort(size, axis=1)
+    untied = (ordered[:, 0] > 0) & (np.diff(ordered, axis=1) > 0).all(axis=1) & (n <= EXACT_UP_TO)
     result = np.ones(len(differences))
     if untied.any():
-        ranks = np.abs(differences[untied]).argsort(axis=1).argsort(axis=1) + 1
+        ranks = size[untied].argsort(axis=1).argsort(axis=1) + 1
         positive = (ranks * (differences[untied] > 0)).sum(axis=1)
         smaller = np.minimum(positive, n * (n + 1) // 2 - positive)
         result[untied] = np.minimum(2 * _untied_cdf(n)[smaller], 1.0)

@@ -5,14 +5,13 @@ A group sequential design [Lan & DeMets, Biometrika 70 (1983) 659]: after n of a
 α·ln(1 + (e − 1)·n/N) of the error is spent (their function near Pocock's bounds), whether or not
 the design stops there: what is much slower is known early and costs no further launch. Bounds made
 this way are repeated confidence intervals [Jennison & Turnbull, J. R. Statist. Soc. B 51 (1989)
-305]: they hold together at 95 % over all judgements, also under optional
-stopping.
+305]: they hold together at 95 % over all judgements, also under optional stopping.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import e, log
 
 import numpy as np
@@ -90,45 +89,26 @@ def answers_after(
 
 def _weighted(questions: Sequence[Question]) -> list[Group]:
     """The questions with their weights, 1 on average; the declared ones apart, by their cells."""
-    groups = by_blocks(questions)
-    total = sum(len(group.places) for group in groups)
-    count = sum(questions[place].declared for group in groups for place in group.places)
-    weights = {True: 1.0, False: 1.0}
-    if 0 < count < total:
-        weights = {True: DECLARED_SHARE * total / count}
-        weights[False] = (1 - DECLARED_SHARE) * total / (total - count)
+    groups = by_blocks(questions, declared_apart=True)
+    asked = [questions[group.places[0]].declared for group in groups]
+    sizes = [len(group.places) for group in groups]
+    count = sum(size for size, declared in zip(sizes, asked, strict=True) if declared)
+    others, weights = sum(sizes) - count, {True: 1.0, False: 1.0}
+    if count and others:
+        weights[True] = DECLARED_SHARE * sum(sizes) / count
+        weights[False] = (1 - DECLARED_SHARE) * sum(sizes) / others
     found = []
-    for group in groups:
-        asked = np.array([questions[place].declared for place in group.places])
-        for declared in (True, False):
-            mine = np.flatnonzero(asked == declared)
-            if not len(mine):
-                continue
-            places = [group.places[row] for row in mine]
-            cells: dict[object, int] = {}
-            for place in places:
-                cells.setdefault(questions[place].cell or place, len(cells))
-            found.append(
-                Group(
-                    group.blocks,
-                    places,
-                    group.rows[mine],
-                    group.kept[mine],
-                    np.full(len(mine), weights[declared]),
-                    np.array([cells[questions[place].cell or place] for place in places])
-                    if declared
-                    else None,
-                )
-            )
+    for group, declared in zip(groups, asked, strict=True):
+        cells: dict[object, int] = {}
+        for place in group.places:
+            cells.setdefault(questions[place].cell or place, len(cells))
+        numbers = np.array([cells[questions[place].cell or place] for place in group.places])
+        weight = np.full(len(group.places), weights[declared])
+        found.append(replace(group, weights=weight, cells=numbers if declared else None))
     return found
 
 
 def _tested(groups: Sequence[Group], after: int, until: int) -> list[Group]:
     """Those with a value between two judgements, without what came later."""
-    found = []
-    for group in groups:
-        if np.any((group.blocks > after) & (group.blocks <= until)):
-            here = group.until(until)
-            if len(here.blocks) >= LEAST_BLOCKS:
-                found.append(here)
-    return found
+    new = [group for group in groups if ((group.blocks > after) & (group.blocks <= until)).any()]
+    return [here for group in new if len((here := group.until(until)).blocks) >= LEAST_BLOCKS]
