@@ -11,12 +11,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`title` names it to readers; `unit` is "" for words and counts.
-
-    Points that differ only along their first axis with a unit make one curve. `lists`: the
-    parameter lists points, and each point carries its own. `procedure`: it says how often or how
-    far something is measured, not what.
-    """
+    """`title` names it to readers; `unit` is "" for words and counts. Points that differ only along
+    their first axis with a unit make one curve. `lists`: the parameter lists points, and each point
+    carries its own. `procedure`: it says how often or how far something is measured, not what."""
 
     name: str
     title: str

@@ -20,10 +20,8 @@ class ExitStatus(IntEnum):
 
 
 class AssayError(Exception):
-    """A problem the user can fix: what, where, what is allowed, what to do.
-
-    `status` is the exit status of the command that meets it.
-    """
+    """A problem the user can fix: what, where, what is allowed, what to do. `status` is the exit
+    status of the command that meets it."""
 
     def __init__(self, message: str, status: ExitStatus = ExitStatus.BAD_INPUT) -> None:
         super().__init__(message)

@@ -27,11 +27,9 @@ class Part(msgspec.Struct):
 
     @classmethod
     def filled(cls, source: object, **further: Any) -> Self:
-        """The part with these keys, and the others from the attributes of an object.
-
-        Parts of it are made likewise; a key without an attribute has its default. Raises
-        msgspec.ValidationError for a value of another type.
-        """
+        """The part with these keys, and the others from the attributes of an object. Parts of it
+        are made likewise; a key without an attribute has its default. Raises
+        msgspec.ValidationError for a value of another type."""
         found = {
             name: _python_value(value)
             for name in cls.__struct_fields__
@@ -48,23 +46,20 @@ class Form(Part, kw_only=True):
 
 
 def as_bytes(content: object) -> bytes:
-    """Content as JSON; scalars of NumPy become Python's, NaN and infinity null.
+    """Content as JSON; scalars of NumPy become Python's, NaN and infinity null. Raises TypeError
+    for what JSON does not know."""
 
-    Raises TypeError for what JSON does not know.
-    """
-    return msgspec.json.encode(content, enc_hook=_python_scalar)
+    def scalar(value: object) -> object:
+        if (found := _python_value(value)) is value:
+            raise TypeError(f"objects of type {type(value).__name__} have no form in JSON")
+        return found
+
+    return msgspec.json.encode(content, enc_hook=scalar)
 
 
 def _python_value(value: Any) -> Any:
     """A scalar of NumPy, which this module must not import, as Python's; else the value."""
     return value.item() if hasattr(value, "dtype") and not getattr(value, "shape", 1) else value
-
-
-def _python_scalar(value: object) -> object:
-    found = _python_value(value)
-    if found is value:
-        raise TypeError(f"objects of type {type(value).__name__} have no form in JSON")
-    return found
 
 
 def as_text(form: object) -> str:

@@ -46,9 +46,7 @@ def kind_at(path: Path) -> str | None:
 
 def opened(path: Path) -> BufferedReader:
     """The file, open for reading; the folders before its name may be links, its name may not.
-
-    Raises AssayError for what cannot be opened or is no regular file.
-    """
+    Raises AssayError for what cannot be opened or is no regular file."""
     try:
         descriptor = os.open(path, FILE)
     except OSError as error:
@@ -62,9 +60,7 @@ def opened(path: Path) -> BufferedReader:
 
 def opened_below(folder: Path, name: str) -> BufferedReader:
     """The file `name` ("raw/x.out") below a folder, open for reading; nothing below it is a link.
-
-    Raises AssayError for a name that leads out of the folder, and as `opened` does.
-    """
+    Raises AssayError for a name that leads out of the folder, and as `opened` does."""
     path = folder / name
     try:
         place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -110,10 +106,8 @@ def line_batches(
     file: BufferedReader, path: Path, first: int = 1
 ) -> Iterator[tuple[int, bytes, list[bytes]]]:
     """An open file in pieces of whole lines: the number of its first line, here `first`, the piece,
-    and its lines without their newlines. What follows the last newline is left out.
-
-    Raises AssayError for a line without an end, and for lines that end in CR only.
-    """
+    and its lines without their newlines. What follows the last newline is left out. Raises
+    AssayError for a line without an end, and for lines that end in CR only."""
     while piece := file.read(_BATCH_BYTES):
         if not piece.endswith(_NEWLINE):
             rest = file.readline(MOST_LINE_BYTES + 1)
@@ -132,10 +126,8 @@ def line_batches(
 
 
 def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
-    """What `decode` makes of a content. Raises AssayError "<where>: not <what>: <fault>".
-
-    `where` without a line gets the line of the fault.
-    """
+    """What `decode` makes of a content. Raises AssayError "<where>: not <what>: <fault>". `where`
+    without a line gets the line of the fault."""
     try:
         return decode(content)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:

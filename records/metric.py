@@ -32,10 +32,8 @@ Kind = Literal["", "share", "quotient", "chain", "sum", "mean", "copy"]
 
 
 class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A named quantity: `unit` in SI base units, `better` says which direction is good.
-
-    One that is not `measured` tells where a launch lay; nothing is judged by it.
-    """
+    """A named quantity: `unit` in SI base units, `better` says which direction is good. One that is
+    not `measured` tells where a launch lay; nothing is judged by it."""
 
     name: str
     unit: str
@@ -58,11 +56,9 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One value of a defined metric, in SI base units.
-
-    `at` names the point inside the launch, e.g. {"construct": "Send/Recv", "message_bytes": 1024};
-    `samples` are the raw values behind `value`, in the order they were taken.
-    """
+    """One value of a defined metric, in SI base units. `at` names the point inside the launch, e.g.
+    {"construct": "Send/Recv", "message_bytes": 1024}; `samples` are the raw values behind `value`,
+    in the order they were taken."""
 
     name: str
     unit: str
@@ -73,11 +69,9 @@ class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a check is named to readers, and which of its metrics stand for it.
-
-    `deciding` is what environments are compared by ("" for every metric), `shown` what a launch's
-    progress line prints; a history keeps the metrics `beside` it too.
-    """
+    """How a check is named to readers, and which of its metrics stand for it. `deciding` is what
+    environments are compared by ("" for every metric), `shown` what a launch's progress line
+    prints; a history keeps the metrics `beside` it too."""
 
     name: str
     title: str
@@ -134,10 +128,8 @@ class Register:
         return known.title if known else name
 
     def decides(self, check: str, metric: str) -> bool:
-        """Whether a metric is the one that environments are compared by in a check.
-
-        Each metric is, of a check that names none.
-        """
+        """Whether a metric is the one that environments are compared by in a check. Each metric is,
+        of a check that names none."""
         known = self.checks.get(check)
         return known is None or known.deciding in ("", metric)
 

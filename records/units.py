@@ -10,10 +10,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Unit:
     """`greatest`: no measurement is above it (a time of 30 years); `signed`: one may be negative.
-
     `spelled` is what it is called in names without signs, "" for a unit that is not known. `steps`
-    are readable units by descending factor; with a single step all values are read in it.
-    """
+    are readable units by descending factor; with a single step all values are read in it."""
 
     symbol: str
     greatest: float = math.inf

@@ -42,11 +42,9 @@ class RefusedFileError(Exception):
 
 
 def open_regular(folder: int, name: str, owner: int | None = None) -> int:
-    """Descriptor of the regular file `name` below the open `folder`.
-
-    With an `owner` it must belong to that uid and have no other name. Raises RefusedFileError
-    for anything else, FileNotFoundError when there is nothing.
-    """
+    """Descriptor of the regular file `name` below the open `folder`. With an `owner` it must belong
+    to that uid and have no other name. Raises RefusedFileError for anything else, FileNotFoundError
+    when there is nothing."""
     *above, last = parts = name.split("/")
     if {"", ".", ".."} & set(parts):
         raise RefusedFileError("is no name below the folder")

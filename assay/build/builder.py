@@ -31,10 +31,8 @@ NEEDED_BYTES = 2 * 10**9
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What to build: a site's views (all, or those its environments `asked` need).
-
-    `sources`: packages that are built from a folder of the user's.
-    """
+    """What to build: a site's views (all, or those its environments `asked` need). `sources`:
+    packages that are built from a folder of the user's."""
 
     site: str
     built: SpackDescription
@@ -71,11 +69,9 @@ def spack_section(site: str) -> SpackDescription:
 
 
 def build(spack: Spack, request: BuildRequest, say: Say) -> None:
-    """Resolve, fetch, build, lay out the views, and note each view's facts.
-
-    What is installed already is not built again, so a build that failed continues where it
-    stopped, and one that is complete only says so. Raises AssayError and InfrastructureError.
-    """
+    """Resolve, fetch, build, lay out the views, and note each view's facts. What is installed
+    already is not built again, so a build that failed continues where it stopped, and one that is
+    complete only says so. Raises AssayError and InfrastructureError."""
     local = local_sources.digests(request.sources)
     commands = prepare(spack, request, say)
     resolve(commands, request.anew)
@@ -113,9 +109,7 @@ def _facts(
     request: BuildRequest, lock: Lock, environment: Path, local: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
     """What each view is built from: its roots are those that use the library it selects first.
-
-    `local`: digests of local sources by package.
-    """
+    `local`: digests of local sources by package."""
     stated = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
     facts = {}
     for view in request.views():
@@ -164,11 +158,8 @@ def _lay_environment(
     built: SpackDescription, folder: Path, packages: list[Path], sources: Mapping[str, Path]
 ) -> None:
     """Copy the environment, with its kept lock unless the site has a packages.yaml of its own, or
-    packages come from local `sources`.
-
-    `packages`: the packages.yaml files, the platform's last. A lock that follows from other files
-    or sources is removed.
-    """
+    packages come from local `sources`. `packages`: the packages.yaml files, the platform's last. A
+    lock that follows from other files or sources is removed."""
     source = SPACK_ENV / "environments" / built.environment
     if not (source / "spack.yaml").is_file():
         known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
@@ -199,11 +190,9 @@ def resolve(commands: SpackCommands, anew: bool = False) -> None:
 
 
 def install(commands: SpackCommands, roots: list[str], again: list[str], jobs: int) -> None:
-    """Fetch and check all sources, build what is missing, lay out the views.
-
-    `again`: installed packages whose sources have changed since. They come first: Spack itself
-    builds a package of local sources again whose files are newer than what is installed.
-    """
+    """Fetch and check all sources, build what is missing, lay out the views. `again`: installed
+    packages whose sources have changed since. They come first: Spack itself builds a package of
+    local sources again whose files are newer than what is installed."""
     specs = [f"/{root}" for root in roots]
     words = ["install", "--only-concrete", "-j", str(jobs or len(os.sched_getaffinity(0)))]
     commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)

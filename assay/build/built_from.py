@@ -38,11 +38,8 @@ def sources_digest(folder: Path = CHECKS) -> str:
 def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
     """Raise InfrastructureError unless each environment of Spack's is complete and current."""
     facts = {name: site.spack_facts(name) for name in environments}
-    built = {name: known for name, known in facts.items() if known is not None}
-    if not built:
-        return
-    digest = sources_digest()
-    stale = sorted(name for name, known in built.items() if known["sources"] != digest)
+    digest = sources_digest() if any(facts.values()) else ""
+    stale = sorted(name for name, known in facts.items() if known and known["sources"] != digest)
     if stale:
         raise InfrastructureError(
             f"site {site.name}: Spack built {', '.join(stale)} from other C sources than the"

@@ -79,10 +79,8 @@ def say_with_time(line: str) -> None:
 
 def _bounds(alone: bool) -> list[str]:
     """The words before a command so that it ends with this process, even when that is killed.
-
     Compilers outlive a Spack that was killed, and would go on installing along with the next one;
-    root can give them a process namespace that ends with it. `alone`: without network.
-    """
+    root can give them a process namespace that ends with it. `alone`: without network."""
     bound = ["setpriv", "--pdeathsig", "KILL"]
     if os.geteuid() != 0:
         return bound
@@ -100,10 +98,8 @@ class SpackCommands:
         self.logs.mkdir(parents=True, exist_ok=True)
 
     def run(self, doing: str, *words: str) -> str:
-        """Run `spack -e ENVIRONMENT WORDS…`; gives what it printed.
-
-        Raises AssayError or InfrastructureError that says why it failed.
-        """
+        """Run `spack -e ENVIRONMENT WORDS…`; gives what it printed. Raises AssayError or
+        InfrastructureError that says why it failed."""
         log = self.logs / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{words[0].replace(' ', '-')}.log"
         began = time.monotonic()
         self.say(f"{doing} (log: {log})")

@@ -20,11 +20,8 @@ _LOCK = ".lock"
 
 @contextmanager
 def building(home: Path) -> Iterator[None]:
-    """Change a Spack home alone.
-
-    Raises InfrastructureError while another build changes it or a run uses it, and where it cannot
-    be written.
-    """
+    """Change a Spack home alone. Raises InfrastructureError while another build changes it or a run
+    uses it, and where it cannot be written."""
     try:
         home.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)

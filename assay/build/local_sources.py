@@ -24,11 +24,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:@[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
 def local_sources(words: Sequence[str], home: Path) -> dict[str, Path]:
-    """The folder of each package in `words`, NAME=DIR or NAME@VERSION=DIR.
-
-    Raises AssayError for another form, a package named twice, and a DIR that is no folder, is
-    empty, or holds the Spack home.
-    """
+    """The folder of each package in `words`, NAME=DIR or NAME@VERSION=DIR. Raises AssayError for
+    another form, a package named twice, and a DIR that is no folder, is empty, or holds the Spack
+    home."""
     found: dict[str, Path] = {}
     for word in words:
         name, _, text = word.partition("=")
@@ -56,10 +54,8 @@ def local_sources(words: Sequence[str], home: Path) -> dict[str, Path]:
 
 def developed(environment: Path, sources: Mapping[str, Path]) -> dict[str, dict[str, str]]:
     """Section `develop` of the environment's spack.yaml: these packages are built from copies.
-
     Written by us: `spack develop` would write it into the first file that the configuration
-    includes, a site's packages.yaml or the platform's.
-    """
+    includes, a site's packages.yaml or the platform's."""
     return {
         _package(name): {"spec": name.replace("@", "@="), "path": str(_copy(environment, name))}
         for name in sources
@@ -93,26 +89,25 @@ def refuse_unused(lock: Lock, roots: Collection[str], sources: Mapping[str, Path
 
 def digests(sources: Mapping[str, Path]) -> dict[str, str]:
     """By package, twelve hexadecimal digits of names, rights and contents of all that is copied."""
-    return {_package(name): _digest(name, folder) for name, folder in sources.items()}
-
-
-def _digest(name: str, folder: Path) -> str:
-    digest = hashlib.sha256()
-    try:
-        for path in sorted(folder.rglob("*")):
-            inside = path.relative_to(folder)
-            if _NOT_COPIED in inside.parts:
-                continue
-            digest.update(b"%s\0%o\0" % (os.fsencode(inside), path.lstat().st_mode))
-            if path.is_symlink():
-                digest.update(os.fsencode(path.readlink()))
-            elif path.is_file():
-                digest.update(hashlib.sha256(path.read_bytes()).digest())
-    except OSError as error:
-        raise AssayError(
-            f"--source {name}: {error.filename}: {error.strerror}; its files must be readable"
-        ) from error
-    return digest.hexdigest()[:12]
+    found = {}
+    for name, folder in sources.items():
+        digest = hashlib.sha256()
+        try:
+            for path in sorted(folder.rglob("*")):
+                inside = path.relative_to(folder)
+                if _NOT_COPIED in inside.parts:
+                    continue
+                digest.update(b"%s\0%o\0" % (os.fsencode(inside), path.lstat().st_mode))
+                if path.is_symlink():
+                    digest.update(os.fsencode(path.readlink()))
+                elif path.is_file():
+                    digest.update(hashlib.sha256(path.read_bytes()).digest())
+        except OSError as error:
+            raise AssayError(
+                f"--source {name}: {error.filename}: {error.strerror}; its files must be readable"
+            ) from error
+        found[_package(name)] = digest.hexdigest()[:12]
+    return found
 
 
 def _package(name: str) -> str:

@@ -36,11 +36,6 @@ class SourceArchive(BaseModel):
     )
     environment: str | None = Field(default=None, description="the only environment that needs it")
 
-    @property
-    def asked(self) -> str:
-        """What to ask the distribution for: package, or package/suite."""
-        return f"{self.package}/{self.suite}" if self.suite else self.package
-
     def path_in(self, mirror: Path) -> Path:
         """Its place in Spack's layout: _source-cache/archive/<first two digits>/<all>.<ending>."""
         ending = self.archive.split(".orig.")[-1]
@@ -48,10 +43,8 @@ class SourceArchive(BaseModel):
 
 
 def archives_of(built: SpackDescription) -> list[SourceArchive]:
-    """The archives of the platform's sources.yaml that `built`'s environment needs.
-
-    Raises AssayError when the platform has none.
-    """
+    """The archives of the platform's sources.yaml that `built`'s environment needs. Raises
+    AssayError when the platform has none."""
     path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
     if not path.is_file():
         raise AssayError(
@@ -71,18 +64,16 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
     or one has a wrong checksum: that one is not taken.
     """
     mirror = home / MIRROR
-    archives = [
-        archive
-        for archive in archives_of(built)
-        if not _is_right(archive.path_in(mirror), archive.sha256)
-    ]
+    archives = [one for one in archives_of(built) if not _is_right(one.path_in(mirror), one.sha256)]
     if not archives:
         say(f"mirror {mirror}: all archives are there, checksums right")
         return 0
     try:
         mirror.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=mirror) as scratch:
-            _fetch([archive.asked for archive in archives], scratch)
+            # What is asked of the distribution: package, or package/suite.
+            asked = ["/".join(filter(None, (one.package, one.suite))) for one in archives]
+            _fetch(asked, scratch)
             for archive in archives:
                 _take(archive, Path(scratch), mirror, say)
     except OSError as error:

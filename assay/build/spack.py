@@ -59,16 +59,12 @@ class Spack:
 
 
 def find_spack() -> Spack:
-    """Spack at SPACK_ROOT, on PATH, or where `make spack` puts it.
-
-    Raises InfrastructureError when there is none.
-    """
-    named = os.environ.get("SPACK_ROOT")
+    """Spack at SPACK_ROOT, on PATH, or where `make spack` puts it. Raises InfrastructureError when
+    there is none."""
+    named, on_path = os.environ.get("SPACK_ROOT"), shutil.which("spack")
     places = [Path(named) / "bin" / "spack"] if named else []
-    on_path = shutil.which("spack")
     places += [Path(on_path)] if on_path else []
-    places.append(CLONES / "spack" / "bin" / "spack")
-    for place in places:
+    for place in [*places, CLONES / "spack" / "bin" / "spack"]:
         if os.access(place, os.X_OK):
             return Spack(place, _packages(), spack_home())
     raise InfrastructureError(
@@ -79,24 +75,22 @@ def find_spack() -> Spack:
 
 def _packages() -> Path | None:
     """The builtin package repository's checkout; None: Spack fetches its own."""
-    places = [Path(os.environ[PACKAGES])] if PACKAGES in os.environ else []
-    for place in [*places, CLONES / "packages"]:
+    named = os.environ.get(PACKAGES)
+    for place in [*([Path(named)] if named else []), CLONES / "packages"]:
         repository = place / "repos" / "spack_repo" / "builtin"
         if (repository / "repo.yaml").is_file():
             return repository
-    if places:
+    if named is not None:
         raise InfrastructureError(
-            f"{PACKAGES}={places[0]}: no repos/spack_repo/builtin/repo.yaml there; give a checkout"
+            f"{PACKAGES}={named}: no repos/spack_repo/builtin/repo.yaml there; give a checkout"
             f" of Spack's package repository, release {PACKAGES_RELEASE}"
         )
     return None
 
 
 def write_scope(spack: Spack, site: str, built: SpackDescription, offline: bool) -> Path:
-    """Write the configuration folder below the Spack home, anew.
-
-    `offline`: sources come from the mirror only. Raises AssayError for an unknown platform.
-    """
+    """Write the configuration folder below the Spack home, anew. `offline`: sources come from the
+    mirror only. Raises AssayError for an unknown platform."""
     home, scope = spack.home, spack.home / "scope"
     shutil.rmtree(scope, ignore_errors=True)
     scope.mkdir(parents=True)

@@ -186,10 +186,8 @@ def planned_variants(plan: Plan, file: Path) -> dict[str, Variant]:
 
 
 def refuse_foreign_parameters(plan: Plan, file: Path) -> None:
-    """Raise AssayError for a case whose parameters no campaign could have asked for.
-
-    `assay run` validated them when it wrote the plan; since then the file may have been changed.
-    """
+    """Raise AssayError for a case whose parameters no campaign could have asked for. `assay run`
+    validated them when it wrote the plan; since then the file may have been changed."""
     for case in plan.cases:
         _refuse(CHECKS[case.check].parameters, case.params, file, ("cases", case.id))
 

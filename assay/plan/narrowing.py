@@ -14,10 +14,8 @@ from records.errors import AssayError
 
 @dataclass(frozen=True)
 class Narrowing:
-    """What a command line leaves of a campaign; where nothing is said, all of it.
-
-    `nodes` is the greatest number that a launch may use.
-    """
+    """What a command line leaves of a campaign; where nothing is said, all of it. `nodes` is the
+    greatest number that a launch may use."""
 
     environments: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
@@ -37,10 +35,8 @@ class Narrowing:
         return {option: value for option, value in said.items() if value}
 
     def of_campaign(self, campaign: Campaign) -> Campaign:
-        """The campaign with these environments, checks and blocks only.
-
-        Raises AssayError for a name that the campaign does not have.
-        """
+        """The campaign with these environments, checks and blocks only. Raises AssayError for a
+        name that the campaign does not have."""
         environments = [*campaign.environments, *campaign.otherwise]
         checks = list(dict.fromkeys(entry.check for entry in campaign.cases))
         for option, asked, known in (
@@ -85,10 +81,8 @@ _NOWHERE: dict[str, list[str]] = {"environments": []}
 
 
 def present(campaign: Campaign, site: SiteFacts) -> tuple[Campaign, dict[str, str]]:
-    """The campaign with those environments only that the site has, and why not the others.
-
-    Raises AssayError when none is left.
-    """
+    """The campaign with those environments only that the site has, and why not the others. Raises
+    AssayError when none is left."""
     absent = {
         name: site.absent.get(name)
         or f"site {site.name} has no environment {name!r}{did_you_mean(name, site.environments)}"

@@ -85,10 +85,8 @@ def make_plan(
 
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
-    """Seconds after which a launch of the case is ended.
-
-    The campaign's `launch_s` if it has one, else ten times the estimate and at least a minute.
-    """
+    """Seconds after which a launch of the case is ended. The campaign's `launch_s` if it has one,
+    else ten times the estimate and at least a minute."""
     stated = plan.limits.get("launch_s")
     if stated is not None:
         return float(stated)
@@ -97,9 +95,7 @@ def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
 
 def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[PlannedCase]:
     """Layout and cost of each case, worked out once for the environments of a combination.
-
-    `by_option`: the command line said how many nodes there are.
-    """
+    `by_option`: the command line said how many nodes there are."""
     previous = None
     for case in cases:
         combination = case.combination
@@ -139,9 +135,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
 
 def _lacks(case: Case, needed: frozenset[str], site_program: str, site: SiteFacts) -> str | None:
     """What an environment does not offer, and why not each foreign program; None: nothing.
-
-    `site_program`: a program of the site that takes the place of ours, if it names one.
-    """
+    `site_program`: a program of the site that takes the place of ours, if it names one."""
     reasons = site.missing.get(case.environment, {})
     features = needed - site.environments[case.environment]
     if not features:
@@ -186,11 +180,9 @@ def _refuse_above_limits(plan: Plan) -> None:
 
 
 def sequential_design(blocks: Blocks) -> Sequential:
-    """The blocks after which the questions are judged, fixed before the run.
-
-    Each is a quarter above the one before: judging more often spends the error on questions whose
-    answer has hardly changed. The last step takes the rest where that is less than half a step.
-    """
+    """The blocks after which the questions are judged, fixed before the run. Each is a quarter
+    above the one before: judging more often spends the error on questions whose answer has hardly
+    changed. The last step takes the rest where that is less than half a step."""
     found = [blocks.least]
     while (last := found[-1]) < blocks.greatest:
         step = max(1, -(-last // 4))
@@ -199,11 +191,9 @@ def sequential_design(blocks: Blocks) -> Sequential:
 
 
 def block_order(case_ids: Iterable[str], seed: int, block: int) -> list[str]:
-    """The cases of one block in random order, always the same for one seed and block.
-
-    They are sorted by SHA-256 of "seed:block:case_id": the order needs no state, does not depend on
-    the order of `case_ids`, and a case that is left out does not move the others.
-    """
+    """The cases of one block in random order, always the same for one seed and block. They are
+    sorted by SHA-256 of "seed:block:case_id": the order needs no state, does not depend on the
+    order of `case_ids`, and a case that is left out does not move the others."""
     return sorted(
         case_ids, key=lambda one: hashlib.sha256(f"{seed}:{block}:{one}".encode()).digest()
     )

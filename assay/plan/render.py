@@ -14,11 +14,9 @@ _RIGHT_FROM = 2
 
 
 def render_plan(plan: Plan) -> str:
-    """Every case, the skipped ones with their reasons, and the totals.
-
-    Cases that differ in their environment only are listed below the parameters that they share,
-    without those at their defaults.
-    """
+    """Every case, the skipped ones with their reasons, and the totals. Cases that differ in their
+    environment only are listed below the parameters that they share, without those at their
+    defaults."""
     from assay.plan.resolution import resolution  # slow: SciPy
 
     groups: dict[str, list[tuple[str, ...]]] = {}

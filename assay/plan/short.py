@@ -39,10 +39,8 @@ def short_launches(
     cases: Iterable[Case], planned: Iterable[PlannedCase], site: SiteFacts, measured: Measured
 ) -> list[str]:
     """A sentence for each set of parameters whose launches are too short, with a size that is not.
-
     By what was measured where it was, else by what fast cores and links may take. Of the
-    environments the one that lacks most is told.
-    """
+    environments the one that lacks most is told."""
     worst: dict[str, tuple[float, str]] = {}
     for case, place in zip(cases, planned, strict=True):
         if place.skipped is not None:

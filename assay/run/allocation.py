@@ -50,11 +50,8 @@ done
 
 @dataclass(frozen=True)
 class InOneJob:
-    """That launches share an allocation.
-
-    `inherited`: the job that the harness runs in, which no other follows. `limit_s`: the time to
-    ask for; None: what launches are estimated to take.
-    """
+    """That launches share an allocation. `inherited`: the job that the harness runs in, which no
+    other follows. `limit_s`: the time to ask for; None: what launches are estimated to take."""
 
     limit_s: float | None = None
     inherited: Allocation | None = None
@@ -75,10 +72,8 @@ def nodes_at_once(plan: Plan, site: Site) -> int:
 
 
 class Allocations:
-    """The allocation that launches of a plan are run in now; another one when it is over.
-
-    `asked`: how they share one; None: each has a job of its own.
-    """
+    """The allocation that launches of a plan are run in now; another one when it is over. `asked`:
+    how they share one; None: each has a job of its own."""
 
     def __init__(
         self,
@@ -113,11 +108,8 @@ class Allocations:
         self, next_s: float, longest_s: float, estimate_s: float
     ) -> Allocation | None:
         """An allocation that lasts for the next launch, which may take `next_s`; None: launches
-        have jobs of their own.
-
-        `longest_s`: what any of the launches to come may take, `estimate_s`: what all of them
-        probably do. Raises AssayError where there is none.
-        """
+        have jobs of their own. `longest_s`: what any of the launches to come may take,
+        `estimate_s`: what all of them probably do. Raises AssayError where there is none."""
         if self._asked is None:
             return None
         now = self._now
@@ -165,10 +157,8 @@ class Allocations:
         return granted(self._site, job.described, self._plan.seed)
 
     def beat(self) -> None:
-        """Tell the job that holds the nodes that they are still needed; call it often.
-
-        A beat that fails is told once, and tried again: the job bears a long silence.
-        """
+        """Tell the job that holds the nodes that they are still needed; call it often. A beat that
+        fails is told once, and tried again: the job bears a long silence."""
         if self._folder is None or time.monotonic() - self._beat_at <= BEAT_S:
             return
         try:

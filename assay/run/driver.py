@@ -103,10 +103,8 @@ class Driver:
 
     def run(self) -> list[str]:
         """Run every launch without a final record; lost ones once more as limits.retries allows.
-
         Gives a sentence for each environment whose launches were not run, for a build failed.
-        Raises InfrastructureError when Slurm, the work folder or the nodes fail.
-        """
+        Raises InfrastructureError when Slurm, the work folder or the nodes fail."""
         # A job of an earlier driver writes into the folder that is put away.
         self._end_other_jobs()
         with self.work:

@@ -26,10 +26,8 @@ CLEARING_S, _QUIET_S = 600.0, 10.0
 
 
 def asked(site: Site, *argv: str) -> Answer:
-    """How a command ended that runs where and as whom launches are submitted.
-
-    Raises InfrastructureError when it cannot be run or takes too long.
-    """
+    """How a command ended that runs where and as whom launches are submitted. Raises
+    InfrastructureError when it cannot be run or takes too long."""
     answer = site.ask(argv, limit_s=COMMAND_LIMIT_S)
     if answer.status == 127:
         raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")
@@ -63,10 +61,8 @@ def _slurm(site: Site, *argv: str) -> str:
 
 
 def trouble(site: Site, work: Path, nodes: int) -> str | None:
-    """What keeps launches of up to `nodes` nodes from being run; None when nothing does.
-
-    Nodes that are drained or reserved come back, and are waited for in Slurm's queue.
-    """
+    """What keeps launches of up to `nodes` nodes from being run; None when nothing does. Nodes that
+    are drained or reserved come back, and are waited for in Slurm's queue."""
     try:
         if not site.down_nodes_return:
             states = node_states(site)
@@ -90,10 +86,7 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
 
 def end_steps(site: Site, name: str, job: str) -> None:
     """End the steps that launches of the run with this work folder have left in a job; wait until
-    they are gone.
-
-    Raises InfrastructureError when Slurm does not answer, or a step does not end.
-    """
+    they are gone. Raises InfrastructureError when Slurm does not answer, or a step does not end."""
     since, slurm = time.monotonic(), Slurm(lambda argv: asked(site, *argv))
     while True:
         left = [step for step, called in slurm.steps(job) if called.startswith(f"assay-{name}.")]

@@ -106,9 +106,7 @@ class KeptBuilds:
 
     def take_in(self, built: CompleteBuild) -> None:
         """Copy what a session has built to where launches run it, and keep it if it can be kept.
-
-        Raises InfrastructureError for what cannot be copied.
-        """
+        Raises InfrastructureError for what cannot be copied."""
         if not _PROGRAM.fullmatch(built.program) or built.environment not in self._own:
             raise InfrastructureError(
                 f"the session built {built.program!r:.100} for {built.environment!r:.100}, which"
@@ -147,10 +145,8 @@ class KeptBuilds:
     def executed(
         self, environment: str, paths: Collection[str]
     ) -> tuple[dict[str, str | None], str | None]:
-        """The digest of each program, None where it cannot be read here, and what is wrong.
-
-        Copies must be what they were when they were made; others must be of the site.
-        """
+        """The digest of each program, None where it cannot be read here, and what is wrong. Copies
+        must be what they were when they were made; others must be of the site."""
         found: dict[str, str | None] = {}
         for path in paths:
             name, digest = Path(path).name, None

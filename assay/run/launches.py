@@ -22,11 +22,8 @@ from records.values import utc_seconds
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch to come: a case's content, its layout, block and attempt.
-
-    `undisturbed`: no other runs meanwhile; `drawn_alone`: by the draw of the seed, which some are
-    left out of (None).
-    """
+    """One launch to come: a case's content, its layout, block and attempt. `undisturbed`: no other
+    runs meanwhile; `drawn_alone`: by the draw of the seed, which some are left out of (None)."""
 
     index: int
     case_id: str
@@ -63,11 +60,9 @@ _OF_CASE = (
 
 
 class Attempts:
-    """How often one driver made each launch, of 1 + `retries` times.
-
-    The first time, a launch does not count that was lost with its allocation, or by a clock that
-    was set: neither is its own. A second time the launch may be what ends allocations.
-    """
+    """How often one driver made each launch, of 1 + `retries` times. The first time, a launch does
+    not count that was lost with its allocation, or by a clock that was set: neither is its own. A
+    second time the launch may be what ends allocations."""
 
     def __init__(self, retries: int) -> None:
         self._most = 1 + retries
@@ -93,11 +88,9 @@ def launches_to_come(
     interims: Sequence[Interim] = (),
     at_once: int = 1,
 ) -> Iterator[Launch]:
-    """The launches still to be run, in the order of the seed; lost ones get a further attempt.
-
-    In a sequential design they reach up to the next judgement, without what does not go on. Where
-    several run `at_once`, some of those that may run side by side are drawn to run alone.
-    """
+    """The launches still to be run, in the order of the seed; lost ones get a further attempt. In a
+    sequential design they reach up to the next judgement, without what does not go on. Where
+    several run `at_once`, some of those that may run side by side are drawn to run alone."""
     cases = {case.id: case for case in plan.cases if case.skipped is None}
     done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
     index = count()
@@ -161,11 +154,8 @@ class FailedBuilds:
 
 def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
     """Judge a run whose launches that are asked for are done, and keep the judgement with it;
-    `entries` are those of all its records.
-
-    None for a fixed design, and when the last judgement has ended the run. The same records give
-    the same judgement, also after a driver was killed.
-    """
+    `entries` are those of all its records. None for a fixed design, and when the last judgement has
+    ended the run. The same records give the same judgement, also after a driver was killed."""
     plan, interims = run.plan(), run.interims()
     if plan.sequential is None or (interims and interims[-1].ended):
         return None

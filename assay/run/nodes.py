@@ -33,10 +33,8 @@ def holds_nodes(job: Mapping[str, str]) -> bool:
 
 
 def own_job(site: Site) -> dict[str, str] | None:
-    """What Slurm says of the job that this process runs in; None outside of the site's jobs.
-
-    Raises AssayError in a heterogeneous job, whose components are jobs of their own.
-    """
+    """What Slurm says of the job that this process runs in; None outside of the site's jobs. Raises
+    AssayError in a heterogeneous job, whose components are jobs of their own."""
     job, cluster = os.environ.get("SLURM_JOB_ID"), os.environ.get("SLURM_CLUSTER_NAME")
     if job is None or cluster is None:
         return None
@@ -115,9 +113,7 @@ def own_allocation(
 
 def refuse_own_nodes(site: Site, plan: Plan) -> None:
     """Raise AssayError where launches would wait for ever for nodes that this process's job has.
-
-    Launches have their nodes alone, so that a core of a node is as good as the node.
-    """
+    Launches have their nodes alone, so that a core of a node is as good as the node."""
     described = own_job(site)
     if described is None:
         return
@@ -208,11 +204,8 @@ def refuse_too_near(plan: Plan, site: Site, inherited: Allocation | None) -> Non
             f" that has such nodes (--nodelist={named}), or outside of a job, or leave such cases"
             " out of the campaign; nothing was run"
         )
-    given = plan.narrowed.get("nodes")
-    if inherited is not None or not given:
-        return
-    needed = nodes_far_apart(plan.cases, site)
-    if int(str(given)) < len(needed):
+    given = plan.narrowed.get("nodes") if inherited is None else None
+    if given and int(str(given)) < len(needed := nodes_far_apart(plan.cases, site)):
         raise AssayError(
             f"--nodes {given} with --in-one-job: nodes so many hops apart as cases ask for are"
             f" {', '.join(needed)}. Give --nodes {len(needed)}, or run without"

@@ -38,10 +38,8 @@ _LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
 class Preflight:
-    """The proof of a run's environments; `pause` sleeps, but not longer than the run may.
-
-    In an `allocation` it is a step, as launches are.
-    """
+    """The proof of a run's environments; `pause` sleeps, but not longer than the run may. In an
+    `allocation` it is a step, as launches are."""
 
     def __init__(
         self,

@@ -36,11 +36,8 @@ TRUSTED = 3
 
 
 class TimeLeft:
-    """What is left of launches of cases with these estimates.
-
-    A launch took the time since the one before, waits included; the first one is left out,
-    for programs are built before it.
-    """
+    """What is left of launches of cases with these estimates. A launch took the time since the one
+    before, waits included; the first one is left out, for programs are built before it."""
 
     def __init__(
         self,
@@ -183,10 +180,8 @@ class Progress:
 
 class Waiting:
     """Where a run's current launch is while it waits for Slurm: shown, kept for `assay status`.
-
     What launches wait is counted apart from what they take, so that no limit of time runs
-    meanwhile; `limits.queue_s` alone ends a run for it.
-    """
+    meanwhile; `limits.queue_s` alone ends a run for it."""
 
     def __init__(self, run: RunDirectory, progress: Progress, limit_s: float | None) -> None:
         self._run, self._progress, self._limit_s = run, progress, limit_s
@@ -201,10 +196,8 @@ class Waiting:
         return self._ended_s + current
 
     def heed(self, state: QueueState, what: str) -> None:
-        """Take over the state of the job of `what`, e.g. "startup-16ffe605, block 1".
-
-        Raises AssayError when a job has waited for longer than the campaign allows.
-        """
+        """Take over the state of the job of `what`, e.g. "startup-16ffe605, block 1". Raises
+        AssayError when a job has waited for longer than the campaign allows."""
         if state.waiting and self._since is None:
             self._since = max(self._begun, time.monotonic() - state.waited_s)
         elif not state.waiting:

@@ -30,10 +30,8 @@ MOST_OPEN = 2
 
 
 class RawArchives:
-    """The archives of a run, written by its one driver. Use as a context manager.
-
-    Entering it ends those that a killed driver left open: what has no record is cut off.
-    """
+    """The archives of a run, written by its one driver. Use as a context manager. Entering it ends
+    those that a killed driver left open: what has no record is cut off."""
 
     def __init__(self, run: RunDirectory, ledger: Ledger, say: Callable[[str], object]) -> None:
         self._run, self._ledger, self._say = run, ledger, say

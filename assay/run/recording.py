@@ -138,9 +138,7 @@ class Hearing:
         session: Collection[int],
     ) -> str | None:
         """What in the record of an outcome cannot be; the reason names the record's member.
-
-        `session` are the launches that were asked for together with this one.
-        """
+        `session` are the launches that were asked for together with this one."""
         self.tick()
         try:
             if found := self._belonging.fault(as_read(record)):
@@ -211,11 +209,9 @@ class Hearing:
                 yield f"`points`: {error}"
 
     def _places(self, launch: Launch, outcome: Outcome, record: Record) -> Iterator[str]:
-        """Files, nodes, job and times are those of the launch.
-
-        The times of an ok one are within this run, up to what clocks of hosts may differ. Others
-        may have been lost for a clock that is further off.
-        """
+        """Files, nodes, job and times are those of the launch. The times of an ok one are within
+        this run, up to what clocks of hosts may differ. Others may have been lost for a clock that
+        is further off."""
         if not all(_folder(launch) in path for path in outcome.files.values()):
             yield "`files` lie in the folder of another launch"
         if len({*record.nodes}) != len(record.nodes):

@@ -89,11 +89,9 @@ class Session:
         os.close(write_end)
 
     def messages(self, patience_s: float) -> Iterator[Outcome | None]:
-        """Messages as they come, None after each second without one; ends with the session.
-
-        They are statements of the jobs' user. Raises InfrastructureError for what is no message,
-        and when nothing at all came for `patience_s` seconds.
-        """
+        """Messages as they come, None after each second without one; ends with the session. They
+        are statements of the jobs' user. Raises InfrastructureError for what is no message, and
+        when nothing at all came for `patience_s` seconds."""
         rest, heard, ended = bytearray(), time.monotonic(), None
         while True:
             if ended is None and (not self._open or self._status() is not None):
@@ -159,9 +157,7 @@ class Session:
 
     def last_line(self) -> str:
         """The last line in which ReFrame named an error, else its last line; "" where it is mute.
-
-        Where its log is, which it says last, does not count.
-        """
+        Where its log is, which it says last, does not count."""
         with self._output.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - GREATEST_TAIL_BYTES))
             text = file.read(GREATEST_TAIL_BYTES).decode(errors="replace")

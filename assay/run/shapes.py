@@ -43,10 +43,8 @@ class PartitionLimits:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a job asks for; `case` is one of the cases that need it.
-
-    `further`: options for CPUs of ranks and for resources.
-    """
+    """What a job asks for; `case` is one of the cases that need it. `further`: options for CPUs of
+    ranks and for resources."""
 
     nodes: int
     ranks: int
@@ -72,11 +70,9 @@ class Shape:
 
 
 def partition_limits(site: Site) -> PartitionLimits:
-    """The limits of the site's partition, as its file states them and as Slurm does.
-
-    Raises AssayError for a partition that Slurm does not know, InfrastructureError where it does
-    not answer.
-    """
+    """The limits of the site's partition, as its file states them and as Slurm does. Raises
+    AssayError for a partition that Slurm does not know, InfrastructureError where it does not
+    answer."""
     name, stated_s = site.description.slurm_partition, site.description.longest_job_s
     answer = asked(site, "scontrol", "show", "partition", "-o", name)
     if answer.status and "not found" in answer.stderr:
@@ -99,10 +95,8 @@ def partition_limits(site: Site) -> PartitionLimits:
 
 
 def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list[str]:
-    """Raise AssayError, with Slurm's reason, for launches of the plan that can never run.
-
-    Gives what is worth telling of those that can, but not now.
-    """
+    """Raise AssayError, with Slurm's reason, for launches of the plan that can never run. Gives
+    what is worth telling of those that can, but not now."""
     feasible = [case for case in plan.cases if case.skipped is None]
     longest_s = limits.longest_job_s
     for case in feasible:
@@ -175,10 +169,8 @@ def _out_of_service(site: Site) -> str:
 
 def _longest_by_accounting(site: Site) -> int | None:
     """Seconds of MaxWall of the QOS that the site's jobs have, else of the account; None: none.
-
     `sbatch --test-only` does not tell it. Without slurmdbd, or where Slurm does not enforce limits,
-    there is none.
-    """
+    there is none."""
     settings = site.slurm_output("scontrol", "show", "config")
     if "limits" not in (setting(settings, "AccountingStorageEnforce") or ""):
         return None

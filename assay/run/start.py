@@ -90,10 +90,8 @@ def resume_run(
     in_one_job: bool = False,
     allocation_s: float | None = None,
 ) -> RunStatus:
-    """Go on with a run where it stopped; `site_name` None: on the site as it was named then.
-
-    In one job, too, where it was begun so.
-    """
+    """Go on with a run where it stopped; `site_name` None: on the site as it was named then. In one
+    job, too, where it was begun so."""
     run = open_run(run_name)
     plan, began = run.plan(), run.provenance().site
     ledger = run.ledger()  # damage is found before a cluster is asked
@@ -153,9 +151,7 @@ def _placed(
     site: Site, plan: Plan, progress: Progress, in_one_job: bool, allocation_s: float | None
 ) -> tuple[Site, InOneJob | None]:
     """The site with the longest job that Slurm's partition takes, and how launches share a job.
-
-    Raises AssayError for a plan with launches that Slurm will never run there.
-    """
+    Raises AssayError for a plan with launches that Slurm will never run there."""
     limits, shared = partition_limits(site), None
     cases = [case for case in plan.cases if case.skipped is None]
     asking = next((case.id for case in cases if case.resources), None)

@@ -108,10 +108,8 @@ class WorkFolder:
         known: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         """Copy files to `programs/NAME`, which appears when all are there; gives their digests.
-
         Raises RefusedFileError for one that cannot be copied, has not the digest `known` of it, or
-        is too much.
-        """
+        is too much."""
         part, left, digests = f".{name}", MOST_BYTES, {}
         self._removed(self._programs, part)
         folder = self._made(self._programs, part, 0o700)
@@ -144,11 +142,9 @@ class WorkFolder:
         return digest.hexdigest(), size
 
     def open(self, path: str) -> int:
-        """Descriptor of a file that a job or the session wrote, named by its whole path.
-
-        Raises RefusedFileError unless it is a regular file of the jobs' user below `session`,
-        FileNotFoundError when there is nothing.
-        """
+        """Descriptor of a file that a job or the session wrote, named by its whole path. Raises
+        RefusedFileError unless it is a regular file of the jobs' user below `session`,
+        FileNotFoundError when there is nothing."""
         inside = PurePosixPath(path)
         if not inside.is_relative_to(self.session):
             raise RefusedFileError("is outside of the session's folder")

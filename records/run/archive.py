@@ -123,10 +123,8 @@ class ArchiveWriter:
         self._end += len(text)
 
     def close(self) -> None:
-        """Write the directory; without it the archive can be read by us alone.
-
-        After an OSError the archive is as it was.
-        """
+        """Write the directory; without it the archive can be read by us alone. After an OSError the
+        archive is as it was."""
         with os.fdopen(os.dup(self._file.fileno()), "r+b", buffering=0) as beside:
             try:
                 with self._file:
@@ -151,9 +149,7 @@ class RawFiles:
 
     def open(self, name: str) -> BufferedReader | BytesIO | None:
         """A raw file to be read, "raw/x.out" or a member, "raw/b1.zip/x.out"; None: is not there.
-
-        Raises AssayError for links, damage, and names that lead out of the directory.
-        """
+        Raises AssayError for links, damage, and names that lead out of the directory."""
         if not is_member(name):
             there = kind_at(self._directory / name)
             return opened_below(self._directory, name) if there else None
@@ -226,11 +222,9 @@ class RawFiles:
 
 
 def walk(file: BufferedReader, path: Path) -> Iterator[ZipInfo]:
-    """The whole members of an archive in their order, read from their own headers.
-
-    Raises AssayError for a member that no Assay has written, and where those of a closed archive do
-    not reach to its directory.
-    """
+    """The whole members of an archive in their order, read from their own headers. Raises
+    AssayError for a member that no Assay has written, and where those of a closed archive do not
+    reach to its directory."""
     at, end, names = 0, 0, set[str]()
     size, sealed = os.fstat(file.fileno()).st_size, is_sealed(file)
     while at + _HEADER.size <= size:

@@ -32,9 +32,8 @@ _Unset = msgspec.UnsetType
 
 class Seal(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a run when a driver ended: `head` is the chain's value for the next record.
-
-    `began_with` are the SHA-256 of the files of BEGINNING, `unchained` counts records of schema 1.
-    """
+    `began_with` are the SHA-256 of the files of BEGINNING, `unchained` counts records of schema
+    1."""
 
     schema: int = SCHEMA
     records: Count
@@ -56,10 +55,8 @@ class Chain:
 
     @classmethod
     def of(cls, directory: Path) -> Chain:
-        """The chain of a run directory before its first record.
-
-        Raises AssayError for a damaged seal, and for files other than those it was made with.
-        """
+        """The chain of a run directory before its first record. Raises AssayError for a damaged
+        seal, and for files other than those it was made with."""
         found = {
             name: hashlib.sha256(read_whole(directory / name)).hexdigest()
             for name in BEGINNING
@@ -90,10 +87,8 @@ class Chain:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def follow(self, lines: Sequence[bytes], carried: Sequence[str | _Unset]) -> str | None:
-        """Take in lines without their newlines, and what each carries; gives the first fault.
-
-        After a fault `records` counts the lines before it.
-        """
+        """Take in lines without their newlines, and what each carries; gives the first fault. After
+        a fault `records` counts the lines before it."""
         if not self._last and {*carried} == {msgspec.UNSET} and self.seal is None:
             self._before.update(b"\n".join([*lines, b""]))
             self.records, self.unchained = self.records + len(lines), self.unchained + len(lines)

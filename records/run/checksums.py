@@ -29,10 +29,8 @@ def digest(path: Path) -> str:
 
 
 def manifest(run: Path, reruns: Sequence[Path]) -> dict[str, str]:
-    """Name relative to `run` -> SHA-256, of every file of the run and its re-runs, sorted.
-
-    Raises AssayError for a link or a FIFO in one of them.
-    """
+    """Name relative to `run` -> SHA-256, of every file of the run and its re-runs, sorted. Raises
+    AssayError for a link or a FIFO in one of them."""
     names = []
     for folder in (run, *reruns):
         for place, folders, files in os.walk(folder):
@@ -67,20 +65,16 @@ def read_sums(path: Path) -> dict[str, str]:
 
 
 def sign(sums: Path, private_key: Path) -> Path:
-    """Sign a list of checksums by `ssh-keygen -Y sign`; gives the file of the signature.
-
-    A passphrase is asked for on the terminal. Raises AssayError with ssh-keygen's message.
-    """
+    """Sign a list of checksums by `ssh-keygen -Y sign`; gives the file of the signature. A
+    passphrase is asked for on the terminal. Raises AssayError with ssh-keygen's message."""
     _ssh_keygen("sign", "-f", str(private_key), "-n", NAMESPACE, str(sums))
     return sums.with_name(sums.name + SIGNATURE)
 
 
 def signer(sums: Path, allowed_signers: Path | None) -> str:
-    """Who signed a list of checksums, as ssh-keygen names them, offline.
-
-    With `allowed_signers` (a file as ssh-keygen(1) describes it) the principal, else the key alone.
-    Raises AssayError for a signature of something else, or of nobody in that file.
-    """
+    """Who signed a list of checksums, as ssh-keygen names them, offline. With `allowed_signers` (a
+    file as ssh-keygen(1) describes it) the principal, else the key alone. Raises AssayError for a
+    signature of something else, or of nobody in that file."""
     signature, content = str(sums.with_name(sums.name + SIGNATURE)), read_whole(sums)
     about = ("-n", NAMESPACE, "-s", signature)
     if allowed_signers is None:

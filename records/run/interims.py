@@ -74,10 +74,8 @@ def asked_blocks(plan: Plan, interims: Sequence[Interim]) -> dict[tuple[str, str
 
 
 def read_interims(path: Path, plan: Plan) -> list[Interim]:
-    """The judgements in the file, none where it is missing.
-
-    Raises AssayError for what is no judgement of this plan.
-    """
+    """The judgements in the file, none where it is missing. Raises AssayError for what is no
+    judgement of this plan."""
     if kind_at(path) is None:
         return []
     decode = msgspec.json.Decoder(Interim).decode

@@ -167,38 +167,28 @@ def _unequal(profile: Sequence[RankProfile]) -> Iterator[str]:
 
 
 def _unmatched(profile: Sequence[RankProfile], own: bool) -> Iterator[str]:
-    """Messages of which sender and receiver say different things.
-
-    Left out are ranks whose profile does not tell all of their messages' peers: of persistent
-    requests, of the receiving half of an exchange, of a request that takes any sender's message.
-    """
-    sent: Counter[tuple[int, int]] = Counter()
-    taken: Counter[tuple[int, int]] = Counter()
-    sizes: dict[bool, Counter[tuple[int, int]]] = {True: Counter(), False: Counter()}
+    """Messages of which sender and receiver say different things. Left out are ranks whose profile
+    does not tell all of their messages' peers: of persistent requests, of the receiving half of an
+    exchange, of a request that takes any sender's message."""
+    #: By sender and receiver: messages and bytes that were sent, and that were received.
+    ends: dict[tuple[int, int], list[int]] = {}
     blind: set[int] = set()
     for rank in profile:
         for call in rank.calls:
             sends, takes = call.call in _SENDS | _EXCHANGES, call.call in _RECEIVES
             if call.call in _EXCHANGES | _PERSISTENT or ((sends or takes) and call.peer is None):
                 blind.add(rank.rank)
-            elif sends:
-                sent[rank.rank, call.peer or 0] += call.count
-                sizes[True][rank.rank, call.peer or 0] += call.bytes
-            elif takes:
-                taken[call.peer or 0, rank.rank] += call.count
-                sizes[False][call.peer or 0, rank.rank] += call.bytes
-    for ends in sorted(sent.keys() | taken.keys()):
-        if blind.intersection(ends):
+            elif (sends or takes) and call.peer is not None:
+                pair = (rank.rank, call.peer) if sends else (call.peer, rank.rank)
+                told = ends.setdefault(pair, [0, 0, 0, 0])
+                told[0 if sends else 2] += call.count
+                told[1 if sends else 3] += call.bytes
+    for pair, (sent, sent_bytes, taken, room) in sorted(ends.items()):
+        if blind.intersection(pair):
             continue
-        if sent[ends] != taken[ends]:
-            yield (
-                f"the MPI profile has {sent[ends]} messages sent from rank {ends[0]} to"
-                f" {ends[1]}, {taken[ends]} received"
-            )
+        head = "the MPI profile has {} {} sent from rank {} to {}, {} received"
+        if sent != taken:
+            yield head.format(sent, "messages", *pair, taken)
         # A receive that was posted ahead may have room for a longer message.
-        room = sizes[False][ends] - sizes[True][ends]
-        if room < 0 or (own and room):
-            yield (
-                f"the MPI profile has {sizes[True][ends]} bytes sent from rank {ends[0]} to"
-                f" {ends[1]}, {sizes[False][ends]} received"
-            )
+        if room < sent_bytes or (own and room != sent_bytes):
+            yield head.format(sent_bytes, "bytes", *pair, room)

@@ -46,17 +46,13 @@ def canonical_json(value: object) -> str:
 def case_digest(
     check: str, environment: str, params_json: str, job: Mapping[str, Any] | None = None
 ) -> str:
-    """SHA-256 over the canonical JSON of {check, environment, params}, in hexadecimal.
-
-    `job` is what the case asks of its job beside ranks, a further key where there is such.
-    """
-    # The keys stand in sorted order, so the parts can be put together; params are encoded once.
-    job_json = f',"job":{_canonical(job)}' if job else ""
-    whole = (
-        f'{{"check":{_canonical(check)},"environment":{_canonical(environment)}'
-        f'{job_json},"params":{params_json}}}'
-    )
-    return hashlib.sha256(whole.encode()).hexdigest()
+    """SHA-256 over the canonical JSON of {check, environment, params}, in hexadecimal. `job` is
+    what the case asks of its job beside ranks, a further key where there is such."""
+    # The keys are in sorted order, so the parts can be put together; params are encoded once.
+    parts = {"check": _canonical(check), "environment": _canonical(environment)}
+    parts |= {"job": _canonical(job)} if job else {}
+    text = ",".join(f'"{name}":{part}' for name, part in (*parts.items(), ("params", params_json)))
+    return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
 
 
 def case_ids(checks: Sequence[str], digests: Sequence[str]) -> list[str]:

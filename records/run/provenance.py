@@ -128,11 +128,9 @@ class SpackBuild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
-    """An MPI implementation in one mode: how it was built and started.
-
-    A job found on a node: `modules_loaded`, all of them; `library`, what the library calls itself,
-    in full, its file, and the `device` that carries messages; `started_by`, the launch command.
-    """
+    """An MPI implementation in one mode: how it was built and started. A job found on a node:
+    `modules_loaded`, all of them; `library`, what the library calls itself, in full, its file, and
+    the `device` that carries messages; `started_by`, the launch command."""
 
     description: str | None = None
     source: str | None = None
@@ -180,10 +178,8 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """All that was known when a run began. `variables` are those of the caller that reach MPI,
-    `nodes` what a job found of nodes before the first launch.
-
-    What looks like a secret is named without its value, also where a former Assay kept that.
-    """
+    `nodes` what a job found of nodes before the first launch. What looks like a secret is named
+    without its value, also where a former Assay kept that."""
 
     schema: int = SCHEMA
     run_id: str | None = None

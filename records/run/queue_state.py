@@ -28,10 +28,8 @@ _JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
 
 
 class QueueState(msgspec.Struct, frozen=True, kw_only=True):
-    """One launch's job in Slurm's queue, or a build's (`launch` -1). Times are UTC.
-
-    `waited_s`: since the job was handed in; `expected_start`: Slurm's own estimate, if it has one.
-    """
+    """One launch's job in Slurm's queue, or a build's (`launch` -1). Times are UTC. `waited_s`:
+    since the job was handed in; `expected_start`: Slurm's own estimate, if it has one."""
 
     state: State
     launch: int = -1

@@ -126,10 +126,8 @@ def as_read(record: Record) -> Record:
 
 class RecordWriter:
     """Appends records durably, each with its link of the chain; the one writer of a run directory.
-
     `chain` has followed all records that are there; None: they are read. A torn last line is cut
-    off. Closing it seals the run. Raises AssayError for a file whose chain is broken.
-    """
+    off. Closing it seals the run. Raises AssayError for a file whose chain is broken."""
 
     def __init__(self, path: Path, chain: Chain | None = None) -> None:
         self.path, self._chain = path, chain or chain_of(path.parent)
@@ -186,11 +184,8 @@ def has_torn_tail(path: Path) -> bool:
 def read_records(
     path: Path, fault_of: Callable[[Record], str | None] | None = None
 ) -> Iterator[Record]:
-    """Yield the records of a file in order; a torn last line is left out.
-
-    Raises AssayError naming file and line for anything that is not a record, has a member twice,
-    or has a fault.
-    """
+    """Yield the records of a file in order; a torn last line is left out. Raises AssayError naming
+    file and line for anything that is not a record, has a member twice, or has a fault."""
     for where, line in whole_lines(path):
         record = decode_line(_decoder, line, where)
         refuse_twice(line, where, "a record")
@@ -200,10 +195,8 @@ def read_records(
 
 
 def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: str) -> _AnyRecord:
-    """The record of one line; `where` is its file and number.
-
-    Raises AssayError for anything else; an unknown schema is named before what follows from it.
-    """
+    """The record of one line; `where` is its file and number. Raises AssayError for anything else;
+    an unknown schema is named before what follows from it."""
     schema: object = SCHEMA
     try:
         record = decoded(decoder.decode, line, where, "a record")

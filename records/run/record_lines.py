@@ -61,11 +61,9 @@ class Batch:
 def batches(
     path: Path, run: Belonging, chain: Chain | None = None, start: int = 0
 ) -> Iterator[Batch]:
-    """The records of a file in order; a torn last line is left out.
-
-    From byte `start` on, where the chain has followed those before. Raises AssayError naming file
-    and line for what is no record, none of this run, or breaks the chain.
-    """
+    """The records of a file in order; a torn last line is left out. From byte `start` on, where the
+    chain has followed those before. Raises AssayError naming file and line for what is no record,
+    none of this run, or breaks the chain."""
     decoder = msgspec.json.Decoder(Line)
     with opened(path) as file:
         file.seek(start)
@@ -155,11 +153,9 @@ class Ledger:
         self.entries: list[Entry] = []
 
     def catch_up(self) -> None:
-        """Read the records that were appended since; all of them the first time.
-
-        Raises AssayError naming file and line for what is no record of the run, for damage, and
-        for a chain that is broken.
-        """
+        """Read the records that were appended since; all of them the first time. Raises AssayError
+        naming file and line for what is no record of the run, for damage, and for a chain that is
+        broken."""
         if kind_at(self._path) is None:
             if fault := self.chain.missing():
                 raise AssayError(f"{self._path}:{self.chain.records}: {fault}")

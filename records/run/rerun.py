@@ -27,11 +27,9 @@ def rerun_campaign(
     blocks: int,
     seed: int,
 ) -> dict[str, Any]:
-    """The content of a campaign file that runs these cases of the plan again, by id.
-
-    Every parameter is written out, so the cases keep their ids; but for those of which only some
-    pairs of nodes are `wanted` (none: all). Raises AssayError for a case that the plan lacks.
-    """
+    """The content of a campaign file that runs these cases of the plan again, by id. Every
+    parameter is written out, so the cases keep their ids; but for those of which only some pairs of
+    nodes are `wanted` (none: all). Raises AssayError for a case that the plan lacks."""
     cases = [case for case in plan.cases if case.id in wanted]
     missing = set(wanted) - {case.id for case in cases}
     if missing:

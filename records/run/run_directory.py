@@ -58,10 +58,8 @@ class RunDirectory:
         return began or self.path.name
 
     def records(self) -> list[Record]:
-        """All records so far, each one of the plan and of this run.
-
-        Raises AssayError for others, for damage, and for a chain that is broken.
-        """
+        """All records so far, each one of the plan and of this run. Raises AssayError for others,
+        for damage, and for a chain that is broken."""
         belonging = Belonging(self.plan(), self.provenance().run_id or "")
         chained = chain_of(self.path).records
         return list(read_records(self.records_file, belonging.fault)) if chained else []
@@ -89,11 +87,9 @@ class RunDirectory:
         return read_provenance(self.provenance_file)
 
     def lock(self) -> int:
-        """Make this process the run's one driver; held until it ends, however it ends.
-
-        Raises AssayError when another process is, when another user could change the run
-        meanwhile, or when what a driver writes is a link or of another kind.
-        """
+        """Make this process the run's one driver; held until it ends, however it ends. Raises
+        AssayError when another process is, when another user could change the run meanwhile, or
+        when what a driver writes is a link or of another kind."""
         lock, owner = self.path / ".lock", self.path.stat().st_uid
         if owner != os.geteuid():
             raise AssayError(
@@ -173,10 +169,8 @@ def refuse_other(path: Path, *, folder: bool = False) -> None:
 
 
 def create_run(campaign_text: str, plan: Plan, users: Collection[int] = ()) -> RunDirectory:
-    """A fresh run directory with the campaign as asked and its plan.
-
-    Raises AssayError where another user could replace it, `users` by what they own.
-    """
+    """A fresh run directory with the campaign as asked and its plan. Raises AssayError where
+    another user could replace it, `users` by what they own."""
     path = RESULTS / plan.campaign / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
     refuse_replaceable(path, users)
     try:
@@ -194,10 +188,8 @@ def create_run(campaign_text: str, plan: Plan, users: Collection[int] = ()) -> R
 
 
 def open_run(name: str) -> RunDirectory:
-    """The run at path `name`, or with run id `name` below results/.
-
-    Raises AssayError when there is none or it is no run directory.
-    """
+    """The run at path `name`, or with run id `name` below results/. Raises AssayError when there is
+    none or it is no run directory."""
     path = Path(name)
     if not path.is_dir():
         found = [match for match in RESULTS.glob("*/*") if match.name == name]

@@ -45,11 +45,9 @@ class Launched(msgspec.Struct, frozen=True, kw_only=True):
 def window(
     metric: MetricDefinition, at: Mapping[str, Any], launched: Launched
 ) -> tuple[float, float]:
-    """The least and the greatest value that a launch can measure, on whatever machine.
-
-    A time is at least a tick of the clock, at most the launch's own; a rate is that of a byte or
-    operation in all of that time at least. Values of other units are bounded by the metric itself.
-    """
+    """The least and the greatest value that a launch can measure, on whatever machine. A time is at
+    least a tick of the clock, at most the launch's own; a rate is that of a byte or operation in
+    all of that time at least. Values of other units are bounded by the metric itself."""
     low, high = metric.bounds
     if metric.kind == "share":
         return low, min(high, 1.0)
@@ -85,11 +83,8 @@ def window(
 
 
 class Nominal(msgspec.Struct, frozen=True, kw_only=True):
-    """Nominal rates; None where the site does not state one.
-
-    `link_bytes_per_s` is what a node's link leaves to payload, one way; a shaped link passes
-    `burst_bytes` at once after a pause.
-    """
+    """Nominal rates; None where the site does not state one. `link_bytes_per_s` is what a node's
+    link leaves to payload, one way; a shaped link passes `burst_bytes` at once after a pause."""
 
     link_bytes_per_s: float | None = None
     burst_bytes: float = 0
@@ -124,11 +119,9 @@ def bound(
     *,
     cpus_per_task: int | None = None,
 ) -> float | None:
-    """The greatest value that is possible, of a time the least; None where none is known.
-
-    Messages are bounded by the link only where each crosses it: with one rank on each of several
-    nodes; and only by what of them a shaped link does not pass at once.
-    """
+    """The greatest value that is possible, of a time the least; None where none is known. Messages
+    are bounded by the link only where each crosses it: with one rank on each of several nodes; and
+    only by what of them a shaped link does not pass at once."""
     if metric.limit == "memory":
         return rates.node_memory_bytes_per_s
     if metric.limit == "flop":

@@ -31,10 +31,8 @@ _LINE = re.compile(r"(\w+)=(\S+)")
 
 
 class Topology(ABC):
-    """Hop counts between the nodes of a site, but those that are `left_out`.
-
-    `leaves` are the nodes at each switch that has nodes; none in a torus.
-    """
+    """Hop counts between the nodes of a site, but those that are `left_out`. `leaves` are the nodes
+    at each switch that has nodes; none in a torus."""
 
     def __init__(self, left_out: frozenset[str]) -> None:
         self._left_out = left_out
@@ -53,10 +51,8 @@ class Topology(ABC):
         self, hops: int, cores: Mapping[str, list[int]], among: Collection[str] | None = None
     ) -> Pair | None:
         """Two nodes so many hops apart, `among` these nodes if they are given; None if there are
-        none.
-
-        `cores` are the cores of nodes that share one machine: a pair that shares none is preferred.
-        """
+        none. `cores` are the cores of nodes that share one machine: a pair that shares none is
+        preferred."""
         found = [pair for pair in self.pairs(among) if self.hops(*pair) == hops]
         apart = (p for p in found if not set(cores.get(p[0], ())) & set(cores.get(p[1], ())))
         return next(apart, found[0] if found else None)
@@ -228,10 +224,8 @@ class Torus(Topology):
         return sum(min(d, length - d) for d, length in zip(apart, self._rings, strict=True))
 
     def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
-        """The first node with each other one: every node of a torus sees the same distances.
-
-        Where nodes are left out, every pair of the others.
-        """
+        """The first node with each other one: every node of a torus sees the same distances. Where
+        nodes are left out, every pair of the others."""
         nodes = self._kept(self._place, among)
         if len(nodes) < len(self._place):
             return combinations(nodes, 2)

@@ -18,10 +18,8 @@ _VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
 
 @dataclass(frozen=True, slots=True)
 class ReasonGroup:
-    """Launches with one status whose reasons differ in names and numbers only.
-
-    `reason` is the most frequent text, `places` those of the launches among all that were given.
-    """
+    """Launches with one status whose reasons differ in names and numbers only. `reason` is the most
+    frequent text, `places` those of the launches among all that were given."""
 
     status: str
     reason: str
