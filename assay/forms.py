@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from assay.run.status import RunStatus
 from records.forms import Form, Part, key
-from reports.answer.forms import ReportForm
+from reports.verdicts.choice.form import ReportForm
 
 
 class ReasonPart(Part):

@@ -14,6 +14,7 @@ import numpy as np
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
 from records.metric import Register
 from records.run.plan import PlannedCase
+from records.run.record import Status
 from records.site.limits import Nominal, bound, is_beyond
 from reports.choice.compare import Comparisons, compare_environments
 from reports.load.loading import Launch, Run, Series, stacked
@@ -23,7 +24,9 @@ from reports.statistics.descriptive import Summary, summarise_rows
 
 NOT_RUN = "not run yet"
 OUTLIER = "outlier"
-STATUSES = ("ok", "failed", "wrong", "lost", "skipped")
+#: Statuses of launches that ended without a value.
+BAD: tuple[Status, ...] = ("failed", "wrong", "lost")
+STATUSES: tuple[str, ...] = ("ok", *BAD, "skipped")
 _MANY_ROWS = 200_000
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Literal
@@ -11,6 +12,9 @@ from records.forms import Part, key
 
 #: The greatest number of words of a sentence, as separated by spaces.
 MOST_WORDS = 30
+
+#: Words of a reason that a sentence tells.
+_MOST_REASON = 14
 
 #: What an answer is shown in: green, amber, red, or no colour.
 Colour = Literal["good", "warn", "bad", "plain"]
@@ -84,3 +88,17 @@ def fitting(*variants: str) -> str:
         if len(text.split()) <= MOST_WORDS:
             return text
     return " ".join([*variants[-1].split()[: MOST_WORDS - 1], "…"])
+
+
+def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
+    """ "a, b and c"; of more than `most` names "a, b and 3 others"."""
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(shown) - most + 1} others"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+
+
+def short_reason(reason: str) -> str:
+    """A reason of at most so many words as a sentence has room for."""
+    words = reason.split()
+    return " ".join(words if len(words) <= _MOST_REASON else [*words[: _MOST_REASON - 1], "…"])

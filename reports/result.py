@@ -24,6 +24,8 @@ Tone = Literal["plain", "good", "open", "bad"]
 Medium = Literal["page", "text", "terminal"]
 EVERYWHERE: frozenset[Medium] = frozenset({"page", "text", "terminal"})
 ON_PAPER: frozenset[Medium] = frozenset({"page", "text"})
+ON_PAGE: frozenset[Medium] = frozenset({"page"})
+IN_TEXT: frozenset[Medium] = frozenset({"text"})
 ON_TERMINAL: frozenset[Medium] = frozenset({"terminal"})
 
 Data = TypeVar("Data", bound=Form)
@@ -66,21 +68,35 @@ class Section:
     """What belongs together below a title; `make` gives its blocks when a renderer needs them, None
     for what there is not.
 
-    `folded`: a page shows the title alone until a reader opens it, and may move the section to
-    another page, which has this name. `shown_on` are the media that have the section.
+    `note` explains the section below its title, `short` is the title in the contents. `folded`: a
+    page shows the title alone until a reader opens it. `page`: a page that would get too long moves
+    the section to another one, which has this name. `shown_on` are the media that have the section.
     """
 
     anchor: str
     title: str
     make: Callable[[], Iterable[Block | None]]
     badge: Badge | None = None
-    folded: str = ""
+    note: str = ""
+    short: str = ""
+    environment: str = ""
+    folded: bool = False
+    page: str = ""
     shown_on: frozenset[Medium] = ON_PAPER
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Its blocks, made once."""
         return tuple(block for block in self.make() if block is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """A file's text as it is, in a fixed-width font."""
+
+    title: str
+    note: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +107,7 @@ class Signing:
     parties: Sequence[tuple[str, str, str]]
 
 
-Block = Sentence | Facts | Table | Picture | Section | Signing
+Block = Sentence | Facts | Table | Picture | Section | FileText | Signing
 
 
 class Test(NamedTuple):
@@ -130,9 +146,10 @@ class Result(Generic[Data]):
     """What a verdict found.
 
     `kicker` says of what it is a result, `answer` is the one sentence with its state. `data` is the
-    machine form. `sentences` say the same at more length, the most important first. `tests` and
-    `samples` are made when a renderer needs them. `looks` are the environments' signs. The page of
-    a result with a `seal` is a document: it has no script, and the seal on each printed page.
+    machine form. `sentences` say the same at more length, the most important first; `first` is what
+    pages and texts show before all sections. `tests` and `samples` are made when a renderer needs
+    them. `looks` are the environments' signs. `dense`: it is printed in small type. The page of a
+    result with a `seal` is a document: it has no script, and the seal on each printed page.
     """
 
     kicker: str
@@ -142,9 +159,11 @@ class Result(Generic[Data]):
     facts: Facts = Facts(())
     warnings: Sequence[str] = ()
     sentences: Sequence[Sentence] = ()
+    first: Section | None = None
     sections: Sequence[Section] = ()
     looks: Mapping[str, Look] = field(default_factory=dict)
     closing: str = ""
+    dense: bool = False
     tests: Callable[[], Iterable[Test]] = tuple
     samples: Callable[[], Iterable[Sample]] = tuple
     seal: SealMark | None = None

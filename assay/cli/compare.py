@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Annotated
+
+import msgspec
 
 from assay.cli.arguments import tell_pictures
 from assay.screens.screen import Screen
-from assay.terminal import say
 from records.errors import ExitStatus
-from records.forms import Form, Part, as_text, key
+from records.forms import as_text
 from records.run.run_directory import open_run, refuse_other
 from reports.render import html, markdown
 from reports.render.files import write_file
@@ -19,38 +19,14 @@ from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.papers.claims import UNTESTABLE
 from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
-from reports.write.paper import write_document
+from reports.verdicts.papers.result import paper_result
+from reports.verdicts.papers.tables import LONG
+from reports.write.report import write_document
 
 #: Folder of the documents of a study in a run directory.
 FOLDER = "paper"
-
-
-class ClaimPart(Part, kw_only=True):
-    """A claim of a study, held against the run."""
-
-    claim: Annotated[str, key("What the study says.")]
-    verdict: Annotated[
-        str,
-        key(
-            "holds, does not hold, not resolved, cannot be tested here, differs between libraries."
-        ),
-    ]
-    because: Annotated[
-        str, key("Value, interval and n of each environment, or why it cannot be tested.")
-    ] = ""
-
-
-class PaperForm(Form, kw_only=True):
-    """`assay paper`: a study compared with a run."""
-
-    study: Annotated[str, key("The study.")]
-    run: Annotated[str, key("The run directory.")]
-    answer: Annotated[str, key("The first sentence.")]
-    claims: Annotated[list[ClaimPart], key("Its claims.")]
-    files: Annotated[list[str], key("The files written.")]
 
 
 def compare_command(arguments: argparse.Namespace) -> int:
@@ -78,28 +54,13 @@ def paper_command(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_directory).path
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
-    document = make_document(study, run)
-    written = write_document(document, folder)
+    result = paper_result(make_document(study, run))
+    written = write_document(result, folder, study.name, LONG)
     if arguments.pictures is not None:
-        pictures = [picture for part in document.parts for picture in part.pictures]
-        written += write_pictures(pictures, document.analysis.looks, arguments.pictures)
+        written += write_pictures(result.pictures(), result.looks, arguments.pictures)
+    files = [str(path) for path in written]
     if arguments.json:
-        claims = [
-            ClaimPart(claim=one.claim.said, verdict=one.word, because=one.because)
-            for one in document.claims
-        ]
-        files = [str(path) for path in written]
-        form = PaperForm(
-            study=study.name, run=str(run), answer=document.answer, claims=claims, files=files
-        )
-        print(as_text(form), end="")
-        return ExitStatus.PASS
-    say(f"{study.authors} {study.year}: {document.answer}")
-    for text in document.warnings:
-        say(f"  note: {text}")
-    for one in document.claims:
-        why = f" ({one.because})" if one.word == UNTESTABLE else ""
-        say(f"  {one.word}: {one.claim.said}{why}")
-    for path in written:
-        say(str(path))
+        print(as_text(msgspec.structs.replace(result.data, files=files)), end="")
+    else:
+        show(result, Screen(), files)
     return ExitStatus.PASS

@@ -6,14 +6,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from assay.cli.arguments import tell_pictures
 from assay.forms import RunForm, status_form
-from assay.run.status import BAD, Bad, RunStatus, failed_for
-from assay.screens.answer import show_report
+from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
 from assay.screens.screen import Screen
-from assay.screens.status import show_status
+from assay.screens.status import reasons, show_status
 from checks.common.registry import FOLDERS
 from checks.common.sources import further_folders
 from records.errors import AssayError, ExitStatus
@@ -21,9 +21,10 @@ from records.flags import INVALID_ON_PURPOSE
 from records.forms import as_text
 from records.run.run_directory import latest_run, open_run
 from reports.analysis import Analysis
-from reports.answer.forms import ReportForm, report_form
-from reports.write.pictures import take_out
-from reports.write.report import FORMATS, ReportPaths, build_report, default_formats
+from reports.render.terminal import show
+from reports.result import ON_TERMINAL, Section
+from reports.verdicts.choice.form import report_form
+from reports.write.report import Report, build_report, default_formats, take_out
 
 
 def report_command(arguments: argparse.Namespace) -> int:
@@ -36,22 +37,32 @@ def report_command(arguments: argparse.Namespace) -> int:
         tell_pictures(written, as_json=False)
         return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
-    made = make_report(run.path, arguments.out, formats, arguments.checks)
-    told = report_form(made.analysis, made.files)
+    made = build_report(run.path, arguments.out, formats, _folders(arguments.checks))
     if arguments.json:
-        print(as_text(told), end="")
+        print(as_text(report_form(made.analysis, made.files)), end="")
     else:
-        show_report(Screen(), told, failed_for(_bad(made.analysis)))
+        _show(made, failed_for(_bad(made.analysis)))
     if not arguments.format and "pdf" not in formats:
         print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
     return ExitStatus.PASS
 
 
-def make_report(
-    run: Path, out: Path | None, formats: Sequence[str], checks: Sequence[Path]
-) -> ReportPaths:
-    """Write a run's report, with the sections that folders of checks bring."""
-    return build_report(run, out, formats, _folders(checks))
+def _show(made: Report, failed: Sequence[FailedFor]) -> None:
+    """The answer with what carries it, bad launches by reason, the page and the files with it."""
+    screen, run = Screen(), str(made.analysis.run.directory)
+    why = reasons(failed, run, screen.width)
+    section = Section("reasons", "", lambda: why, shown_on=ON_TERMINAL)
+    show(replace(made.result, sections=[*made.result.sections, section]), screen)
+    page = made.files.get("html")
+    others = [path for name, path in made.files.items() if name != "html"]
+    if page:
+        screen.line(("page: ", "quiet"), page, indent=2, hang=2)
+        names = ", ".join(Path(path).name for path in others)
+        if names:
+            screen.line(("with it: ", "quiet"), names, indent=2, hang=2)
+        return
+    for path in others:
+        screen.line(path, indent=2)
 
 
 def _bad(analysis: Analysis) -> list[Bad]:
@@ -77,24 +88,21 @@ def _folders(checks: Sequence[Path]) -> list[Path]:
 
 def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> None:
     """Tell how a run ended and what it says; it stays as it is if its report cannot be written."""
-    told = _report_of(status.path) if report else None
+    made = _report_of(status.path) if report else None
     if as_json:
+        told = report_form(made.analysis, made.files) if made else None
         form = RunForm(status=status_form(status), report=told, exit_status=int(code))
         print(as_text(form), end="")
-        return
-    screen = Screen()
-    if told is None:
-        show_status(screen, status)
-        return
-    show_report(screen, told, status.reasons)
+    elif made is None:
+        show_status(Screen(), status)
+    else:
+        _show(made, status.reasons)
 
 
-def _report_of(run: str) -> ReportForm | None:
+def _report_of(run: str) -> Report | None:
     """All files but the PDF, which takes a browser's time: `assay report` prints it."""
     try:
-        formats = [name for name in FORMATS if name != "pdf"]
-        made = make_report(Path(run), None, formats, FOLDERS)
-        return report_form(made.analysis, made.files)
+        return build_report(Path(run), checks=_folders(FOLDERS))
     except AssayError as error:
         print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
         return None

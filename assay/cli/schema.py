@@ -14,7 +14,6 @@ import msgspec
 
 from assay import ROOT, forms
 from assay.cli.checks import CheckForm, ChecksForm
-from assay.cli.compare import PaperForm
 from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
@@ -26,11 +25,12 @@ from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table
 from records.run.plan import SCHEMA, Plan
-from reports.answer.forms import ReportForm
 from reports.choice.forms import VerdictsForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
+from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
+from reports.verdicts.papers.result import PaperForm
 from reports.verdicts.prediction.outcome import PredictionForm
 
 FOLDER = ROOT / "docs" / "schemas"

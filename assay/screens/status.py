@@ -12,6 +12,7 @@ from assay.run.status import FailedFor, RunStatus, counted_text, now_text
 from assay.screens.screen import Screen, Tone
 from reports.notation.labels import shortened
 from reports.notation.units import count_text
+from reports.result import Badge, Sentence
 
 #: Reasons that have a line of their own, if there are more; a line counts the others.
 MOST_REASONS = 2
@@ -30,7 +31,9 @@ def show_status(screen: Screen, status: RunStatus) -> None:
     site = f" on {status.site}" if status.site else ""
     screen.line((f"{word}: ", tone), f"{status.campaign}{site}, run {status.run_id}", hang=2)
     screen.line(counted_text(status), indent=2, hang=2)
-    show_reasons(screen, status.reasons, status.path)
+    for one in reasons(status.reasons, status.path, screen.width):
+        head = f"{one.badge.word} " if one.badge else ""
+        screen.line((head, "bad"), one.text, indent=2, hang=2)
     if not status.failed or not status.complete:
         show_plan(screen, status)
     if status.done < status.planned:
@@ -65,23 +68,26 @@ def state_of(status: RunStatus) -> tuple[str, Tone]:
     return ("RUNNING", "plain") if status.driven else ("STOPPED", "open")
 
 
-def show_reasons(screen: Screen, found: Sequence[FailedFor], run: str) -> None:
-    """A line a reason: how many launches, why, of which environments and checks."""
+def reasons(found: Sequence[FailedFor], run: str, width: int) -> list[Sentence]:
+    """A sentence a reason, of a line of `width` columns: how many launches, why, of which
+    environments and checks."""
     shown, further = found[:MOST_REASONS], found[MOST_REASONS:]
-    width = max((len(str(one.launches)) for one in shown), default=0)
+    digits = max((len(str(one.launches)) for one in shown), default=0)
+    told = []
     for one in shown:
-        head = f"{one.launches:>{width}} × {one.status}"
-        room = screen.width - 2 - cells(f"{head}: ")
+        head = f"{one.launches:>{digits}} × {one.status}:"
+        room = width - 2 - cells(f"{head} ")
         whose = _whose(one, MOST_NAMED)
         if cells(one.reason + whose) > room:
             whose = _whose(one, 1)
         reason = shortened(one.reason, max(LEAST_REASON, room - cells(whose)))
-        screen.line((head, "bad"), f": {reason}{whose}", indent=2, hang=2)
+        told.append(Sentence(f"{reason}{whose}", badge=Badge(head, "bad")))
     if further:
         launches = sum(one.launches for one in further)
-        reasons = count_text(len(further), "further reason")
-        told = f"{launches:>{width}} × {reasons}; all: assay report {quote(run)}"
-        screen.line(told, indent=2, hang=2)
+        others = count_text(len(further), "further reason")
+        text = f"{launches:>{digits}} × {others}; all: assay report {quote(run)}"
+        told.append(Sentence(text))
+    return told
 
 
 def _whose(reason: FailedFor, most: int) -> str:

@@ -24,7 +24,7 @@ from assay.tests.campaign_texts import CRITERIA
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
 from reports.write import acceptance_files as store
-from reports.write import paper
+from reports.write import report
 
 #: What is never broken: a path, a command to be copied, what stands in backticks.
 WHOLE = re.compile(r"\S*/\S*|\bassay [a-z].*|`[^`]+`")
@@ -61,7 +61,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("columns")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for printer in (store, paper):
+        for printer in (store, report):
             patch.setattr(printer, "find_browser", lambda: None)
         cases = [one for one in synthetic.quick_cases() if one["check"] != "pt2pt"]
         for name, how in (("a", {}), ("b", {"slower": 1.3}), ("failed", {"edit": failing})):

@@ -21,9 +21,9 @@ from records.run.interims import Interim
 from records.run.run_directory import RunDirectory
 from reports.analysis import analyse
 from reports.load.loading import load_run
-from reports.show.choice.sentences import choice_sentences
-from reports.show.choice.tables import interims_table
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.choice.sentences import summary
+from reports.verdicts.choice.tables import interims_table
 
 NAMES = ("mpich", "openmpi", "lam-lamd")
 INTERIMS = [6, 8, 10]
@@ -142,7 +142,7 @@ def test_the_report_tells_of_the_judgements(made: RunDirectory) -> None:
     analysis = analyse(load_run(made.path))
     assert {hole.case.environment for hole in analysis.holes} == {"mpich", "openmpi"}
     assert {hole.block for hole in analysis.holes} == {7, 8}
-    texts = [sentence.text for sentence in choice_sentences(analysis)]
+    texts = [sentence.text for sentence in summary(analysis)]
     assert any(
         text.startswith("Blocks are added until it is known: judged after") for text in texts
     )
@@ -156,5 +156,5 @@ def test_a_judgement_that_the_records_do_not_bear_out_is_told(made: RunDirectory
     judged(made)
     text = made.interims_file.read_text().replace("openmpi against mpich", "mpich against nobody")
     made.interims_file.write_text(text)
-    sentences = choice_sentences(analyse(load_run(made.path)))
+    sentences = summary(analyse(load_run(made.path)))
     assert any("leave other questions open today" in sentence.text for sentence in sentences)

@@ -34,7 +34,7 @@ from reports.tests import acceptance_runs, synthetic
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 from reports.write import acceptance_files as store
-from reports.write import paper
+from reports.write import report
 
 Capture = pytest.CaptureFixture[str]
 
@@ -68,7 +68,7 @@ def a_run(name: str, *, slower: float = 1.0) -> str:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    for printer in (store, paper):
+    for printer in (store, report):
         monkeypatch.setattr(printer, "find_browser", lambda: None)
     return tmp_path
 
@@ -76,9 +76,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_forms_of_a_run(place: Path, capsys: Capture) -> None:
     first, second = a_run("a"), a_run("b", slower=1.3)
     assert told(capsys, "status", "status", first)["counts"]["lost"] == 0
-    report = told(capsys, "report", "report", first, "--format", "csv")
-    assert report["files"] == {"csv": f"{first}/report/summary.csv"}
-    assert len(report["ranking"]) == 2
+    made = told(capsys, "report", "report", first, "--format", "csv")
+    assert made["files"] == {"csv": f"{first}/report/summary.csv"}
+    assert len(made["ranking"]) == 2
     changes = told(capsys, "compare", "compare", first, second)["changes"]
     assert {one["reading"] for one in changes} <= {"beyond launches", "not resolved"}
     assert changes[0]["ratio"] > 1.2

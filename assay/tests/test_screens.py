@@ -143,7 +143,7 @@ def test_a_report_ends_with_the_answer_the_ranking_and_the_page(tmp_path, capsys
     assert ranked == [("1–2", "openmpi"), ("1–2", "mpich"), ("3", "lam")]
     assert "\n  next: assay run quick" in text
     assert "best in" in text
-    assert "beside it: summary.csv" in text
+    assert "with it: summary.csv" in text
 
 
 def test_a_page_has_its_path_whole(tmp_path, capsys) -> None:

@@ -21,11 +21,10 @@ from records.forms import key_table
 from records.history.store import Store
 from records.history.tables import SCHEMA as HISTORY_SCHEMA
 from reports.choice.forms import VerdictsForm
+from reports.render.frames import COMMON, CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.nightly.night import read_night
-from reports.write.columns import COMMON
-from reports.write.frames import CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.write.report import build_report
 
 PAGE = Path(__file__).parents[1] / "data.md"

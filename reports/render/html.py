@@ -1,49 +1,300 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result as one HTML page: nothing is loaded, all text is escaped, no script is needed."""
+"""A result as HTML: nothing is loaded, all text is escaped, no script is needed.
+
+What would make the page too long moves to pages in a folder next to it, each of bounded length.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
-from typing import Any
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import count, groupby
+from math import inf
+from typing import Any, NamedTuple
 
-from reports.render.page import render_page
-from reports.result import Block, Facts, Result, Section, Sentence, Signing
-from reports.show.panel import Picture
+import jinja2
+from markupsafe import Markup, escape
+
+from records.text.plain_text import plain
+from reports.notation.units import count_text, unbroken
+from reports.render.table_rows import table_rows
+from reports.result import Block, Facts, FileText, Result, Section, Sentence, Signing
+from reports.show.draw import ID_MARK, legend_sign, svg_of
+from reports.show.panel import Panel, Picture
+from reports.show.raw_links import PAGES as RAW_PAGES
 from reports.show.tables import Table
 
-_KINDS: tuple[tuple[type, str], ...] = (
-    (Sentence, "sentences"),
-    (Facts, "facts"),
-    (Table, "table"),
-    (Picture, "picture"),
-    (Signing, "signing"),
-    (Section, "section"),
-)
+#: The page itself, and the folder of the pages next to it.
+INDEX, FOLDER = "index.html", "details"
+#: Bytes of the page from which on sections move out of it, the largest first.
+MOST_BYTES = 2_400_000
+#: Bytes of what another page holds, below its head; bytes of one part of it.
+MOST_DETAILS, MOST_PART = 900_000, 300_000
+#: A page with more parts than these has no contents of its own.
+MOST_NAMED = 40
+#: A date, with its time where that follows.
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b")
+_INNER = re.compile(r'<a href="#([^"]*)"')
+_ID = re.compile(r'\bid="([^"]+)"')
+_KINDS: dict[type, str] = {
+    Sentence: "sentences",
+    Facts: "facts",
+    Table: "table",
+    Picture: "picture",
+    FileText: "printed",
+    Signing: "signing",
+    Section: "section",
+}
+#: Kinds of blocks, as a folded section counts them.
+_NOUNS = {"picture": "picture", "table": "table", "section": "part", "facts": "part"}
 
 
 def page(result: Result[Any]) -> str:
-    """The page. The same result gives the same text."""
-    sections = [one for one in result.sections_on("page") if [*grouped(one)]]
-    content = {
-        "result": result,
-        "sections": sections,
-        "named": [(section.anchor, section.title) for section in sections],
-        "grouped": grouped,
-    }
-    return render_page("result.html.j2", result.looks, content)
+    """The result as one page. The same result gives the same text."""
+    return pages(result, whole=True)[INDEX]
 
 
-def grouped(section: Section) -> Iterator[tuple[str, object]]:
-    """The blocks of a section that have something to show, sentences in a row as one."""
+def pages(
+    result: Result[Any],
+    data: Mapping[str, str] | None = None,
+    root: str = "",
+    *,
+    whole: bool = False,
+) -> dict[str, str]:
+    """The page and those that it needs next to it, by file name.
+
+    `data`: other files of the result, and what each has. `root` leads from the page to the run
+    directory; where it is given, a link to what no page has leads to the records. `whole`: nothing
+    moves out of the page.
+    """
+    sections = [one for one in result.sections_on("page") if one.note or [*grouped(one)]]
+    named = [("answer", "Answer" if result.answer else "In short")]
+    named += [(one.anchor, one.short or one.title) for one in sections]
+    made = _Fragments(result, data or {})
+    text = made.fill("result.html.j2", sections=sections, named=named)
+    return _laid_out(text, made, root, inf if whole else MOST_BYTES)
+
+
+def grouped(section: Section) -> Iterator[tuple[str, Any]]:
+    """The blocks of a section that a page shows, with their kinds; sentences in a row as one."""
     for kind, blocks in groupby(section.blocks, _kind):
         if kind == "sentences":
             yield kind, [*blocks]
             continue
         for block in blocks:
-            if not isinstance(block, Section) or [*grouped(block)]:
+            if not isinstance(block, Section) or ("page" in block.shown_on and [*grouped(block)]):
                 yield kind, block
 
 
 def _kind(block: Block) -> str:
-    return next(word for kind, word in _KINDS if isinstance(block, kind))
+    return _KINDS[type(block)]
+
+
+class Fragment(NamedTuple):
+    """What no page is broken within: a picture, a table, a case; its id and its title."""
+
+    anchor: str
+    title: str
+    body: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A section that may move, rendered; `told` says in a few words what is in it."""
+
+    section: Section
+    told: str
+    parts: Sequence[Fragment]
+
+    @property
+    def mark(self) -> Markup:
+        """Stands in the page until it is known where the piece goes; no text of a run is like it,
+        for that is escaped."""
+        return Markup(f"<!--piece {self.section.anchor}-->")  # noqa: S704 (our own names)
+
+    @property
+    def inside(self) -> str:
+        """As it stands in the page."""
+        body = "\n".join(part.body for part in self.parts)
+        if not self.section.folded:
+            return body
+        head = f"{escape(self.section.title)}{self._note}"
+        return f'<details class="rest"><summary>{head}</summary>\n{body}\n</details>'
+
+    @property
+    def link(self) -> str:
+        """What stands in the page once it has moved."""
+        href = f"{FOLDER}/{self.section.page}.html"
+        title = escape(self.section.title)
+        return f'<p class="rest"><a href="{href}">{title}</a>{self._note}</p>'
+
+    @property
+    def _note(self) -> str:
+        return f'<span class="note">{escape(self.told)}</span>'
+
+
+class _Fragments:
+    """The parts of a page, rendered one by one; `pieces` are the sections that may move."""
+
+    def __init__(self, result: Result[Any], data: Mapping[str, str]) -> None:
+        self.pieces: list[Piece] = []
+        self.data = data
+        signs = {name: Markup(legend_sign(look)) for name, look in result.looks.items()}  # noqa: S704
+        numbers = count(1)
+
+        def svg(panel: Panel) -> Markup:
+            """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
+            return Markup(svg_of(panel).replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
+
+        self._common = {
+            "result": result,
+            "data": data,
+            "grouped": grouped,
+            "piece": self._piece,
+            "svg": svg,
+            "sign": lambda name: signs.get(name, ""),
+            "table_rows": lambda table, cards: table_rows(table, signs, cards=cards),
+            "count_text": count_text,
+            **_script(),
+        }
+
+    def fill(self, template: str, **content: Any) -> str:
+        """A template with what all of them need."""
+        return fill_in(template, {**self._common, **content})
+
+    def _piece(self, section: Section) -> Markup:
+        """Render a section that may move and give the mark of its place."""
+        kinds = Counter(kind for kind, _ in grouped(section))
+        told = [count_text(kinds[kind], noun) for kind, noun in _NOUNS.items() if kinds[kind]]
+        parts = [Fragment("", "", f'<p class="note">{escape(section.note)}</p>')] * bool(
+            section.note
+        )
+        for kind, item in grouped(section):
+            parts += self._rendered(section, kind, item)
+        self.pieces.append(Piece(section, ", ".join(told), parts))
+        return self.pieces[-1].mark
+
+    def _rendered(self, section: Section, kind: str, item: Any) -> Iterator[Fragment]:
+        """A block; a long table or picture in several parts."""
+        names = getattr(item, "anchor", ""), getattr(item, "title", "")
+        body = self.fill("block.html.j2", kind=kind, item=item, section=section)
+        parts = -(-len(body.encode()) // MOST_PART)
+        if parts == 1 or not isinstance(item, Table | Picture):
+            yield Fragment(*names, body)
+            return
+        for part in item.in_parts(parts):
+            body = self.fill("block.html.j2", kind=kind, item=part, section=section)
+            yield Fragment(part.anchor, part.title, body)
+
+
+def _laid_out(page: str, made: _Fragments, root: str, most_bytes: float) -> dict[str, str]:
+    """The pages by file name: the first with the pieces that fit, and for each `Section.page` of
+    the others as many as they need. Links are written for where their ends have come to lie."""
+    left = most_bytes - len(page.encode())
+    moved: dict[str, list[Piece]] = {}
+    for piece in sorted(made.pieces, key=lambda one: (one.section.folded, len(one.inside))):
+        size = len(piece.inside.encode())
+        fits = size <= left
+        left -= size if fits else 0
+        page = page.replace(piece.mark, piece.inside if fits else piece.link)
+        if not fits:
+            moved.setdefault(piece.section.page, []).append(piece)
+    texts = {INDEX: page}
+    for name, pieces in moved.items():
+        texts |= _details(made, name, sorted(pieces, key=made.pieces.index), root)
+    homes = {anchor: file for file in reversed(texts) for anchor in _ID.findall(texts[file])}
+    return {file: _linked(text, file, homes, root) for file, text in texts.items()}
+
+
+def _details(made: _Fragments, name: str, pieces: Sequence[Piece], root: str) -> dict[str, str]:
+    """The parts of pieces in order, over as many pages as they need."""
+    groups: list[list[Fragment]] = []
+    room = 0
+    for part in (part for piece in pieces for part in piece.parts):
+        size = len(part.body.encode()) + 1
+        if size > room:
+            groups.append([])
+            room = MOST_DETAILS
+        groups[-1].append(part)
+        room -= size
+    numbers = range(1, len(groups) + 1)
+    titles = [[part.title for part in group if part.title] or [""] for group in groups]
+    others = [
+        (f"{name}{f'-{number}' if number > 1 else ''}.html", ends[0], ends[-1])
+        for number, ends in zip(numbers, titles, strict=True)
+    ]
+    # Links to the run and to other files, as they are seen from the folder.
+    ways = "|".join(re.escape(way) for way in (f"{root}/", f"{RAW_PAGES}/", *made.data))
+    outward = re.compile(f'<a href="(?={ways})')
+    found = {}
+    for (file, *_), group in zip(others, groups, strict=True):
+        named = [(part.anchor, part.title) for part in group if part.anchor and part.title]
+        body = outward.sub('<a href="../', "\n".join(part.body for part in group))
+        found[f"{FOLDER}/{file}"] = made.fill(
+            "details.html.j2",
+            title=pieces[-1].section.title,
+            file=file,
+            pages=others,
+            named=named if len(named) <= MOST_NAMED else [],
+            body=Markup(body),  # noqa: S704 (our own page)
+        )
+    return found
+
+
+def _linked(text: str, file: str, homes: Mapping[str, str], root: str) -> str:
+    """The page with its links as they are seen from `file`."""
+    up = "" if file == INDEX else "../"
+
+    def inner(link: re.Match[str]) -> str:
+        home = homes.get(link[1])
+        if home is None:
+            return f'<a href="{up}{root}/records.jsonl"' if root else link[0]
+        return link[0] if home == file else f'<a href="{up}{home}#{link[1]}"'
+
+    return plain(_INNER.sub(inner, text))
+
+
+@lru_cache(maxsize=1)
+def _templates() -> jinja2.Environment:
+    """The templates, each compiled once."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports.render"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["unbroken"] = _unbroken
+    return made
+
+
+def _unbroken(text: str) -> Markup:
+    """A sentence in which no line breaks inside a date or a quantity."""
+    escaped = str(escape(unbroken(text)))
+    return Markup(_DATE.sub(r'<span class="unbroken">\g<0></span>', escaped))  # noqa: S704
+
+
+@lru_cache(maxsize=1)
+def _script() -> dict[str, str]:
+    """The page's script without its comment lines, and its hash: the page's policy allows this text
+    and no other script."""
+    folder = files("reports.render").joinpath("templates")
+    lines = (
+        line
+        for name in ("report.js", "contents.js", "take-out.js")
+        for line in folder.joinpath(name).read_text(encoding="utf-8").splitlines(keepends=True)
+    )
+    script = "\n" + "".join(line for line in lines if not line.startswith("//"))
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return {"script": Markup(script), "script_hash": digest}  # noqa: S704 (our own files)
+
+
+def fill_in(template: str, content: Mapping[str, Any]) -> str:
+    """A template of this package filled in. The same content gives the same text."""
+    return plain(_templates().get_template(template).render(**content))

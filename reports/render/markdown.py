@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from records.text.plain_text import plain
 from reports.notation.units import count_text
-from reports.result import Facts, Result, Section, Sentence, Signing
+from reports.result import Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.tables import Cell, Table
 
+#: Warnings that a text of bounded length has; the page has all.
+MOST_WARNINGS = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
 
 
@@ -23,30 +25,50 @@ def md(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", line)
 
 
-def text(result: Result[Any]) -> str:
-    """The whole result as text."""
-    return "\n".join(_lines(result)) + "\n"
+def text(
+    result: Result[Any], data: Mapping[str, str] | None = None, most_lines: int | None = None
+) -> str:
+    """The result as text; `data`: other files of it, and what each has. Sections for which
+    `most_lines` leave no room are counted."""
+    lines = [*_head(result, MOST_WARNINGS if most_lines else None)]
+    end = ["", "## Where the rest is", ""] if data else []
+    end += [f"- {md(name)}: {what}" for name, what in (data or {}).items()]
+    room = (most_lines or 1 << 60) - len(lines) - len(end) - 2
+    left = 0
+    for section in result.sections_on("text"):
+        made = [*_section(section, 2)]
+        if len(made) <= room:
+            lines, room = lines + made, room - len(made)
+        else:
+            left += 1
+    if left:
+        lines += ["", f"{count_text(left, 'further section is', 'further sections are')} there:"]
+    return "\n".join(lines + end) + "\n"
 
 
-def _lines(result: Result[Any]) -> Iterator[str]:
-    yield from (f"# {md(result.title)}", "")
+def _head(result: Result[Any], most_warnings: int | None) -> Iterator[str]:
+    yield from (f"# {md(result.title)}", "", md(result.kicker), "")
     if answer := result.answer:
         yield from (f"**{md(answer.state.word)}**: {md(answer.sentence)}", "")
         if answer.unknown:
             yield from (f"Not known: {md(answer.unknown)}", "")
         if answer.command:
             yield from (f"Next: `{plain(answer.command)}`", "")
-    yield from (f"- **Warning:** {md(one)}" for one in result.warnings)
+    yield from (f"- **Warning:** {md(one)}" for one in result.warnings[:most_warnings])
     yield from (f"- {md(name)}: {md(value)}" for name, value in result.facts.pairs)
     yield from (f"- {md(one.text)}" for one in result.sentences)
-    for section in result.sections_on("text"):
-        yield from _section(section, 2)
+    if result.first:
+        yield from _blocks(result.first, 2)
 
 
 def _section(section: Section, level: int) -> Iterator[str]:
-    if not section.blocks:
-        return
-    yield from ("", f"{'#' * level} {md(section.title)}", "")
+    if section.note or section.blocks:
+        yield from ("", f"{'#' * level} {md(section.title)}", "")
+        yield from (md(section.note), "") if section.note else ()
+        yield from _blocks(section, level + 1)
+
+
+def _blocks(section: Section, level: int) -> Iterator[str]:
     for block in section.blocks:
         match block:
             case Sentence():
@@ -54,18 +76,20 @@ def _section(section: Section, level: int) -> Iterator[str]:
             case Signing():
                 yield from (md(block.statement), "")
             case Facts():
+                yield from ("", f"### {md(block.title)}", "") if block.title else ()
                 yield from (f"- {md(name)}: {md(value)}" for name, value in block.pairs)
+            case FileText():
+                yield from ("", f"### {md(block.title)}", "", md(block.note), "")
+                yield from (f"    {line}".rstrip() for line in block.text.splitlines())
             case Table():
-                yield from markdown_table(block)
-            case Section():
-                yield from _section(block, level + 1)
+                yield from markdown_table(block, heading=block.title != section.title)
+            case Section() if "text" in block.shown_on:
+                yield from _section(block, level)
 
 
-def markdown_table(table: Table) -> Iterator[str]:
+def markdown_table(table: Table, *, heading: bool = True) -> Iterator[str]:
     """A table with its title; a cell's flags follow its text in brackets."""
-    yield ""
-    yield f"### {md(table.title)}"
-    yield ""
+    yield from ("", f"### {md(table.title)}", "") if heading else ("",)
     if table.note:
         yield md(table.note)
         yield ""

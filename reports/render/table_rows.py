@@ -78,6 +78,8 @@ def _content(cell: Cell, signs: Mapping[str, Markup]) -> str:
         shown = f'<a href="{escape(cell.href)}"{quiet}>{shown}</a>'
     elif quiet:
         shown = f"<span{quiet}>{shown}</span>"
+    if cell.code:
+        shown += f" <code>{escape(cell.code)}</code>"
     return shown + "".join(map(_badge, cell.badges)) if cell.badges else shown
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from records.text.plain_text import plain
 from reports.answers import Answer
 from reports.notation.units import count_text
-from reports.result import Badge, Block, Facts, Result, Section, Sentence, Signing
+from reports.result import Badge, Block, Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.panel import Picture
 from reports.show.tables import Cell, Column, Table
 
@@ -133,7 +133,7 @@ def _block(block: Block, out: Lines) -> None:
             _table(block, out)
         case Section():
             _section(block, out)
-        case Picture() | Signing():
+        case Picture() | Signing() | FileText():
             pass
 
 

@@ -16,8 +16,9 @@ MOST_ROWS = 600
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text with what belongs to it: a title with SI values, a link, badges, a library's sign, and
-    how it is meant. A page shows `parts`, each with its own link, in place of the text."""
+    """Text with what belongs to it: a title with SI values, a link, badges, a library's sign, how
+    it is meant, and code after it. A page shows `parts`, each with its own link, in place of the
+    text."""
 
     text: str
     title: str = ""
@@ -27,6 +28,7 @@ class Cell:
     quiet: bool = False
     tone: Literal["", "good", "open", "bad"] = ""
     parts: tuple[Cell, ...] = ()
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,11 @@ from assay.cli.parser import make_parser
 from assay.schema import load_campaign
 from bench.simulated.campaigns import NAMES, POINTS, simulated_run
 from reports.analysis import analyse
-from reports.answer.phrases import listed
-from reports.answer.run import answer_of
-from reports.answers import MOST_WORDS, Answer, State, fitting
+from reports.answers import MOST_WORDS, Answer, State, fitting, listed
 from reports.choice.sensitivity import turns
 from reports.load.loading import Run, Series, load_run
 from reports.tests.synthetic import case, quick_cases, write_run
+from reports.verdicts.choice.answer import answer_of
 
 pytestmark = pytest.mark.numerical
 

@@ -115,8 +115,7 @@ def test_nightly_page_opens_without_an_error_and_is_complete_without_its_script(
 @needs_browser
 def test_report_prints_with_page_numbers(pages: dict[str, Path]) -> None:
     run = pages["report"].parent.parent
-    paths = build_report(run, formats=("pdf",))
-    assert paths.pdf is not None
-    printed = PdfReader(paths.pdf).pages
+    made = build_report(run, formats=("pdf",))
+    printed = PdfReader(made.files["pdf"]).pages
     assert len(printed) > 1
     assert f"Page 1 of {len(printed)}" in printed[0].extract_text()

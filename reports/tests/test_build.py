@@ -12,11 +12,11 @@ import pytest
 
 from records.errors import AssayError
 from reports.render import markdown
-from reports.show.listings import MOST_REASONS
+from reports.render.frames import CSV_COLUMNS
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.verdicts.choice.launches import MOST_REASONS
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.write.frames import CSV_COLUMNS
 from reports.write.report import build_report
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
@@ -161,8 +161,7 @@ def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
         return record if record["block"] < 3 else None
 
     run = write_run(tmp_path / "run", small(), edit=stop)
-    paths = build_report(run)
-    assert not paths.complete
+    assert not build_report(run).analysis.complete
     text = " ".join(Page((run / "report/index.html").read_text()).text)
     assert "This run is not finished: 16 launches recorded, 24 still without a record" in text
     assert "3, 4, 5" in text
@@ -258,7 +257,7 @@ def test_failure_leaves_the_earlier_report_whole(
     run = write_run(tmp_path / "run", small(), blocks=3)
     build_report(run)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
-    monkeypatch.setattr("reports.write.exporters.choice_part", lambda *_: 1 / 0)
+    monkeypatch.setattr("reports.write.report.json_pieces", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build_report(run)
     assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before
@@ -274,10 +273,9 @@ def test_bad_input_writes_nothing(tmp_path: Path) -> None:
 
 def test_other_output_directory_still_links_to_raw(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", small(), blocks=3)
-    paths = build_report(run, tmp_path / "elsewhere", formats=("html",))
-    assert paths.md is None
-    assert paths.html is not None
-    assert 'href="../run/raw/' in paths.html.read_text()
+    files = build_report(run, tmp_path / "elsewhere", formats=("html",)).files
+    assert [*files] == ["html"]
+    assert 'href="../run/raw/' in Path(files["html"]).read_text()
 
 
 def test_two_runs_side_by_side(tmp_path: Path) -> None:

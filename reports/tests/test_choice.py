@@ -11,9 +11,9 @@ from reports.analysis import Analysis, analyse
 from reports.choice.cells import Comparison
 from reports.choice.leaders import rankings
 from reports.load.loading import load_run
-from reports.show.choice.sentences import choice_sentences
 from reports.statistics.signed_rank import paired_effect
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.verdicts.choice.sentences import summary
 
 pytestmark = pytest.mark.numerical
 
@@ -148,7 +148,7 @@ def test_dependent_blocks_are_told_and_widen_the_bounds(tmp_path: Path) -> None:
     assert found.found
     assert found.wider > 1.5
     assert any(cell.dependent for cell in analysis.comparisons.overall)
-    told = [sentence.text for sentence in choice_sentences(analysis)]
+    told = [sentence.text for sentence in summary(analysis)]
     assert any("Neighbouring blocks are more alike" in text for text in told)
     still = analysed(tmp_path / "still", hpl(("mpich", "lam")), blocks=20)
     assert still.comparisons.dependence is not None

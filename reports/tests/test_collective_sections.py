@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from reports.analysis import analyse
@@ -133,8 +135,8 @@ def test_interference_is_one_row_a_size_and_environment(run):
 
 
 def test_the_report_has_both_sections(run):
-    paths = build_report(run)
-    page = paths.html.read_text()
+    files = build_report(run).files
+    page, text = (Path(files[name]).read_text() for name in ("html", "md"))
     for anchor in (
         "picture-collective-length",
         "picture-collective-counts",
@@ -143,7 +145,7 @@ def test_the_report_has_both_sections(run):
         "picture-interference",
     ):
         assert f'id="{anchor}"' in page
-    assert "as Table 3 of Hwang" in paths.md.read_text()
+    assert "as Table 3 of Hwang" in text
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from reports.analysis import Analysis, analyse
 from reports.choice.failures import FailureRate
 from reports.choice.leaders import rankings
 from reports.load.loading import load_run
-from reports.show.choice.tables import choice_tables
 from reports.tests.synthetic import HPL_FIXED, case, write_run
-from reports.write.summary import summary_sentences
+from reports.verdicts.choice.sentences import summary
+from reports.verdicts.choice.tables import choice_tables
 
 pytestmark = pytest.mark.numerical
 
@@ -63,7 +63,7 @@ def test_a_quarter_of_hung_launches_does_not_win(tmp_path: Path) -> None:
         winner = {"faster": cell.environment, "slower": cell.reference}.get(cell.word)
         assert winner != "openmpi"
     assert all(ranking.best != "openmpi" for ranking in rankings(analysis.comparisons))
-    told = " ".join(sentence.text for sentence in summary_sentences(analysis))
+    told = " ".join(sentence.text for sentence in summary(analysis))
     assert "openmpi failed in 12 of 48 launches" in told
     assert "openmpi is the best choice" not in told
     rows = [[cell.text for cell in row] for row in choice_tables(analysis)[0].rows]

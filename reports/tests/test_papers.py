@@ -19,6 +19,7 @@ from checks.common.registry import CHECKS
 from records.errors import AssayError
 from reports.analysis import analyse
 from reports.load.loading import load_run
+from reports.render import html, markdown
 from reports.render.markdown import md
 from reports.show.draw import put
 from reports.show.layout import Canvas, settle
@@ -48,8 +49,8 @@ from reports.verdicts.papers.definition import (
 )
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.labels import Label, label_beside, room_beside
+from reports.verdicts.papers.result import paper_result
 from reports.verdicts.papers.run_values import RunValues
-from reports.write.paper import render_html, render_markdown
 
 TRANSCRIBED = ROOT.parent / "shared" / "reference"
 LIBRARIES = ("lam", "mpich", "openmpi")
@@ -345,7 +346,8 @@ def test_the_command_writes_a_document(tmp_path, capsys):
 def test_a_document_has_every_table_and_claim(analysis, name):
     study = load_study(name)
     document = make_document(study, analysis.run.directory)
-    page, text = render_html(document), render_markdown(document)
+    result = paper_result(document)
+    page, text = html.page(result), markdown.text(result)
     shown = unescape(page)
     assert all(table.title in shown and md(table.number) in text for table in study.tables)
     assert all(claim.said in shown for claim in study.claims)
@@ -390,7 +392,7 @@ def test_a_document_says_why_less_stands_beside_than_could(tmp_path, blocks, tol
     document = make_document(load_study("2003"), a_run(tmp_path, blocks=blocks))
     assert len(document.warnings) == len(told)
     assert all(one in text for one, text in zip(told, document.warnings, strict=True))
-    assert "assay run wyeast-2003" in render_markdown(document).replace("\\", "")
+    assert "assay run wyeast-2003" in markdown.text(paper_result(document)).replace("\\", "")
 
 
 def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(tmp_path):

@@ -57,7 +57,7 @@ from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
-from reports.write.pictures import take_out
+from reports.write.report import take_out
 
 LOOK = Look("#0072B2", "o", ())
 #: Per environment of the synthetic roofline: flop/s of HPL on two nodes.

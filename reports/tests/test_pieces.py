@@ -9,86 +9,85 @@ from typing import Any
 
 import pytest
 
+from reports.render import html
+from reports.result import Block, Result, Section, Sentence
+from reports.show.tables import Cell, Column, Table
 from reports.tests.synthetic import case, write_run
-from reports.write import markdown
-from reports.write.pieces import Part, Piece, Sheet, laid_out
-from reports.write.report import build_report
+from reports.write.report import MOST_LINES, build_report
 
-BODIES = {
-    "small": '<h3 id="small-id">s</h3><a href="#large-id">to large</a><a href="#page-id">up</a>',
-    "large": '<h3 id="large-id">l</h3><a href="../raw/x.out">raw</a><a href="#small-id">s</a>'
-    + "x" * 4000,
-    "lost": '<a href="#nowhere">gone</a>',
-}
+EMPTY: Any = None
 
 
-def parts(*bodies: str) -> list[Part]:
-    return [Part("", f"part {number}", body) for number, body in enumerate(bodies, start=1)]
-
-
-def cover(sheet: Sheet) -> str:
-    others = "".join(f'<a href="{file}">{first}–{last}</a>' for file, first, last in sheet.pages)
-    return f"<h1>{sheet.title}</h1>{others}" + "".join(part.body for part in sheet.parts)
-
-
-def pages(most_bytes: int) -> dict[str, str]:
-    pieces = [
-        Piece(name, name, f"Title of {name}", "1 table", parts(body))
-        for name, body in BODIES.items()
+def table(name: str, rows: int, *links: str) -> Table:
+    cells = [
+        [Cell(f"{name} {row}"), *(Cell("to", href=link) for link in links)] for row in range(rows)
     ]
-    marks = "".join(piece.mark for piece in pieces)
-    page = f'<p id="page-id"><a href="#large-id">see</a></p>{marks}'
-    return laid_out(page, pieces, cover, "..", most_bytes, most_beside=9000)
+    return Table(f"{name}-id", name, [Column("x")] * (1 + len(links)), cells)
+
+
+def movable(name: str, *blocks: Block, folded: bool = True) -> Section:
+    return Section(name, f"Title of {name}", lambda: blocks, folded=folded, page=name)
+
+
+def pages(*sections: Section, most_bytes: int) -> dict[str, str]:
+    """The pages of a result; the first is at most so much longer than with no section in it."""
+    outer = [Section("outer", "Outer", lambda: [Sentence("see", "#large-id"), *sections])]
+    result = Result("kicker", "title", EMPTY, sections=outer)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(html, "MOST_BYTES", 0)
+        moved = html.pages(result, {"summary.csv": "all"}, "..")["index.html"]
+        patch.setattr(html, "MOST_BYTES", len(moved) + most_bytes)
+        return html.pages(result, {"summary.csv": "all"}, "..")
+
+
+SMALL = movable("small", table("small", 3, "#large-id", "#outer"))
+LARGE = movable("large", table("large", 90, "../raw/x.out", "summary.csv", "#small-id"))
+LOST = movable("lost", table("lost", 1, "#nowhere"))
 
 
 def test_what_fits_stays_folded_in_the_page() -> None:
-    (page,) = pages(100_000).values()
-    assert page.count("<details") == 3
+    (page,) = pages(SMALL, LARGE, LOST, most_bytes=1 << 20).values()
+    assert page.count('<details class="rest"') == 3
     assert "<!--piece" not in page
-    assert page.count('<a href="#large-id"') == 2
+    assert page.count('<a href="#large-id"') == 4
 
 
-def test_the_largest_piece_moves_first_and_links_follow_it() -> None:
-    found = pages(2000)
+def test_the_largest_section_moves_first_and_links_follow_it() -> None:
+    found = pages(SMALL, LARGE, LOST, most_bytes=6000)
     assert list(found) == ["index.html", "details/large.html"]
     page, large = found.values()
-    assert page.count('<a href="details/large.html#large-id"') == 2
+    assert page.count('<a href="details/large.html#large-id"') == 4
     assert '<a href="details/large.html">Title of large</a>' in page
-    assert '<a href="../../raw/x.out">' in large
-    assert '<a href="../index.html#small-id">' in large
-    assert large.startswith("<h1>Title of large</h1>")
+    for link in ("../../raw/x.out", "../summary.csv", "../index.html#small-id"):
+        assert f'<a href="{link}"' in large
+    assert "<h1>Title of large</h1>" in large
 
 
 def test_a_link_to_what_no_page_has_leads_to_the_records() -> None:
-    assert '<a href="../records.jsonl">gone</a>' in pages(100_000)["index.html"]
-    assert '<a href="../../records.jsonl">gone</a>' in pages(0)["details/lost.html"]
+    assert '<a href="../records.jsonl">to</a>' in pages(LOST, most_bytes=1 << 20)["index.html"]
+    assert (
+        '<a href="../../records.jsonl">to</a>' in pages(LOST, most_bytes=-999)["details/lost.html"]
+    )
 
 
-def test_an_open_piece_moves_last() -> None:
-    pieces = [
-        Piece("picture", "check", "Check", "1 picture", parts("p" * 500), open=True),
-        Piece("tables", "check", "All of check", "1 table", parts("t" * 300)),
-    ]
-    page = "".join(piece.mark for piece in pieces)
-    found = laid_out(page, pieces, cover, "..", 700, most_beside=9000)
-    assert "p" * 500 in found["index.html"]
-    assert "t" * 300 in found["details/check.html"]
+def test_a_section_in_sight_moves_last() -> None:
+    shown = movable("shown", Sentence("p" * 3000), folded=False)
+    found = pages(shown, movable("folded", Sentence("t" * 1000)), most_bytes=3000)
+    assert "p" * 3000 in found["index.html"]
+    assert "t" * 1000 in found["details/folded.html"]
 
 
-def test_a_page_beside_is_bounded_and_its_links_lead_to_where_their_ends_lie() -> None:
-    bodies = [f'<h3 id="t{n}">t</h3><a href="#t{9 - n}">x</a>' + "x" * 400 for n in range(10)]
-    bodies[7] += '<a href="summary.csv">all</a>'
-    piece = Piece("check", "check", "Check", "10 tables", parts(*bodies))
-    page = f'<a href="#t9">last</a>{piece.mark}'
-    found = laid_out(page, [piece], cover, "..", 0, most_beside=1500, data=["summary.csv"])
-    files = ["details/check.html", *(f"details/check-{number}.html" for number in (2, 3, 4))]
-    assert list(found) == ["index.html", *files]
-    assert '<a href="details/check-4.html#t9">' in found["index.html"]
-    assert '<a href="../details/check-4.html#t9">' in found["details/check.html"]
-    assert '<a href="check-3.html">part 7–part 9</a>' in found["details/check.html"]
-    assert '<a href="../summary.csv">' in found["details/check-3.html"]
+def test_a_moved_section_has_pages_of_bounded_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "MOST_DETAILS", 6000)
+    tables = [table(f"t{number}", 10, f"#t{9 - number}-id") for number in range(10)]
+    found = pages(movable("check", *tables), most_bytes=-999)
+    names = list(found)
+    assert names[:3] == ["index.html", "details/check.html", "details/check-2.html"]
+    last = names[-1]
+    assert f'<a href="../{last}#t9-id">' in found["details/check.html"]
+    assert f'<a href="{last.removeprefix("details/")}">' in found["details/check.html"]
     together = "".join(found.values())
-    assert all(together.count(f'id="t{number}"') == 1 for number in range(10))
+    assert all(together.count(f'id="t{number}-id"') == 1 for number in range(10))
 
 
 def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
@@ -100,9 +99,9 @@ def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
         for n in range(1000, 1040)
     ]
     run = write_run(tmp_path / "run", cases, blocks=3)
-    monkeypatch.setattr("reports.write.html.MOST_BYTES", 60_000)
-    monkeypatch.setattr("reports.write.html.MOST_PART", 20_000)
-    monkeypatch.setattr("reports.write.html.MOST_BESIDE", 60_000)
+    monkeypatch.setattr("reports.render.html.MOST_BYTES", 60_000)
+    monkeypatch.setattr("reports.render.html.MOST_PART", 20_000)
+    monkeypatch.setattr("reports.render.html.MOST_DETAILS", 60_000)
     build_report(run, formats=("html", "md"))
     report = run / "report"
     texts = {path: path.read_text() for path in (report / "index.html", *report.rglob("*/*.html"))}
@@ -141,5 +140,5 @@ def test_the_text_is_short_whatever_the_campaign(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", cases, blocks=2, edit=fail)
     build_report(run, formats=("md",))
     lines = (run / "report" / "report.md").read_text().splitlines()
-    assert 40 < len(lines) <= markdown.MOST_LINES
-    assert any("further checks stand there" in line for line in lines)
+    assert 40 < len(lines) <= MOST_LINES
+    assert any("further sections are there" in line for line in lines)

@@ -13,18 +13,18 @@ from bench.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition, schema_1_register
 from records.run.plan import Plan
 from reports.analysis import Analysis, analyse
-from reports.answer.run import answer_of
 from reports.choice.failures import FailureRate
 from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
-from reports.show.choice.pictures import BOUNDS_WIDTH, score_picture
-from reports.show.choice.sentences import choice_sentences
-from reports.show.choice.tables import choice_tables, score_note
 from reports.show.panel import Panel, Rule, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
 from reports.tests.synthetic import HPL_FIXED, case, write_run
+from reports.verdicts.choice.answer import answer_of
+from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
+from reports.verdicts.choice.sentences import summary
+from reports.verdicts.choice.tables import choice_tables, score_note
 from reports.verdicts.nightly.night import read_night
 
 pytestmark = pytest.mark.numerical
@@ -170,8 +170,10 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     score = analysis.comparisons.score
     assert score is not None
     first, *others = score.standings
-    panel = score_picture(analysis)
-    assert panel is not None and panel.alt.startswith(f"Overall cost, {first.environment} = 1")
+    picture = score_picture(analysis)
+    assert picture is not None
+    (panel,) = picture.panels
+    assert panel.alt.startswith(f"Overall cost, {first.environment} = 1")
     zero, bars = shown_bars(panel)
     assert len(bars) == len(others)
     for item, (low, high) in zip(others, bars, strict=True):
@@ -198,7 +200,7 @@ def test_one_sentence_says_who_is_best_wherever_it_stands() -> None:
             (len(factors), POINTS, 12)
         )
         analysis = analyse(simulated_run(drawn))
-        told = [one.text for one in choice_sentences(analysis) if one.href == "#table-score"]
+        told = [one.text for one in summary(analysis) if one.href == "#table-score"]
         assert told == [f"Overall (by the declared weights): {answer_of(analysis).sentence}"]
 
 

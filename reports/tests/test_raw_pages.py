@@ -10,9 +10,9 @@ import pytest
 
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
-from reports.show import listings
 from reports.show.raw_links import RawLinks
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.choice import launches as listings
 from reports.write.raw_pages import HEAD, TAIL, write_raw_pages
 from reports.write.report import build_report
 
@@ -79,7 +79,7 @@ def test_of_very_many_launches_the_first_blocks_and_all_that_are_not_ok_are_list
     report = run / "report"
     page = (report / "index.html").read_text()
     ok = CASES[0]["id"]
-    assert f"1 further launch that ended ok: <code>assay raw {ok} BLOCK</code>" in page
+    assert f"1 further launch that ended ok: assay raw {ok} BLOCK prints" in page
     assert re.findall(r"<h2>(Block \d)", (report / "raw" / f"{ok}.html").read_text()) == ["Block 1"]
     failed = (report / "raw" / f"{FAILS}.html").read_text()
     assert re.findall(r"<h2>(Block \d)", failed) == ["Block 1", "Block 2"]

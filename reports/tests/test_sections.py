@@ -135,13 +135,11 @@ def test_every_metric_has_its_complete_statistics(generic: CheckPart) -> None:
 
 
 def test_the_page_shows_an_unknown_check_whole(run: Path, tmp_path: Path) -> None:
-    paths = build_report(run, tmp_path / "report", ("html", "md"))
-    assert paths.html
-    assert paths.md
-    page = paths.html.read_text()
+    files = build_report(run, tmp_path / "report", ("html", "md")).files
+    page, text = (Path(files[name]).read_text() for name in ("html", "md"))
     for anchor in ("check-halo", "picture-halo-halo-time-face-bytes", "table-halo-halo-rate"):
         assert f'id="{anchor}"' in page
-    assert "| 8 B | 2 | 1 | faces | 20.52 ± 0.26 | 41.03 ± 0.52 |" in paths.md.read_text()
+    assert "| 8 B | 2 | 1 | faces | 20.52 ± 0.26 | 41.03 ± 0.52 |" in text
 
 
 def test_a_metric_without_an_axis_shows_environments_beside_each_other(tmp_path: Path) -> None:
@@ -228,15 +226,11 @@ def test_a_broken_section_is_told_and_the_generic_one_stands_in(
     run: Path, tmp_path: Path, text: str, said: str
 ) -> None:
     folder = write_report_file(tmp_path / "checks", text)
-    paths = build_report(run, tmp_path / "report", ("html", "md", "json"), [folder])
-    assert paths.md
-    assert paths.json
-    (warning,) = (
-        text for text in json.loads(paths.json.read_text())["warnings"] if "section" in text
-    )
+    made = build_report(run, tmp_path / "report", ("html", "md", "json"), [folder])
+    (warning,) = (text for text in made.result.data.warnings if "section" in text)
     assert warning.startswith(f"{folder}/halo/report.py: the section of halo failed")
     assert said in warning
-    assert "Halo exchange, µs: mean ± s" in paths.md.read_text()
+    assert "Halo exchange, µs: mean ± s" in Path(made.files["md"]).read_text()
 
 
 def test_the_command_takes_folders(

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from reports.analysis import analyse
-from reports.answer.unknown import not_known
 from reports.checks.su3_rmd.tables import AGREE, digits_table
 from reports.load.loading import load_run
 from reports.original_digits import NUMBERS, differences
 from reports.show.tables import Cell
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.choice.answer import not_known
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "seed": 8352, "keep_measurements": True}
 METRICS = [
@@ -109,7 +109,7 @@ def test_one_digit_in_one_launch_is_named(tmp_path: Path, block: int) -> None:
     assert cell.badges == ("digits differ",)
     assert cell.title == "1 number differs of 8"
     assert {other.text for other in found.values()} == {AGREE}
-    told = not_known(analyse(load_run(tmp_path)))
+    told = [*not_known(analyse(load_run(tmp_path)))]
     assert told[0].endswith("its digits and the original's differ in 1 of 4 cases")
 
 

@@ -24,7 +24,7 @@ from records.text.plain_text import plain
 from records.text.withheld import masked, masked_script, secrets_of
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
-from reports.render.page import fill_in
+from reports.render.html import fill_in
 from reports.show.raw_links import PAGES, page_of
 
 #: The artifact that has the site's preparation and variables.

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from records.errors import AssayError, InfrastructureError
@@ -16,56 +17,43 @@ from records.files import replacing
 from records.run.run_directory import refuse_other
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
+from reports.choice.forms import VerdictsForm, cell_part
 from reports.load.loading import load_run
+from reports.render import frames, html, markdown
+from reports.render.files import json_pieces, write_folder
+from reports.render.junit import junit
 from reports.render.pdf import BackgroundPrint, find_browser
-from reports.show.listings import listed_with_raw_output
+from reports.result import Result
+from reports.show.raw_links import RawLinks
+from reports.show.slides import write_pictures
+from reports.verdicts.choice.launches import listed_with_raw_output
+from reports.verdicts.choice.result import choice_result, run_pictures
 from reports.verdicts.papers.document import study_section
-from reports.write.content import Content
-from reports.write.exporters import render_json, render_junit
-from reports.write.frames import render_csv, render_parquet
-from reports.write.html import render_pages
-from reports.write.markdown import render_markdown
-from reports.write.pieces import FOLDER, INDEX
 from reports.write.raw_pages import write_raw_pages
 
-#: A file, whole or in pieces, or several files by name.
-_Made = str | bytes | Iterator[str] | Iterator[bytes] | dict[str, str]
-_Renderer = Callable[[Content], _Made]
-_FORMATS: dict[str, tuple[str, _Renderer]] = {
-    "html": (INDEX, render_pages),
-    "md": ("report.md", render_markdown),
-    "csv": ("summary.csv", lambda content: render_csv(content.analysis)),
-    "junit": ("junit.xml", lambda content: render_junit(content.analysis)),
-    "json": ("verdicts.json", lambda content: render_json(content.analysis, content.warnings)),
-    "parquet": ("values.parquet", lambda content: render_parquet(content.analysis)),
+#: The file of each format, and what it has; the page is printed where there is a browser.
+FILES = {
+    "html": (html.INDEX, "pictures, every table, every launch with its raw output"),
+    "md": ("report.md", "the report in short, as text"),
+    "csv": ("summary.csv", "each metric at each point with its statistics, SI units"),
+    "junit": ("junit.xml", "a test case a launch, with the reason of each that is not ok"),
+    "json": ("verdicts.json", "the answer, places, every comparison"),
+    "parquet": ("values.parquet", "the value of each launch"),
+    "pdf": ("report.pdf", "the page, printed"),
 }
-#: Printed from index.html by a browser, where there is one.
-PDF = "report.pdf"
-#: What a report consists of; "pdf" comes on top where a browser is installed.
-FORMATS = (*_FORMATS, "pdf")
+#: What a report consists of; "pdf" only where a browser is installed.
+FORMATS = tuple(FILES)
+#: Lines of the text, however large the campaign.
+MOST_LINES = 480
 
 
 @dataclass(frozen=True)
-class ReportPaths:
-    """Where the report is, None for formats not asked for, and what it is made from. `complete`:
-    the run is finished."""
+class Report:
+    """The files written, by format, the page first, and what they were made from."""
 
-    directory: Path
-    html: Path | None
-    md: Path | None
-    csv: Path | None
-    junit: Path | None
-    json: Path | None
-    parquet: Path | None
-    pdf: Path | None
-    complete: bool
+    files: dict[str, str]
     analysis: Analysis
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The files written, by format, the page first."""
-        names = ("html", "pdf", "md", "csv", "parquet", "json", "junit")
-        return {name: str(path) for name in names if (path := getattr(self, name))}
+    result: Result[VerdictsForm]
 
 
 @contextmanager
@@ -84,9 +72,9 @@ def _without_cycle_search() -> Iterator[None]:
 def build_report(
     run_dir: Path,
     out_dir: Path | None = None,
-    formats: Collection[str] = tuple(_FORMATS),
+    formats: Collection[str] = FORMATS[:-1],
     checks: Sequence[Path] = (),
-) -> ReportPaths:
+) -> Report:
     """Write the report of `run_dir` into `out_dir` (default: run_dir/report).
 
     `checks` are folders of checks outside the tree, whose `report.py` make their sections.
@@ -104,77 +92,119 @@ def build_report(
         refuse_other(out_dir, folder=True)
     out_dir = Path(out_dir)
     analysis = analyse(load_run(run_dir))
-    root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
-    wanted = {*formats, "html"} if "pdf" in formats else set(formats)
-    chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
+    wanted = [name for name in FORMATS if name in formats or (name == "html" and "pdf" in formats)]
     parts: list[CheckPart] = []
     faults: list[str] = []
-    if {"html", "md"} & wanted:
+    if {"html", "md"} & {*wanted}:
         parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
-    study = study_section(analysis) if {"html", "md"} & wanted else None
-    files = (*chosen, *([PDF] if "pdf" in formats else []))
-    content = Content(analysis, root, parts, (*analysis.run.warnings, *faults), study, files)
-    with BackgroundPrint() as printer:
-        _write_all(out_dir, chosen, content, printer if "pdf" in formats else None)
-        if "pdf" in formats:
-            printer.finish()
-    paths = {
-        name: out_dir / file if name in wanted else None for name, (file, _) in _FORMATS.items()
-    }
-    paths["pdf"] = out_dir / PDF if "pdf" in formats else None
-    return ReportPaths(directory=out_dir, complete=analysis.complete, analysis=analysis, **paths)
-
-
-def default_formats() -> tuple[str, ...]:
-    """All formats; without the PDF where no browser can print it."""
-    return FORMATS if find_browser() else tuple(_FORMATS)
-
-
-def _write_all(
-    out_dir: Path,
-    renderers: dict[str, _Renderer],
-    content: Content,
-    printer: BackgroundPrint | None,
-) -> None:
-    """Write every format and begin to print the page; the files take their places together."""
-    beside, kept = out_dir / FOLDER, set[str]()
-    refuse_other(beside, folder=True)
+    links = RawLinks(quote(os.path.relpath(run_dir.resolve(), out_dir.resolve())))
+    study = study_section(analysis) if {"html", "md"} & {*wanted} else None
+    result = choice_result(analysis, parts, links, (*analysis.run.warnings, *faults), study)
     try:
-        out_dir.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as places:
-            for file, renderer in renderers.items():
-                made = renderer(content)
-                files = made if isinstance(made, dict) else {file: made}
-                if len(files) > 1:
-                    beside.mkdir(exist_ok=True)
-                for name, text in files.items():
-                    written = places.enter_context(replacing(out_dir / name))
-                    _write(text, written)
-                    if printer is not None and name == INDEX:
-                        printer.start(written.read_text("utf-8"), out_dir / PDF)
-                kept |= {Path(name).name for name in files}
-        run = content.analysis.run
-        write_raw_pages(out_dir, run, content.links.cases, listed_with_raw_output(run))
-        if INDEX in renderers:
-            _clear(beside, kept)
+        _write_all(out_dir, wanted, analysis, result, links)
     except OSError as error:
         raise InfrastructureError(
             f"{out_dir}: the report could not be written ({error.strerror}). The run itself is"
             " untouched; make room or give another directory, then report again."
         ) from error
+    order = ("html", "pdf", "md", "csv", "parquet", "json", "junit")
+    files = {name: str(out_dir / FILES[name][0]) for name in order if name in wanted}
+    return Report(files, analysis, result)
+
+
+def default_formats() -> tuple[str, ...]:
+    """All formats; without the PDF where no browser can print it."""
+    return FORMATS if find_browser() else FORMATS[:-1]
+
+
+def take_out(run_dir: Path, folder: Path, checks: Sequence[Path] = ()) -> list[Path]:
+    """Write each picture of the run's report into `folder` as SVG and PNG; gives the files.
+
+    Raises AssayError as load_run does, InfrastructureError when a file cannot be written.
+    """
+    analysis = analyse(load_run(run_dir))
+    parts, _ = check_parts(analysis, checks)
+    return write_pictures(run_pictures(analysis, parts), analysis.looks, folder)
+
+
+def write_document(result: Result[Any], folder: Path, stem: str, most_rows: int) -> list[Path]:
+    """Write a result as page, text and, where a browser prints, PDF, in which tables have so many
+    rows; gives the files. Raises InfrastructureError when one cannot be written."""
+    page = html.page(result)
+    write_folder(folder, {f"{stem}.html": page, f"{stem}.md": markdown.text(result)})
+    kinds = ["html", "md"]
+    if find_browser():
+        with BackgroundPrint() as printer:
+            printer.start(page, folder / f"{stem}.pdf", most_rows)
+            printer.finish()
+        kinds.append("pdf")
+    return [folder / f"{stem}.{kind}" for kind in kinds]
+
+
+def _write_all(
+    out_dir: Path,
+    wanted: Sequence[str],
+    analysis: Analysis,
+    result: Result[VerdictsForm],
+    links: RawLinks,
+) -> None:
+    """Write every format and print the page meanwhile; the files take their places together."""
+    details, run = out_dir / html.FOLDER, analysis.run
+    refuse_other(details, folder=True)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    kept: set[str] = set()
+    data = dict(FILES[name] for name in wanted)
+    with BackgroundPrint() as printer:
+        with ExitStack() as places:
+            for name in (name for name in wanted if name != "pdf"):
+                files = _made(name, analysis, result, data, links.root)
+                if len(files) > 1:
+                    details.mkdir(exist_ok=True)
+                for file, pieces in files.items():
+                    written = places.enter_context(replacing(out_dir / file))
+                    _write(pieces, written)
+                    if "pdf" in wanted and file == html.INDEX:
+                        printer.start(written.read_text("utf-8"), out_dir / FILES["pdf"][0])
+                kept |= {Path(file).name for file in files}
+        write_raw_pages(out_dir, run, links.cases, listed_with_raw_output(run))
+        if "html" in wanted:
+            _clear(details, kept)
+        printer.finish()
+
+
+def _made(
+    name: str,
+    analysis: Analysis,
+    result: Result[VerdictsForm],
+    data: Mapping[str, str],
+    root: str,
+) -> Mapping[str, str | bytes | Iterator[str] | Iterator[bytes]]:
+    """The files of a format, by name, whole or in pieces."""
+    file, plan = FILES[name][0], analysis.run.plan
+    others = {other: what for other, what in data.items() if other != file}
+    if name == "html":
+        return html.pages(result, others, root)
+    made: dict[str, Callable[[], str | bytes | Iterator[str] | Iterator[bytes]]] = {
+        "md": lambda: markdown.text(result, others, MOST_LINES),
+        "csv": lambda: frames.csv(analysis),
+        "parquet": lambda: frames.parquet(analysis),
+        "json": lambda: json_pieces(result.data, map(cell_part, analysis.comparisons.points)),
+        "junit": lambda: junit(result.tests, f"{plan.campaign} on {plan.site}"),
+    }
+    return {file: made[name]()}
 
 
 def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> None:
-    """Write a file, one piece after the other: the largest never stand whole in memory."""
+    """Write a file, one piece after the other: the largest are never whole in memory."""
     with path.open("wb") as file:
         for piece in (made,) if isinstance(made, str | bytes) else made:
             file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace"))
 
 
-def _clear(beside: Path, kept: Collection[str]) -> None:
-    """Remove the pages that an earlier report had beside its own, and the folder if it is empty."""
-    for page in beside.glob("*.html"):
+def _clear(details: Path, kept: Collection[str]) -> None:
+    """Remove the further pages of an earlier report, and their folder if it is empty."""
+    for page in details.glob("*.html"):
         if page.name not in kept:
             page.unlink()
-    if beside.is_dir() and not any(beside.iterdir()):
-        beside.rmdir()
+    if details.is_dir() and not any(details.iterdir()):
+        details.rmdir()

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reports.answer import commands
-from reports.answer.phrases import listed
-from reports.answers import Answer, State, fitting
+from reports import commands
+from reports.answers import Answer, State, fitting, listed
 from reports.notation.units import count_text, percent, readable_unit, three_digits
 from reports.verdicts.acceptance.dossier import Dossier
 from reports.verdicts.acceptance.model import Finding, Item

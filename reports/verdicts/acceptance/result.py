@@ -26,8 +26,8 @@ from reports.result import (
     Signing,
     Test,
 )
-from reports.show.listings import provenance_rows
 from reports.show.panel import Picture
+from reports.show.provenance import provenance_rows
 from reports.show.raw_links import PAGES, RawLinks
 from reports.show.tables import Cell, Lead, numeric, pivot
 from reports.verdicts.acceptance.answer import answer_of_acceptance

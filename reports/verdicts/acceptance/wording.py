@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
 from records.flags import OVERSUBSCRIBED
 from records.site.node_facts import oddities
-from reports.answer.phrases import listed
+from reports.answers import listed
 from reports.load.loading import Run
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity

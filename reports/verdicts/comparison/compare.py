@@ -16,7 +16,7 @@ from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row, analyse
 from reports.load.launches import AtKey
 from reports.load.loading import load_run
-from reports.show.listings import provenance_rows
+from reports.show.provenance import provenance_rows
 from reports.show.rows import in_reading_order, row_label
 from reports.statistics.descriptive import Interval, log_ratio_interval
 from reports.verdicts.comparison.builds import Difference, belongs_to_builds, build_differences

@@ -12,8 +12,7 @@ import numpy as np
 from records.history import DEFAULT_HISTORY
 from records.history.model import SeriesKey
 from records.text.reasons import grouped
-from reports.answer.phrases import listed, short_reason
-from reports.answers import Answer, State, fitting
+from reports.answers import Answer, State, fitting, listed, short_reason
 from reports.notation.units import count_text, level_text, percent
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import Finding

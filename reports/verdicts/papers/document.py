@@ -17,7 +17,7 @@ from reports.notation.units import count_text, fixed
 from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
 from reports.show.section import Section
-from reports.show.tables import Cell, Column, Heading, Table, pivot
+from reports.show.tables import Cell, Column, Table
 from reports.verdicts.papers.beside import Beside, besides, by_variant, measured_share
 from reports.verdicts.papers.claims import (
     DIFFERS,
@@ -67,10 +67,8 @@ class StudyOutcome:
     answer: str
     warnings: list[str]
     claims: list[JudgedClaim]
-    claims_table: Table
     parts: list[StudyPart]
     lacking: list[Uncounted]
-    lacking_table: Table | None
     machines: list[Table]
     inputs: list[tuple[str, str, str]]
 
@@ -112,10 +110,8 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         _answer(claims, *(sum(column) for column in zip(*shares, strict=True))),
         list(_warnings(study, analysis)),
         claims,
-        claims_table(claims),
         parts,
         lacking,
-        lacking_table(lacking),
         machine_tables(yaml.safe_load(machines.read_text())) if machines else [],
         [(one.title, one.note, (study.folder / one.file).read_text()) for one in study.inputs],
     )
@@ -145,17 +141,6 @@ def claims_table(claims: Sequence[JudgedClaim]) -> Table:
             rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
     columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
     return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))
-
-
-def lacking_table(lacking: Sequence[Uncounted]) -> Table | None:
-    """A line a table, column or figure without a counterpart."""
-    headings: list[Heading] = [Column(title) for title in ("of the paper", "shows", "reason")]
-    return pivot(
-        lacking,
-        [(headings, lambda one: [one.number, one.title, one.why])],
-        anchor="missing",
-        title="What nothing stands beside",
-    )
 
 
 def _answer(claims: Sequence[JudgedClaim], measured: int, printed: int) -> str:

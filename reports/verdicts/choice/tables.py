@@ -5,34 +5,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from records.metric import Register
 from records.run.interims import Interim
-from reports.analysis import Analysis
-from reports.choice.cells import ESTIMANDS, Comparison, Judgement
+from reports.analysis import Analysis, Row
+from reports.choice.cells import ESTIMAND, ESTIMANDS, Comparison, Judgement
 from reports.choice.compare import Comparisons
-from reports.choice.failures import FailureRate
 from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.notation.units import (
     advantage_text,
     bytes_text,
+    decimals,
     fixed,
     level_text,
     p_text,
     percent,
+    readable_unit,
     weight_text,
 )
-from reports.notation.values import between
-from reports.show.choice.startup_cost import startup_table
+from reports.notation.values import between, interval_text
+from reports.show.rows import measured_in
 from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric, pivot, slug
+from reports.statistics.descriptive import Interval
 from reports.statistics.serial import lag_1_limit
-from reports.statistics.signed_rank import PairedEffect
+from reports.statistics.signed_rank import LEAST_N, PairedEffect, paired_effects
 
 #: Headings of the bounds that decide, and of the interval that does not.
 _BOUNDS = "bounds that decide", "this pair alone", "level"
+_EFFECT: list[Heading] = numeric("advantage", _BOUNDS[0], "p", *_BOUNDS[1:], "lag 1")
 #: Open questions of one judgement that the table names.
 MOST_OPEN = 6
+STARTUP = "startup"
 
 
 def choice_tables(analysis: Analysis) -> list[Table]:
@@ -52,7 +58,8 @@ def score_table(analysis: Analysis) -> Table | None:
             name, why = standing
             head = [Cell(name, environment=name), Cell("not ranked", badges=("veto",))]
             return [*head, *["–"] * 7, Cell(why, href="#launches")]
-        interval, judged = standing.interval, standing.judgement
+        interval, judged, rate = standing.interval, standing.judgement, standing.failures
+        remark = "reference" if standing.environment == score.reference else ""
         return [
             Cell(standing.environment, environment=standing.environment),
             standing.place,
@@ -61,8 +68,9 @@ def score_table(analysis: Analysis) -> Table | None:
             between(interval.low, interval.high, 3) if interval else "–",
             level_text(interval.level) if interval else "–",
             str(score.n),
-            *_failure_cells(standing.failures),
-            _remark(standing, score),
+            f"{rate.failed} of {rate.launched}",
+            between(rate.interval.low, rate.interval.high, percent) if rate.interval else "–",
+            "ranks behind: fails too often" if standing.unreliable else remark,
         ]
 
     numbers = numeric("place", "cost against the reference", *_BOUNDS, "n")
@@ -79,21 +87,18 @@ def score_table(analysis: Analysis) -> Table | None:
 
 def interims_table(analysis: Analysis) -> Table | None:
     """The judgements of a sequential design: what was open, and what went on for it."""
-    run = analysis.run
-    if not run.interims:
-        return None
+    ended = {
+        "answered": "all known",
+        "blocks": "no block is left",
+        "node_hours": "limits.node_hours is used up",
+    }
 
     def cells(item: Interim) -> list[str | Cell]:
-        ended = {
-            "answered": "all known",
-            "blocks": "no block is left",
-            "node_hours": "limits.node_hours is used up",
-        }
         return [
             str(item.block),
             str(len(item.open)),
             "; ".join(item.open[:MOST_OPEN]) + "; …" * (len(item.open) > MOST_OPEN) or "–",
-            ended[item.ended] if item.ended else item.going_told(run.plan),
+            ended[item.ended] if item.ended else item.going_told(analysis.run.plan),
         ]
 
     note = (
@@ -104,25 +109,12 @@ def interims_table(analysis: Analysis) -> Table | None:
     )
     headings: list[Heading] = numeric("after block", "open")
     return pivot(
-        list(run.interims),
+        analysis.run.interims,
         [([*headings, "open questions", "goes on with"], cells)],
         anchor="table-interims",
         title="Judged until it is known",
         note=note,
     )
-
-
-def _failure_cells(rate: FailureRate) -> list[str | Cell]:
-    """How many launches failed, and the Clopper–Pearson limits of their share."""
-    interval = rate.interval
-    limits = between(interval.low, interval.high, percent) if interval else "–"
-    return [f"{rate.failed} of {rate.launched}", limits]
-
-
-def _remark(standing: Standing, score: OverallScore) -> str:
-    if standing.unreliable:
-        return "ranks behind: fails too often"
-    return "reference" if standing.environment == score.reference else ""
 
 
 def score_note(score: OverallScore, register: Register) -> str:
@@ -151,18 +143,15 @@ def score_note(score: OverallScore, register: Register) -> str:
 
 
 def _judged_by(check: str, register: Register) -> str:
-    """The deciding metric of a check that has one, as it stands before the points."""
+    """The deciding metric of a check that has one, as it precedes the points."""
     known = register.checks.get(check)
     return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
-
-
-_EFFECT: list[Heading] = numeric("advantage", _BOUNDS[0], "p", *_BOUNDS[1:], "lag 1")
 
 
 def _effect_cells(
     effect: PairedEffect | None, judged: Judgement | None, lag: float | None
 ) -> list[str | Cell]:
-    """What stands below the headings `_EFFECT`."""
+    """The cells below the headings `_EFFECT`."""
     if effect is None:
         return ["–"] * len(_EFFECT)
     alike = lag is not None and lag > lag_1_limit(effect.n)
@@ -199,8 +188,14 @@ def pairs_table(analysis: Analysis) -> Table | None:
 
 
 def matrix_table(analysis: Analysis) -> Table | None:
-    """Wins, ties and losses of each environment against each other."""
-    counted, what = countable_cells(analysis.comparisons)
+    """Wins, ties and losses of each environment against each other, over the finest cells in which
+    n suffices to resolve anything."""
+    found = analysis.comparisons
+    counted, what = found.overall, "checks (all points of one placement)"
+    for cells, word in ((found.points, "points"), (found.groups, "curves")):
+        if any(cell.effect and cell.needed_n <= cell.n for cell in cells):
+            counted, what = cells, word
+            break
     names = list(dict.fromkeys(analysis.run.plan.environments))
     tallies = {(t.environment, t.other): t for t in win_tie_loss(counted, names)}
 
@@ -215,8 +210,8 @@ def matrix_table(analysis: Analysis) -> Table | None:
         f"Number of {what} won – equivalent – lost by the environment on the left, and of those"
         " not resolved (open)."
     )
-    if not analysis.comparisons.every_pair:
-        note += f" Only pairs with {analysis.comparisons.reference} are judged: there are too many."
+    if not found.every_pair:
+        note += f" Only pairs with {found.reference} are judged: there are too many."
     return pivot(
         names if tallies else (),
         [
@@ -230,15 +225,6 @@ def matrix_table(analysis: Analysis) -> Table | None:
         title="Wins, ties and losses",
         note=note,
     )
-
-
-def countable_cells(comparisons: Comparisons) -> tuple[list[Comparison], str]:
-    """The finest cells in which n suffices to resolve anything."""
-    families = ((comparisons.points, "points"), (comparisons.groups, "curves"))
-    for cells, what in families:
-        if any(cell.effect and cell.needed_n <= cell.n for cell in cells):
-            return cells, what
-    return comparisons.overall, "checks (all points of one placement)"
 
 
 def crossover_table(analysis: Analysis) -> Table | None:
@@ -271,27 +257,91 @@ def crossover_table(analysis: Analysis) -> Table | None:
     return table or Table(anchor, title, [], [], note)
 
 
+def startup_table(analysis: Analysis) -> Table | None:
+    """Median time to start a job by ranks and environment, with the paired difference from the
+    reference."""
+    check = analysis.register.checks.get(STARTUP)
+    metric = check.deciding if check else ""
+    rows = analysis.rows_of(STARTUP, metric)
+    reference = analysis.comparisons.reference
+    names = measured_in(analysis, rows)
+    if len(names) < 2 or reference not in names:
+        return None
+    unit = readable_unit("s", (row.summary.median for row in rows))
+
+    def cells(line: list[Row]) -> list[Cell]:
+        found = {analysis.case(row).environment: row for row in line}
+        return [cell(found.get(name), found.get(reference)) for name in names]
+
+    def cell(row: Row | None, other: Row | None) -> Cell:
+        if row is None:
+            return Cell("–", title="no valid launch")
+        places = decimals(row.summary.median / unit.factor, (row.summary.stddev or 0) / unit.factor)
+        text = fixed(row.summary.median / unit.factor, places)
+        if other is None or other is row:
+            return Cell(text, title=f"n = {row.summary.n}")
+        found = difference(row, other)
+        if found is None:
+            return Cell(text, title=f"fewer than {LEAST_N} common blocks")
+
+        def signed(value: float) -> str:
+            return ("+" if value >= 0 else "") + fixed(value / unit.factor, places)
+
+        estimate, interval = found
+        title = f"{interval_text(interval, signed)} {unit.label}"
+        return Cell(f"{text} ({signed(estimate)})", title=title)
+
+    # Runs from before `whole_start` are compared without daemons.
+    extra = "; starting LAM's daemons comes on top" if metric == "all_heard" else ""
+    return pivot(
+        rows,
+        [("case", lambda row: analysis.labels[STARTUP].label(analysis.case(row)))],
+        [([Column("", numeric=True, environment=name) for name in names], cells)],
+        anchor="table-startup-cost",
+        title="What starting a job costs",
+        note=f"{analysis.register.metric_title(metric).capitalize()}, medians in {unit.label}; in"
+        f" brackets the difference from {reference}, paired by block (Hodges–Lehmann estimate; its"
+        f" interval is the cell's title). {ESTIMAND} Every job pays this once{extra}.",
+    )
+
+
+def difference(row: Row, reference: Row) -> tuple[float, Interval] | None:
+    """Hodges–Lehmann estimate of T − T_ref in seconds over common blocks, and its interval."""
+    _, mine, theirs = np.intersect1d(
+        row.series.blocks, reference.series.blocks, return_indices=True
+    )
+    if len(mine) < LEAST_N:
+        return None
+    differences = row.series.values[mine] - reference.series.values[theirs]
+    scale = float(np.abs(differences).max()) or 1.0
+    effect = paired_effects(differences[np.newaxis, :] / scale)[0]
+    found = effect.interval
+    ends = np.log([effect.ratio, found.low, found.high]) * scale
+    estimate, low, high = ends.tolist()
+    return estimate, Interval(low, high, found.level, found.method)
+
+
 def comparison_tables(analysis: Analysis) -> list[Table]:
     """Every judged cell: over all points, by curve, by point."""
-    comparisons = analysis.comparisons
-    whom = "every pair" if comparisons.every_pair else f"against {comparisons.reference}"
+    found: Comparisons = analysis.comparisons
+    whom = "every pair" if found.every_pair else f"against {found.reference}"
     made = (
-        comparison_table(analysis.register, anchor, title, cells)
+        _comparison_table(analysis.register, anchor, title, cells)
         for anchor, title, cells in (
-            ("table-overall", "Over all points, every pair", comparisons.overall),
-            ("table-groups", f"Each curve, {whom}", comparisons.groups),
-            ("table-points", f"Each point, {whom}", comparisons.points),
+            ("table-overall", "Over all points, every pair", found.overall),
+            ("table-groups", f"Each curve, {whom}", found.groups),
+            ("table-points", f"Each point, {whom}", found.points),
         )
     )
     return [table for table in made if table is not None]
 
 
-def comparison_table(
-    register: Register, anchor: str, title: str, cells: Sequence[Comparison]
+def _comparison_table(
+    register: Register, anchor: str, title: str, comparisons: Sequence[Comparison]
 ) -> Table | None:
     """Comparisons with effect, interval and verdict."""
 
-    def texts(cell: Comparison) -> list[str | Cell]:
+    def cells(cell: Comparison) -> list[str | Cell]:
         of = f"{cell.points} of {cell.points_planned} points" if cell.points_planned > 1 else ""
         ends = [
             Cell(name, environment=name, href=f"#case-{slug(case)}")
@@ -308,10 +358,10 @@ def comparison_table(
 
     names: list[Heading] = ["scope", "cell", "environment", "against"]
     return pivot(
-        cells[:MOST_ROWS],
-        [([*names, *numeric("n"), *_EFFECT, "verdict"], texts)],
+        comparisons[:MOST_ROWS],
+        [([*names, *numeric("n"), *_EFFECT, "verdict"], cells)],
         anchor=anchor,
         title=title,
         group=2,
-        total=len(cells),
+        total=len(comparisons),
     )

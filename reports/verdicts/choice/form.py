@@ -8,11 +8,11 @@ from typing import Annotated
 
 from records.forms import Form, key
 from reports.analysis import STATUSES, Analysis
-from reports.answer.run import answer_of
 from reports.answers import AnswerPart
 from reports.choice.forms import AheadPart, StandingPart, ahead_keys, standing_keys
 from reports.choice.leaders import rankings
 from reports.statistics.descriptive import Interval
+from reports.verdicts.choice.answer import answer_of
 
 
 class RankedPart(StandingPart):
@@ -54,6 +54,7 @@ class ReportForm(Form, kw_only=True):
 def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
     """The answer of a run, its ranking, who leads, and the files of its report by format."""
     run, found = analysis.run, analysis.comparisons
+    standings = found.score.standings if found.score else ()
     return ReportForm(
         run_id=run.run_id,
         run=str(run.directory),
@@ -63,10 +64,7 @@ def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
         launches={status: analysis.counts[status] for status in STATUSES},
         answer=answer_of(analysis).part,
         reference=found.reference,
-        ranking=[
-            RankedPart.filled(item, **standing_keys(item))
-            for item in (found.score.standings if found.score else ())
-        ],
+        ranking=[RankedPart.filled(item, **standing_keys(item)) for item in standings],
         leaders=[LeaderPart.filled(ranking, **ahead_keys(ranking)) for ranking in rankings(found)],
         files=dict(files),
     )

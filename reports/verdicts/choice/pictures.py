@@ -47,7 +47,7 @@ _BEYOND = 1.5
 BOUNDS_WIDTH, _THIN = 2.8, 0.8
 
 
-def score_picture(analysis: Analysis) -> Panel | None:
+def score_picture(analysis: Analysis) -> Picture | None:
     """Overall cost over that of the first place, with the bounds that decide the places."""
     score = analysis.comparisons.score
     if score is None:
@@ -62,7 +62,7 @@ def score_picture(analysis: Analysis) -> Panel | None:
         bounds = f" ({judged.told(3)})" if judged else ""
         told.append(f"{item.environment}: place {item.place}, {bars[-1].ratio:.3g}{bounds}")
     low, high = _ends(bars)
-    return Panel(
+    panel = Panel(
         title,
         [
             Rule(1 / LEAST_DIFFERENCE, "x", to=LEAST_DIFFERENCE),
@@ -75,6 +75,8 @@ def score_picture(analysis: Analysis) -> Panel | None:
         counted_footer(analysis, [score.n]),
         1.25 + 0.38 * len(shown),
     )
+    caption = "Σ w·T over that of the reference; bars: intervals; in brackets: places."
+    return Picture("picture-score", "Overall cost of each environment", caption, [panel], [])
 
 
 @dataclass(frozen=True)

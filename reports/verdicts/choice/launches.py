@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists beside the statistics: launches that are not ok, holes, evidence, provenance."""
+"""Launches as tables: by status, those that are not ok, holes, and the evidence of each case."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
-import msgspec
 import numpy as np
 
 from records.flags import INVALID_ON_PURPOSE
 from records.run.belonging import checksum_of, raw_paths
-from records.run.provenance import Provenance
-from records.site.node_facts import facts_by_value, value_text
+from records.run.plan import PlannedCase
 from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
-from reports.notation.labels import shortened
-from reports.notation.units import fixed, moment_text
+from reports.notation.units import count_text, fixed, moment_text
+from reports.result import Badge, Section, Sentence
 from reports.show.raw_links import RawLinks
 from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
@@ -29,11 +23,11 @@ MOST_EVIDENCE_CASES = 300
 #: least LEAST_LISTED.
 MOST_LISTED, LEAST_LISTED = 10_000, 20
 MOST_REASON = 600
+_OUTPUT = "raw output, SHA-256"
 #: Reasons that are listed one by one.
 MOST_REASONS = 6
 
 
-@lru_cache(maxsize=4)
 def status_table(analysis: Analysis) -> Table:
     """Launches by check, environment and status, with those still missing."""
     cases = analysis.run.plan.cases
@@ -154,30 +148,6 @@ def holes_table(analysis: Analysis) -> Table | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceLaunch:
-    """One launch behind a number, with its artifacts as (name, path, link, sha256)."""
-
-    block: int
-    attempt: int
-    status: str
-    job_id: str
-    started_at: str
-    artifacts: tuple[tuple[str, str, str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceCase:
-    """A case with its launches; `further` ok ones are counted only."""
-
-    anchor: str
-    case_id: str
-    label: str
-    environment: str
-    launches: list[EvidenceLaunch]
-    further: int
-
-
 def listed_with_raw_output(run: Run) -> Mask:
     """Marks the launches that are listed with their raw output: all that are not ok, and of the
     others those of the first blocks, of a run with very many."""
@@ -186,63 +156,44 @@ def listed_with_raw_output(run: Run) -> Mask:
     return np.asarray(~run.launches.of_status("ok") | (run.launches.block <= most))
 
 
-def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
-    """Launches by case in the plan's order; the first cases only when there are very many."""
-    by_case: dict[int, list[EvidenceLaunch]] = {}
+def evidence(analysis: Analysis, links: RawLinks) -> list[Section]:
+    """The launches of each case in the plan's order, with their raw output; the first cases only
+    when there are very many."""
+    by_case: dict[int, list[Launch]] = {}
     launches, wanted = analysis.run.launches, listed_with_raw_output(analysis.run)
     listed = launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES))
     for launch in sorted(listed, key=lambda item: (item.block, item.attempt)):
-        artifacts = launch.artifacts or {}
-        shown = tuple(
-            (kind, path, links.to(path), checksum_of(artifacts, kind)[:64])
-            for kind, path in raw_paths(artifacts).items()
-        )
-        found = launch.status, launch.job_id or "–", moment_text(launch.started_at, "–"), shown
-        by_case.setdefault(launch.case, []).append(
-            EvidenceLaunch(launch.block, launch.attempt, *found)
-        )
+        by_case.setdefault(launch.case, []).append(launch)
     further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
-    return [
-        EvidenceCase(
-            *(f"case-{slug(case.id)}", case.id, analysis.title(case), case.environment),
-            *(by_case.get(place, []), further[place]),
+
+    def cells(launch: Launch) -> list[str | Cell]:
+        artifacts = launch.artifacts or {}
+        files = tuple(
+            Cell(kind if href else f"{kind} {path}", href=href, code=checksum_of(artifacts, kind))
+            for kind, path in raw_paths(artifacts).items()
+            for href in (links.to(path),)
         )
-        for place, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])
-    ]
+        numbers = str(launch.block), str(launch.attempt)
+        started = moment_text(launch.started_at, "–")
+        return [*numbers, launch.status, launch.job_id or "–", started, Cell("", parts=files)]
 
+    headings = [*numeric("block", "attempt"), "status", "job", "started, UTC", _OUTPUT]
 
-def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Provenance as sections of (key, text); nested objects become dotted keys.
+    def section(place: int, case: PlannedCase) -> Section:
+        label, anchor = analysis.title(case), slug(case.id)
+        note = ""
+        if left := further[place]:
+            ok = count_text(left, "further launch", "further launches")
+            note = f"{ok} that ended ok: assay raw {case.id} BLOCK prints what each wrote."
+        found = by_case.get(place, [])
+        table = pivot(found, [(headings, cells)], anchor=f"of-{anchor}", title=label, note=note)
+        return Section(
+            f"case-{anchor}",
+            label,
+            lambda: [table or Sentence("No launch recorded.")],
+            badge=Badge(case.id),
+            environment=case.environment,
+            folded=True,
+        )
 
-    Of nodes each fact is told once, with the nodes of each value where they are not alike.
-    """
-    plain: list[tuple[str, str]] = []
-    sections = []
-    for name, value in msgspec.to_builtins(provenance).items():
-        if name == "nodes":
-            facts = facts_by_value(provenance.nodes)
-            sections.append((name, [(fact, value_text(one)) for fact, one in facts.items()]))
-        elif isinstance(value, Mapping):
-            sections.append((name, list(_flat(value.items(), ""))))
-        else:
-            plain.append((name, _text(value)))
-    return [("run", plain), *sections]
-
-
-def _flat(items: Iterable[tuple[Any, Any]], prefix: str) -> Iterator[tuple[str, str]]:
-    for key, value in items:
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value and "hash" not in value:
-            yield from _flat(value.items(), f"{name}.")
-        else:
-            yield name, _text(value)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool) or value is None:
-        return str(value).lower()
-    if isinstance(value, list):
-        return ", ".join(map(_text, value)) or "none"
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {_text(item)}" for key, item in value.items()) or "none"
-    return shortened(str(value), 2000)
+    return [section(*one) for one in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES])]

@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import log
 
 from records.metric import Register
 from records.text.reasons import grouped
+from reports import commands
 from reports.analysis import Analysis
-from reports.answer import commands
-from reports.answer.phrases import costs_more, listed, times
-from reports.answers import Answer, State, fitting
+from reports.answers import Answer, State, fitting, listed
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons
 from reports.choice.ranking import Pair, Standing
@@ -36,15 +34,6 @@ _MARGIN = log(LEAST_DIFFERENCE)
 _NO_SCATTER = 1e-12
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """The environments that share the first place, those behind them, pairs of the former."""
-
-    leaders: list[Standing]
-    behind: list[Standing]
-    pairs: list[Pair]
-
-
 def choice(analysis: Analysis) -> Answer | None:
     """The answer of a run with an overall score; None without one."""
     score = analysis.comparisons.score
@@ -53,16 +42,37 @@ def choice(analysis: Analysis) -> Answer | None:
     leaders = [item for item in score.standings if item.best == 1]
     if len(leaders) == 1:
         return _one_leads(analysis, score)
-    shared = _Shared(
-        leaders,
-        [item for item in score.standings if item.best > 1],
-        [score.pair(b.environment, a.environment) for a, b in combinations(leaders, 2)],
-    )
-    held = next((name for pair in shared.pairs if (name := _held(pair, leaders))), None)
-    if held:
-        return _failures_decide(analysis, score, shared, held)
-    alike = all(_alike(pair) for pair in shared.pairs)
-    return (_equivalent if alike else _open)(analysis, score, shared)
+    pairs = [score.pair(b.environment, a.environment) for a, b in combinations(leaders, 2)]
+    names = listed([item.environment for item in leaders])
+    rest, details = _out(analysis, score, leaders), _details(analysis)
+    alike = all(map(_alike, pairs))
+    if held := next((one for pair in pairs if (one := _held(pair, leaders))), None):
+        name, rate, run = held.environment, held.failures, analysis.run
+        cost = "equivalent in cost within 3 %" if alike else "not ranked by their cost"
+        head = f"{names} are {cost}: {name} failed in {rate.failed} of {rate.launched} launches"
+        failed = run.launches.where(run.launches.of_status("failed"))
+        mine = ((one.status, one.reason) for one in failed if run.case(one).environment == name)
+        unknown = (
+            f"which is best: failures decide, and more blocks fail the same way; {name} is not"
+            " preferred before its launches end well"
+        )
+        command = commands.mending(run, grouped(mine)[0].reason)
+        return Answer(State.OPEN, fitting(*_followed(head, rest)), unknown, command, details)
+    if alike:
+        judged = [pair.judgement for pair in pairs if pair.judgement]
+        low, high = min(item.low for item in judged), max(item.high for item in judged)
+        ends = between(low, high, signed_percent)
+        head = f"{names} are equivalent within 3 % ({ends}); any of them will do"
+        return Answer(State.DECIDED, fitting(*_followed(head, rest)), details=details)
+    costs = listed([fixed(item.score, 2) for item in leaders])
+    by = _carried(pairs[0], analysis.register) if len(pairs) == 1 else ""
+    head = f"{names} cannot yet be told apart"
+    head += _bracketed(f"cost {costs} of {score.reference}'s", by)
+    short = f"{len(leaders)} environments cannot yet be told apart at n = {score.n} blocks"
+    sentence = fitting(*_followed(head, rest), *_followed(short, rest))
+    unknown, needed = _what_would_tell(analysis, score.n, pairs)
+    command = commands.run_again(analysis.run, blocks=needed) if needed else ""
+    return Answer(State.OPEN, sentence, unknown, command, details)
 
 
 def _alike(pair: Pair) -> bool:
@@ -70,7 +80,8 @@ def _alike(pair: Pair) -> bool:
 
 
 def _held(pair: Pair, leaders: Sequence[Standing]) -> Standing | None:
-    """The one of a pair that would be preferred, or be as good, but fails too often for that."""
+    """The one of a pair that would be preferred, or be as good, but fails too often for that: no
+    further block changes it."""
     rates = {item.environment: item for item in leaders}
     better, other = (rates[name] for name in pair.by_estimate)
     for one, beside in ((better, other), (other, better)):
@@ -83,45 +94,58 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     """One environment has the first place alone."""
     best, second, *others = score.standings
     lead = score.pair(second.environment, best.environment)
-    judged = lead.judgement
-    register, more = analysis.register, costs_more(lead.effect.ratio)
+    judged, register, rate = lead.judgement, analysis.register, second.failures
     by = _carried(lead, register)
-    pairs = [score.pair(item.environment, best.environment) for item in others]
+    costs = f"{second.environment} costs {_costs_more(lead.effect.ratio)}"
+    close = False
     if second.unreliable and (not lead.separated or lead.effect.ratio < 1):
-        rate = second.failures
         head = f"{best.environment} is the best choice: {second.environment} failed in"
         head += f" {rate.failed} of {rate.launched} launches"
     elif judged is not None and judged.word == "faster":
-        head = f"{best.environment} is the best choice: {second.environment} costs {more}"
         far = lead.effect.ratio >= 2
-        least = times(judged.low) if far else percent(judged.low - 1)
+        least = _times(judged.low) if far else percent(judged.low - 1)
+        head = f"{best.environment} is the best choice: {costs}"
         head += _bracketed(f"at least {least}", by)
     else:
-        head = f"{best.environment} is ahead, but maybe by less than 3 %: {second.environment}"
-        head += f" costs {more}{_bracketed(judged.text if judged else '', by)}"
-    rest = [f"{pair.first} {_more(pair)}{_bracketed(_carried(pair, register))}" for pair in pairs]
+        close = True
+        head = f"{best.environment} is ahead, but maybe by less than 3 %: {costs}"
+        head += _bracketed(judged.text if judged else "", by)
+    pairs = [score.pair(item.environment, best.environment) for item in others]
     short = [f"{pair.first} {_more(pair)}" for pair in pairs]
+    full = [
+        f"{text}{_bracketed(_carried(pair, register))}"
+        for text, pair in zip(short, pairs, strict=True)
+    ]
     together = _all_carried(pairs, register) if pairs else ""
     sentence = fitting(
-        f"{head}; {listed(rest, 3)}." if rest else f"{head}.",
+        f"{head}; {listed(full, 3)}." if full else f"{head}.",
         *([f"{head}; {listed(short, 3)} ({by}, too)."] if by and by == together else []),
-        f"{head}; {count_text(len(rest), 'other')} follow{_bracketed(together)}.",
+        f"{head}; {count_text(len(full), 'other')} follow{_bracketed(together)}.",
         f"{head}.",
     )
-    shared = [item for item in score.standings[1:] if item.best != item.worst]
+    shared = [item.environment for item in score.standings[1:] if item.best != item.worst]
     unknown = ""
-    if "maybe" in head:
+    if close:
         unknown = f"whether its lead is more than 3 %, at n = {score.n} blocks"
     elif shared:
-        names = listed([item.environment for item in shared])
-        unknown = f"the order of {names} behind it, at n = {score.n} blocks"
+        unknown = f"the order of {listed(shared)} behind it, at n = {score.n} blocks"
     return Answer(State.DECIDED, sentence, unknown, details=_details(analysis))
+
+
+def _costs_more(ratio: float) -> str:
+    """A cost over another's, at least 1: "12 % more", from a factor of two on "2.41 times
+    as much"."""
+    return f"{percent(ratio - 1)} more" if ratio < 2 else f"{_times(ratio)} as much"
+
+
+def _times(ratio: float) -> str:
+    return f"{three_digits(ratio)} times"
 
 
 def _more(pair: Pair) -> str:
     """ "12 % more", "2.4 times as much"; less where the place is due to failures."""
     ratio = pair.effect.ratio
-    return costs_more(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
+    return _costs_more(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
 
 
 def _carried(pair: Pair, register: Register) -> str:
@@ -149,76 +173,32 @@ def _bracketed(*parts: str) -> str:
     return f" ({told})" if told else ""
 
 
-def _equivalent(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
-    """All that share the first place are equivalent: any will do."""
-    names = listed([item.environment for item in shared.leaders])
-    judged = [pair.judgement for pair in shared.pairs if pair.judgement]
-    low, high = min(item.low for item in judged), max(item.high for item in judged)
-    head = (
-        f"{names} are equivalent within 3 % ({between(low, high, signed_percent)}); any of"
-        " them will do"
-    )
-    sentence = fitting(*_followed(head, _out(analysis, score, shared)))
-    return Answer(State.DECIDED, sentence, details=_details(analysis))
-
-
-def _failures_decide(
-    analysis: Analysis, score: OverallScore, shared: _Shared, held: Standing
-) -> Answer:
-    """One that would be preferred, or be as good, fails too often for it: no block changes that."""
-    names = listed([item.environment for item in shared.leaders])
-    name, rate = held.environment, held.failures
-    alike = all(_alike(pair) for pair in shared.pairs)
-    cost = "equivalent in cost within 3 %" if alike else "not ranked by their cost"
-    head = f"{names} are {cost}: {name} failed in {rate.failed} of {rate.launched} launches"
-    run = analysis.run
-    failed = run.launches.where(run.launches.of_status("failed"))
-    mine = ((one.status, one.reason) for one in failed if run.case(one).environment == name)
-    return Answer(
-        State.OPEN,
-        fitting(*_followed(head, _out(analysis, score, shared))),
-        f"which is best: failures decide, and more blocks fail the same way; {name} is not"
-        " preferred before its launches end well",
-        commands.mending(run, grouped(mine)[0].reason),
-        _details(analysis),
-    )
-
-
-def _open(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
-    """Several may be the best: their costs, who is out, and how many blocks would decide."""
-    names = listed([item.environment for item in shared.leaders])
-    costs = listed([fixed(item.score, 2) for item in shared.leaders])
-    by = _carried(shared.pairs[0], analysis.register) if len(shared.pairs) == 1 else ""
-    head = f"{names} cannot yet be told apart"
-    head += _bracketed(f"cost {costs} of {score.reference}'s", by)
-    rest = _out(analysis, score, shared)
-    needed = blocks_needed(analysis.comparisons, score.n, shared.pairs)
-    if score.n < LEAST_BLOCKS:
-        why = f"which is best: {score.n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
-    elif min(pair.effect.log_stddev for pair in shared.pairs) < _NO_SCATTER:
+def _what_would_tell(analysis: Analysis, n: int, pairs: Sequence[Pair]) -> tuple[str, int | None]:
+    """Why it is not known which of several is best, and how many blocks would tell."""
+    needed = blocks_needed(analysis.comparisons, n, pairs)
+    if n < LEAST_BLOCKS:
+        why = f"which is best: {n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
+    elif min(pair.effect.log_stddev for pair in pairs) < _NO_SCATTER:
+        needed = None
         why = (
             "which is best: the ratio of two costs is the same in every block, and more blocks of"
             " such values tell nothing; time longer batches"
         )
-        needed = None
-    elif needed is None:
-        scatter = max(pair.effect.log_stddev for pair in shared.pairs)
+    elif needed:
+        why = f"which is best, at n = {n} blocks; about {needed} would tell"
+    else:
+        scatter = max(pair.effect.log_stddev for pair in pairs)
         why = (
             f"which is best: {_LADDER[-1]} blocks would not tell, as their ratio scatters by"
             f" {percent(scatter, 0)} from block to block"
         )
-    else:
-        why = f"which is best, at n = {score.n} blocks; about {needed} would tell"
-    short = f"{len(shared.leaders)} environments cannot yet be told apart at n = {score.n} blocks"
-    sentence = fitting(*_followed(head, rest), *_followed(short, rest))
-    command = commands.run_again(analysis.run, blocks=needed) if needed else ""
-    return Answer(State.OPEN, sentence, why, command, _details(analysis))
+    return why, needed
 
 
-def _out(analysis: Analysis, score: OverallScore, shared: _Shared) -> list[str]:
+def _out(analysis: Analysis, score: OverallScore, leaders: Sequence[Standing]) -> list[str]:
     """Who cannot be the best, with the cost over that of the best estimate, and in few words."""
-    best = min(shared.leaders, key=lambda item: item.score)
-    names = [item.environment for item in shared.behind]
+    best = min(leaders, key=lambda item: item.score)
+    names = [item.environment for item in score.standings if item.best > 1]
     pairs = [score.pair(name, best.environment) for name in names]
     if not pairs:
         return []
@@ -227,7 +207,7 @@ def _out(analysis: Analysis, score: OverallScore, shared: _Shared) -> list[str]:
     few = f"{who} {'is' if len(names) == 1 else 'are'} out"
     few += _bracketed(_all_carried(pairs, register))
     if all(pair.effect.ratio >= 2 and not pair.carried for pair in pairs) and len(names) <= 2:
-        factors = listed([times(pair.effect.ratio).split()[0] for pair in pairs])
+        factors = listed([three_digits(pair.effect.ratio) for pair in pairs])
         return [f"{few}: {factors} times the cost"]
     told = [f"{pair.first}{_bracketed(_more(pair), _carried(pair, register))}" for pair in pairs]
     return [*([f"out: {listed(told)}"] if len(names) <= 2 else []), few]
@@ -246,30 +226,28 @@ def blocks_needed(comparisons: Comparisons, blocks_now: int, pairs: Sequence[Pai
     all questions (Bonferroni): somewhat more than max-T needs.
     """
     questions = max([cell.family for cell in comparisons.overall], default=1)
+    unsettled = [pair for pair in pairs if not pair.separated]
     for blocks in _LADDER:
-        if blocks <= blocks_now:
-            continue
         shift = detectable(blocks, QUANTILE / questions)
-        open_pairs = (pair for pair in pairs if not pair.separated)
-        if all(pair.effect.log_stddev * shift <= _target(pair) for pair in open_pairs):
+        if blocks > blocks_now and all(
+            # How far ln of the bounds may be apart from its centre for a word that counts.
+            pair.effect.log_stddev * shift
+            <= max(abs(abs(log(pair.effect.ratio)) - _MARGIN), _MARGIN)
+            for pair in unsettled
+        ):
             return blocks
     return None
-
-
-def _target(pair: Pair) -> float:
-    """How far ln of a pair's bounds may be apart from its centre for a word that counts."""
-    return max(abs(abs(log(pair.effect.ratio)) - _MARGIN), _MARGIN)
 
 
 def _details(analysis: Analysis) -> tuple[str, ...]:
     """How much the order hangs on one weight, and what of a start-up is for daemons."""
     score = analysis.comparisons.score
     hangs = score and len(score.shares) > 1 and score.lowest
-    sentences = [sensitivity_sentence(score, analysis.register)] if score and hangs else []
+    sentences = [_sensitivity(score, analysis.register)] if score and hangs else []
     return (*sentences, *_daemons(analysis))
 
 
-def sensitivity_sentence(score: OverallScore, register: Register) -> str:
+def _sensitivity(score: OverallScore, register: Register) -> str:
     """Which weights would put another first, nearest first."""
     by = "declared" if score.declared else "equal"
     if not score.turns:
@@ -287,22 +265,18 @@ def sensitivity_sentence(score: OverallScore, register: Register) -> str:
     return f"By estimate {score.lowest} has the least cost; {', '.join(told[:3])}{more}."
 
 
-#: What a job pays to start and end, and what of it is for the library's daemons.
-_WHOLE, _DAEMONS = "whole_start", ("daemon_boot", "daemon_halt")
-
-
 def _daemons(analysis: Analysis) -> Iterator[str]:
-    """What starting and ending a job takes where daemons are a part of it."""
+    """What starting and ending a job takes where daemons are a part of it: of the first such case
+    of each environment."""
     parts: dict[int, float] = {}
-    for row in analysis.rows_of("startup", *_DAEMONS):
+    for row in analysis.rows_of("startup", "daemon_boot", "daemon_halt"):
         parts[row.series.case] = parts.get(row.series.case, 0.0) + row.summary.median
-    whole = {row.series.case: row.summary.median for row in analysis.rows_of("startup", _WHOLE)}
-    cases = [case for case in parts if case in whole]
-    names = dict.fromkeys(analysis.run.plan.cases[case].environment for case in cases)
-    told = []
-    for name in names:
-        case = next(c for c in cases if analysis.run.plan.cases[c].environment == name)
-        whole_s, parts_s = three_digits(whole[case]), three_digits(parts[case])
-        told.append(f"{name} {whole_s} s, {parts_s} s of it for its daemons")
-    if told:
-        yield f"Starting and ending a job takes {listed(told)}; the total is what is scored."
+    whole: dict[str, str] = {}
+    for row in analysis.rows_of("startup", "whole_start"):
+        name = analysis.case(row).environment
+        if row.series.case in parts and name not in whole:
+            whole_s, parts_s = row.summary.median, parts[row.series.case]
+            whole[name] = f"{name} {three_digits(whole_s)} s, {three_digits(parts_s)} s of it"
+    if whole:
+        told = listed([f"{text} for its daemons" for text in whole.values()])
+        yield f"Starting and ending a job takes {told}; the total is what is scored."

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The one answer that page, terminal and JSON print first."""

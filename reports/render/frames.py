@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers as tables for other programs: summary.csv and values.parquet, SI base units, each row
+with its unit; docs/data.md has every column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from io import BytesIO
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from records.axes import MESSAGE_BYTES, axis_of
+from records.run.plan import PlannedCase
+from records.text.plain_text import plain
+from reports.analysis import Analysis, Row
+from reports.notation.labels import pairs_text
+
+_LAYOUT = ("ranks", "ranks_per_node", "nodes")
+#: Columns that both tables have, whatever was measured.
+COMMON = ("run_id", "campaign", "site", "better", *_LAYOUT, "grid", MESSAGE_BYTES)
+_CASE = ("check", "environment", "case_id", "params")
+_ROW = (*_CASE, "metric", "at", "unit")
+_INTERVAL = ("low", "high", "method", "level")
+CSV_COLUMNS = (
+    *_ROW,
+    *("n", "blocks_planned", "mean", "stddev", "cv"),
+    *(f"mean_ci_{part}" for part in _INTERVAL),
+    "median",
+    *(f"median_ci_{part}" for part in _INTERVAL),
+    *("min", "max", "flags", "schema"),
+    *COMMON,
+)
+#: Columns that every values.parquet has; those of parameters and points follow.
+PARQUET_COLUMNS = (*_ROW, "block", "value", *COMMON)
+#: What the columns of both files mean; it counts up when one goes or means something else.
+SCHEMA = 2
+#: Columns of summary.csv that are a statistic, and its name in `Summary`.
+_STATISTICS = {name: name for name in ("n", "mean", "stddev", "cv", "median")}
+_STATISTICS |= {"min": "least", "max": "greatest"}
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("n", "blocks_planned"), pl.Int64),
+    **dict.fromkeys(("mean_ci_method", "median_ci_method", "flags"), pl.String),
+}
+#: Names that parameters and points may not have; a layout and a message length are theirs.
+_TAKEN = {*CSV_COLUMNS, *PARQUET_COLUMNS} - {*_LAYOUT, MESSAGE_BYTES}
+_EVERY = {*CSV_COLUMNS, *PARQUET_COLUMNS}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Rows that are made into text together.
+_BATCH = 40_000
+
+
+def csv(analysis: Analysis) -> Iterator[bytes]:
+    """summary.csv in pieces: a row for each (case, metric, point), valid launches only."""
+    for place, (rows, heads) in enumerate(_parts(analysis)):
+        frame = heads.with_columns(*_statistics(analysis, rows), pl.lit(SCHEMA).alias("schema"))
+        buffer = BytesIO()
+        frame.select(*CSV_COLUMNS, pl.exclude([*_EVERY])).write_csv(
+            buffer, line_terminator="\n", include_header=not place
+        )
+        yield buffer.getvalue()
+
+
+def _statistics(analysis: Analysis, rows: Sequence[Row]) -> Iterator[pl.Series]:
+    """The columns of summary.csv that tell of a row's values."""
+    summaries, asked = [row.summary for row in rows], analysis.run.asked
+    columns: dict[str, Sequence[Any]] = {
+        name: [*map(attrgetter(of), summaries)] for name, of in _STATISTICS.items()
+    }
+    cases = map(analysis.case, rows)
+    columns["blocks_planned"] = [asked[case.environment, case.check] for case in cases]
+    columns["flags"] = _texts((row.flags for row in rows), "; ".join)
+    for name in ("mean", "median"):
+        intervals = [*map(attrgetter(f"{name}_interval"), summaries)]
+        for part in _INTERVAL:
+            columns[f"{name}_ci_{part}"] = [getattr(item, part, None) for item in intervals]
+    for name, values in columns.items():
+        yield pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
+
+
+def parquet(analysis: Analysis) -> bytes:
+    """values.parquet: a row for each value of a valid launch.
+
+    The rows are made and compressed some at a time: all of them take a hundred bytes a value.
+    """
+
+    def pieces(*_: object) -> Iterator[pl.DataFrame]:
+        return (_values(rows, heads) for rows, heads in _parts(analysis))
+
+    metadata = {"assay.schema": str(SCHEMA), "assay.run_id": plain(analysis.run.run_id)}
+    buffer = BytesIO()
+    schema = _values([], next(_parts(analysis))[1].clear()).schema
+    register_io_source(pieces, schema=schema).sink_parquet(buffer, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _values(rows: Sequence[Row], heads: pl.DataFrame) -> pl.DataFrame:
+    """The values behind rows, a row each."""
+    words = heads.with_columns(pl.col(pl.String).cast(pl.Categorical))
+    empty = np.array([], dtype=np.float64)
+    blocks = [row.series.blocks for row in rows] or [empty.astype(np.int64)]
+    repeated = words[np.repeat(np.arange(len(rows)), [row.summary.n for row in rows])]
+    return repeated.with_columns(
+        pl.Series("block", np.concatenate(blocks)),
+        pl.Series("value", np.concatenate([row.series.values for row in rows] or [empty])),
+    ).select(*PARQUET_COLUMNS, pl.exclude([*_EVERY]))
+
+
+def _parts(analysis: Analysis) -> Iterator[tuple[Sequence[Row], pl.DataFrame]]:
+    """Rows with what names them, some at a time; one part without rows where there are none.
+
+    A point precedes a parameter of its name.
+    """
+    cases, points, point_of = _named(analysis)
+    metrics = analysis.register.metrics
+    both = [name for name in points.columns if name in cases.columns]
+    for start in range(0, max(1, len(analysis.rows)), _BATCH):
+        rows = analysis.rows[start : start + _BATCH]
+        of_case = cases[np.array([row.series.case for row in rows], dtype=np.int64)]
+        of_point = points[point_of[start : start + _BATCH]]
+        merged = [pl.coalesce(*_alike(of_point[name], of_case[name])).alias(name) for name in both]
+        names = [row.series.metric for row in rows]
+        heads = of_case.with_columns(
+            *merged,
+            pl.Series("metric", names, dtype=pl.String),
+            pl.Series("unit", [csv_text(row.unit) for row in rows], dtype=pl.String),
+            pl.Series("better", [metrics[name].better for name in names], dtype=pl.String),
+        ).hstack(of_point.drop(both))
+        if MESSAGE_BYTES not in heads.columns:
+            heads = heads.with_columns(pl.lit(None, dtype=pl.Int64).alias(MESSAGE_BYTES))
+        yield rows, heads
+
+
+@lru_cache(maxsize=1)
+def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[Any, Any]]:
+    """What names a row, kept for both tables: a row for each case of the plan, a row for each point
+    with its text in `at`, and the place of each row's point.
+
+    Parameters that list points are left out.
+    """
+    run, plan = analysis.run, analysis.run.plan
+    unlike, which = np.unique(np.array(run.first_alike, dtype=np.int64), return_inverse=True)
+    first = [plan.cases[place] for place in unlike.tolist()]
+    grids = [
+        f"{case.params['p']}x{case.params['q']}" if {"p", "q"} <= case.params.keys() else None
+        for case in first
+    ]
+    alike = _frame([case.params for case in first]).with_columns(
+        pl.Series("grid", grids, dtype=pl.String),
+        pl.Series("params", [csv_text(_params(case)) for case in first], dtype=pl.String),
+    )
+    cases = (
+        alike[which]
+        .select(pl.exclude(*_LAYOUT))
+        .with_columns(
+            *(
+                pl.lit(csv_text(text)).alias(name)
+                for name, text in zip(COMMON, (run.run_id, plan.campaign, plan.site), strict=False)
+            ),
+            *(
+                pl.Series(name, _texts(map(attrgetter(of), plan.cases), str), dtype=pl.String)
+                for name, of in zip(_CASE, ("check", "environment", "id"), strict=False)
+            ),
+            *(
+                pl.Series(name, [getattr(case, name) for case in plan.cases], dtype=pl.Int64)
+                for name in _LAYOUT
+            ),
+        )
+    )
+    known: dict[Any, int] = {}
+    places = (known.setdefault(row.series.at, len(known)) for row in analysis.rows)
+    point_of = np.fromiter(places, dtype=np.int64, count=len(analysis.rows))
+    points = _frame([dict(point) for point in known]).with_columns(
+        pl.Series("at", [csv_text(pairs_text(point)) for point in known], dtype=pl.String)
+    )
+    return cases, points, point_of
+
+
+def _params(case: PlannedCase) -> str:
+    """The parameters of a case but those that list points."""
+    return pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists)
+
+
+def csv_text(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    text = plain(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _texts(keys: Iterable[Any], make: Callable[[Any], str]) -> list[str]:
+    """The text of each key; equal keys are made into text once."""
+    known: dict[Any, str] = {}
+    result = []
+    for key in keys:
+        text = known.get(key)
+        if text is None:
+            text = known[key] = csv_text(make(key))
+        result.append(text)
+    return result
+
+
+def _frame(items: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """A column for each key that has single values, a row for each item. A name that a column of
+    the tables has, in whatever case it is written, is led by `param_`."""
+    names: dict[str, str] = {}
+    for key in dict.fromkeys(key for item in items for key in item):
+        name = csv_text(key)
+        while name in names.values() or name.lower() in _TAKEN:
+            name = f"param_{name}"
+        names[key] = name
+    columns = []
+    for key, name in names.items():
+        values = [item.get(key) for item in items]
+        if any(value is not None and not isinstance(value, list | dict) for value in values):
+            columns.append(_series(name, values))
+    return pl.DataFrame(columns) if columns else pl.DataFrame(height=len(items))
+
+
+def _series(name: str, values: Sequence[Any]) -> pl.Series:
+    """A column of numbers or of truths where all are, else of words; lists and mappings, which no
+    cell can hold, are left out."""
+    single = [None if isinstance(value, list | dict) else value for value in values]
+    kinds = {type(value) for value in single if value is not None}
+    if kinds == {bool}:
+        return pl.Series(name, single, dtype=pl.Boolean)
+    if kinds == {int}:
+        return pl.Series(name, single, dtype=pl.Int64)
+    if kinds <= {int, float}:
+        return pl.Series(name, single, dtype=pl.Float64)
+    texts = [None if value is None else csv_text(str(value)) for value in single]
+    return pl.Series(name, texts, dtype=pl.String)
+
+
+def _alike(first: pl.Series, second: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Two columns of one type."""
+    if first.dtype == second.dtype:
+        return first, second
+    return first.cast(pl.String), second.cast(pl.String)

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's answer: nothing has run, everything failed, which environment is best, what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from records.flags import INVALID_ON_PURPOSE
+from records.text.reasons import grouped
+from reports import commands
+from reports.analysis import BAD, Analysis
+from reports.answers import Answer, State, fitting, listed, short_reason
+from reports.neighbours import neighbours_of
+from reports.notation.units import count_text, fixed, readable_unit, three_digits
+from reports.original_digits import beside_originals, differences
+from reports.statistics.max_t import LEAST_BLOCKS
+from reports.verdicts.choice.leader import choice
+
+#: Answers that rest on launches that are missing are not final.
+_FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
+#: Checks of an acceptance: what they give is judged by criteria.
+_BY_CRITERIA = ("node", "alltoall_pairs")
+#: Blocks that show how far launches of one environment scatter.
+_SCATTER = 5
+
+
+def answer_of(analysis: Analysis) -> Answer:
+    """What a run says, in one sentence."""
+    good = analysis.counts["ok"]
+    bad = sum(analysis.counts[status] for status in BAD) - analysis.on_purpose
+    if not good and not bad:
+        return _nothing(analysis)
+    if good < bad:
+        return _failed(analysis, good, bad)
+    answer = choice(analysis) or _found(analysis)
+    unknown = filter(None, (answer.unknown, next(not_known(analysis), "")))
+    answer = replace(answer, unknown="; ".join(unknown))
+    return answer if analysis.complete else _so_far(analysis, answer, good + bad)
+
+
+def _nothing(analysis: Analysis) -> Answer:
+    """No launch has a record, or every case is skipped."""
+    run = analysis.run
+    skipped = grouped(("skipped", case.skipped) for case in run.plan.cases if case.skipped)
+    if skipped and all(case.skipped for case in run.plan.cases):
+        reason, count = skipped[0].reason, len(skipped[0].places)
+        head = f"None of the {count_text(len(run.plan.cases), 'case')} can run on {run.plan.site}"
+        return Answer(
+            State.FAILED,
+            fitting(f"{head}; {count} for this reason: {short_reason(reason)}", f"{head}."),
+            f"Anything of {run.plan.campaign}: no launch was made.",
+            commands.plan(run),
+        )
+    launches = sum(hole.block > 0 for hole in analysis.holes)
+    planned = count_text(launches, "launch is", "launches are")
+    return Answer(
+        State.EMPTY,
+        f"{planned} planned on {run.plan.site}; none has run.",
+        "Everything: no launch has a record.",
+        commands.resume(commands.name_of(run)),
+    )
+
+
+def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
+    """More launches went wrong than right: the commonest reason decides what is next."""
+    run = analysis.run
+    recorded = run.launches
+    wrong = recorded.of_status(*BAD) & ~recorded.flagged(INVALID_ON_PURPOSE)
+    launches = [*recorded.where(recorded.counted & wrong)]
+    group = grouped((item.status, item.reason) for item in launches)[0]
+    reason, count = group.reason, len(group.places)
+    head = f"{f'All {bad}' if not good else f'{bad} of {good + bad}'} launches failed"
+    every = " for one reason" if count == bad else f", {count} of them for this reason"
+    hint = [f"{commands.TIME_LIMIT_HINT}."] if commands.time_is_up(reason) else []
+    by_name = Counter(run.case(item).environment for item in launches).most_common()
+    names = listed([f"{name} {number}" for name, number in by_name], 8)
+    several = len(run.plan.environments) > 1
+    what = "Which environment is best" if several else "How fast the machine is"
+    return Answer(
+        State.FAILED,
+        fitting(
+            f"{head}{every}: {short_reason(reason)}",
+            f"{head}, most for one reason: {short_reason(reason)}",
+            f"{head}.",
+        ),
+        f"{what}: too few launches have a value.",
+        commands.mending(run, reason),
+        (*hint, f"Failed by environment: {names}."),
+    )
+
+
+def _so_far(analysis: Analysis, answer: Answer, done: int) -> Answer:
+    """The answer of a run that is not finished."""
+    left = len(analysis.holes)
+    missing = f"{count_text(left, 'launch has', 'launches have')} not run yet"
+    head = f"So far, {done} of {done + left} launches"
+    return replace(
+        answer,
+        state=State.UNFINISHED if answer.state in _FINAL else answer.state,
+        sentence=fitting(f"{head}: {answer.sentence}", answer.sentence),
+        unknown="; ".join(filter(None, (missing, answer.unknown))),
+        command=commands.resume(commands.name_of(analysis.run)),
+    )
+
+
+def not_known(analysis: Analysis) -> Iterator[str]:
+    """What a run does not tell, whatever its answer is, and why; what weighs most first."""
+    run, score = analysis.run, analysis.comparisons.score
+    digits = [
+        differences(ours.texts, original.texts)
+        for ours, original in beside_originals(analysis)
+        if original and ours.case.params.get("precision", "double") == "double"
+    ]
+    if other := sum(map(bool, digits)):
+        yield (
+            "whether our lattice program is right: its digits and the original's differ in"
+            f" {other} of {count_text(len(digits), 'case')}"
+        )
+    yield from (f"how {name} compares: {why}" for name, why in (score.excluded if score else ()))
+    if score is None and len(run.plan.environments) > 1:
+        yield from _all_failed(analysis)
+    if analysis.comparisons.dependence and analysis.comparisons.dependence.found:
+        yield "how sure it is: neighbouring blocks are alike, so that they count for fewer"
+    beside = neighbours_of(analysis)
+    if beside and beside.mattered:
+        yield f"the speed alone: launches beside others were {beside.percent()}"
+    if shared := analysis.oversubscribed:
+        good = analysis.counts["ok"]
+        yield f"the speed of a real cluster: {shared} of {good} launches shared cores"
+    elif run.provenance.site.virtual:
+        yield "the speed of a real cluster: this one is virtual"
+
+
+def _all_failed(analysis: Analysis) -> Iterator[str]:
+    """Environments of which launches ran, but none ended well."""
+    good, ran = Counter[str](), Counter[str]()
+    for (case, status, _), count in analysis.run.tally.items():
+        name = analysis.run.plan.cases[case].environment
+        good[name] += count if status == "ok" else 0
+        ran[name] += count if status != "skipped" else 0
+    for name in analysis.run.plan.environments:
+        if ran[name] and not good[name]:
+            launches = count_text(ran[name], "launch", "launches")
+            yield f"how {name} compares: all its {launches} failed"
+
+
+def _found(analysis: Analysis) -> Answer:
+    """What was measured where nothing is compared, of one environment or too few blocks: costs as
+    they are, else the values of each check."""
+    run, estimates = analysis.run, analysis.comparisons.estimates
+    by_criteria = any(check in _BY_CRITERIA for check in analysis.checks)
+    if len(estimates) > 1 and not by_criteria:
+        return _estimated(analysis, estimates)
+    measured = {analysis.case(row).environment for row in analysis.rows}
+    names = [name for name in run.plan.environments if name in measured]
+    values = [text for check in analysis.checks if (text := _value(analysis, check))]
+    who = f"{names[0]}: " if len(names) == 1 else ""
+    right = f"all {analysis.counts['ok']} launches right"
+    if bad := sum(analysis.counts[word] for word in BAD):
+        right = f"{analysis.counts['ok']} of {analysis.counts['ok'] + bad} launches right"
+    sentence = fitting(
+        *(f"{who}{listed(values, most)}; {right}." for most in (6, 4, 3, 2) if values),
+        f"{who}{right}.",
+    )
+    without = [name for name in run.plan.environments if name not in names]
+    unknown, command = "", ""
+    if without:
+        unknown = f"anything of {listed(without)}: no launch of it has a value"
+    elif run.blocks < _SCATTER:
+        unknown = f"how far launches scatter, from {count_text(run.blocks, 'block')}"
+        command = commands.run_again(run, blocks=_SCATTER)
+    elif len(names) == 1:
+        unknown = "how other libraries would do: one environment was measured"
+    if by_criteria:
+        unknown = "whether the machine is accepted: criteria judge that"
+        virtual = bool(run.provenance.site.virtual)
+        asked = f"--criteria {'rehearsal' if virtual else 'standard'}"
+        asked = "" if run.plan.criteria_of(virtual=virtual) else asked
+        command = commands.accept(commands.name_of(run), asked)
+    return Answer(State.OPEN if without else State.MEASURED, sentence, unknown, command)
+
+
+def _estimated(analysis: Analysis, estimates: dict[str, float]) -> Answer:
+    """Costs that nothing can be decided by, best first."""
+    ordered = sorted(estimates, key=estimates.__getitem__)
+    costs = [f"{name} {fixed(estimates[name], 2)}" for name in ordered]
+    head = f"{count_text(analysis.run.blocks, 'block')} cannot decide; cost so far,"
+    head += f" {analysis.comparisons.reference} = 1:"
+    return Answer(
+        State.OPEN,
+        fitting(f"{head} {listed(costs, 6)}.", f"{head} {listed(costs, 3)}."),
+        f"which is best: chance alone can give any order below {LEAST_BLOCKS} blocks",
+        commands.run_again(analysis.run, blocks=LEAST_BLOCKS + 2),
+    )
+
+
+def _value(analysis: Analysis, check: str) -> str:
+    """A check's deciding metric: its value, or from the least to the greatest."""
+    metrics = analysis.metrics_of(check)
+    deciding = [name for name in metrics if analysis.register.decides(check, name)] or metrics
+    rows = analysis.rows_of(check, *deciding[:1])
+    if not rows:
+        return ""
+    medians = [row.summary.median for row in rows]
+    units = [readable_unit(rows[0].unit, [end]) for end in (min(medians), max(medians))]
+    low, high = (
+        three_digits(end / unit.factor)
+        for end, unit in zip((min(medians), max(medians)), units, strict=True)
+    )
+    title = analysis.register.check_title(check)
+    if min(medians) == max(medians):
+        return f"{title} {high} {units[1].label}"
+    first = low if units[0] == units[1] else f"{low} {units[0].label}"
+    return f"{title} {first} … {high} {units[1].label}"
