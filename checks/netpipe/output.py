@@ -61,8 +61,9 @@ def schedule(least: int, greatest: int, perturbation: int) -> list[int]:
     return sizes
 
 
-def check_start(text: str, perturbation: int) -> None:
-    """Raise OutputError unless NetPIPE began once, with this option -p as each end prints it."""
+def check_start(text: str, perturbation: int, hosts: list[str]) -> None:
+    """Raise OutputError unless NetPIPE began once, with this option -p as each end prints it, and
+    each rank printed its host, once; `hosts`: by rank."""
     begun = [match.start() for match in _START.finditer(text)]
     said = [int(match["value"] or 0) for match in _PERTURBATION.finditer(text)]
     lines = len(re.findall(r"^Using ", text, re.MULTILINE))
@@ -72,13 +73,9 @@ def check_start(text: str, perturbation: int) -> None:
             f"NetPIPE began {len(begun)} times, with perturbations {said}; asked was once before"
             f" its table, with {perturbation}"
         )
-
-
-def check_hosts(text: str, hosts: list[str]) -> None:
-    """Raise OutputError unless each rank printed its host, once; `hosts`: by rank."""
-    said = sorted((int(match["rank"]), short_host(match["host"])) for match in _HOST.finditer(text))
-    if said != list(enumerate(hosts)):
-        raise OutputError(f"NetPIPE's ranks say that they are on {said!r:.200}, not on {hosts}")
+    on = sorted((int(match["rank"]), short_host(match["host"])) for match in _HOST.finditer(text))
+    if on != list(enumerate(hosts)):
+        raise OutputError(f"NetPIPE's ranks say that they are on {on!r:.200}, not on {hosts}")
 
 
 def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:

@@ -73,11 +73,10 @@ def read_table(
 
     Without a `starter` NetPIPE is the MPI program itself, whose ranks say where they are.
     """
-    netpipe.check_start(text, asked.perturbation_bytes)
     wrong = died(text) or other_program(None, [starter] if starter else [], output)
     if wrong:
         return Reading(wrong=wrong)
-    netpipe.check_hosts(text, [] if starter else output.hosts())
+    netpipe.check_start(text, asked.perturbation_bytes, [] if starter else output.hosts())
     sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)
     points = netpipe.parse(text, sizes, asked.repeats)
     metrics: list[Metric] = []

@@ -37,7 +37,11 @@ def whole_object(line: str) -> dict[str, Any]:
         )
         if not isinstance(entry, dict) or "assay" not in entry:
             raise ValueError("the mark of the harness is inside it")
-        if _is_deep(entry):
+        level: list[Any] = [entry]
+        for _ in range(_GREATEST_DEPTH):
+            inside = [one.values() if isinstance(one, dict) else one for one in level]
+            level = [one for each in inside for one in each if isinstance(one, dict | list)]
+        if level:
             raise ValueError(f"more than {_GREATEST_DEPTH} levels are nested")
         if "\\u" in line:  # a lone surrogate cannot be written into a record
             json.dumps(entry, ensure_ascii=False).encode()
@@ -58,14 +62,6 @@ def _integer(digits: str) -> int:
     if abs(value) >= _GREATEST_INTEGER:
         raise ValueError(f"{digits:.30} is an integer beyond 64 bits")
     return value
-
-
-def _is_deep(entry: object) -> bool:
-    level: list[Any] = [entry]
-    for _ in range(_GREATEST_DEPTH):
-        inside = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [one for each in inside for one in each if isinstance(one, dict | list)]
-    return bool(level)
 
 
 def _no_number(word: str) -> NoReturn:

@@ -198,7 +198,14 @@ def short_host(host: str) -> str:
 def _wire(evidence: Evidence, claim: Claim) -> list[str]:
     """The probe went to every host, and came in there."""
     nodes = -(-claim.ranks // claim.ranks_per_node)
-    odd = [link for link in evidence.links if not _joins_its_ranks(link, evidence.ranks)]
+    known: dict[int | None, str] = {facts.rank: facts.host for facts in evidence.ranks}
+    odd = [
+        link
+        for link in evidence.links
+        if link.from_host == link.to_host
+        or (link.from_rank is not None and known.get(link.from_rank) != link.from_host)
+        or (link.to_rank is not None and known.get(link.to_rank) != link.to_host)
+    ]
     if odd or (nodes < 2 and evidence.links):
         return [f"a link between other hosts than the ranks' was probed: {evidence.links!s:.200}"]
     if nodes < 2 or not claim.wire_is_counted:
@@ -224,14 +231,6 @@ def _wire(evidence: Evidence, claim: Claim) -> list[str]:
         for link in evidence.links
         if link.arrived_bytes < link.sent_bytes and not link.problem
     ]
-
-
-def _joins_its_ranks(link: Link, ranks: Sequence[RankFacts]) -> bool:
-    """Whether a link leads from one host to another, to which the ranks that it names belong."""
-    ends = (link.from_rank, link.from_host), (link.to_rank, link.to_host)
-    return link.from_host != link.to_host and all(
-        rank is None or (0 <= rank < len(ranks) and ranks[rank].host == host) for rank, host in ends
-    )
 
 
 def other_allocation(

@@ -118,8 +118,8 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
                 scheduler.await_news(LOOK_S if launches else BUILD_LOOK_S)
 
 
-def _no_report(*_: Any, **__: Any) -> None:
-    """In place of ReFrame's list of failures, which reads what jobs put in the place of output."""
+def _nothing(*_: Any, **__: Any) -> None:
+    """In place of parts of ReFrame that are not used."""
 
 
 def _ended(task: Any) -> None:
@@ -137,14 +137,6 @@ def _named(logger: Any) -> None:
         logger.extra["check_info"] = logger.check.info()
 
 
-def _unwarned(*_: Any) -> None:
-    """In place of what ReFrame says of its deprecated variables whenever it copies them to a test.
-
-    No check of ours sets one. Each warning walks through the stack: 7 ms a test, more than half of
-    the time until a session's first launch.
-    """
-
-
 def count_by_steady_clock() -> None:
     """Let ReFrame count pauses between polls and limits of builds by a clock that cannot be set.
 
@@ -157,10 +149,14 @@ def count_by_steady_clock() -> None:
 if __name__ == "__main__":
     count_by_steady_clock()
     outcome_pipe()  # before anything is started that would inherit its name
-    PrettyPrinter.failure_report = _no_report
+    # The list of failures reads what jobs put in the place of output.
+    PrettyPrinter.failure_report = _nothing
     RegressionTask.finalize = _ended
     LoggerAdapter._update_check_extras = _named
-    fields.user_deprecation_warning = variables.user_deprecation_warning = _unwarned
+    # ReFrame warns of its deprecated variables whenever it copies them to a test. No check of ours
+    # sets one. Each warning walks through the stack: 7 ms a test, more than half of the time until
+    # a session's first launch.
+    fields.user_deprecation_warning = variables.user_deprecation_warning = _nothing
     tempfile.tempdir = str(Path.cwd())
     cli.SerialExecutionPolicy, cli.AsynchronousExecutionPolicy = ReportingPolicy, InAllocationPolicy
     sys.exit(cli.main())

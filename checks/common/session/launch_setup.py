@@ -159,30 +159,23 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
         for helper in helpers:
             (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
         self.env_vars.update(self.definition.variables)
-        self.env_vars.update(self.thread_variables())
+        if self.cpus_per_task:  # as many threads
+            counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
+            names = ["OMP_NUM_THREADS", *counts]
+            self.env_vars.update(dict.fromkeys(names, str(self.cpus_per_task)))
         self.env_vars.update(self.secrets.variables())
         command = self.command()
-        self.executed = self._programs_of(command) + [str(built / helper) for helper in helpers]
+        folder, own = os.environ.get(PROGRAMS, ""), self.current_environ.extras["programs"].values()
+        #: Words of the command that are programs built for it, or the site's own; and helpers.
+        self.executed = [
+            *(one for one in command if one in own or (folder and one.startswith(f"{folder}/"))),
+            *(str(built / helper) for helper in helpers),
+        ]
         if before or self.input_file:
             rank = ["./rank.sh", ",".join(before) or "-", self.input_file or "/dev/null"]
             command = [*rank, *command]
         self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
         self.write_inputs(Path(self.stagedir))
-
-    def thread_variables(self) -> dict[str, str]:
-        """As many threads as the launch asks for CPUs of each rank."""
-        if not self.cpus_per_task:
-            return {}
-        counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
-        return dict.fromkeys(["OMP_NUM_THREADS", *counts], str(self.cpus_per_task))
-
-    def _programs_of(self, command: Sequence[str]) -> list[str]:
-        """Those words of a command that are programs built for it, or the site's own."""
-        folder = os.environ.get(PROGRAMS, "")
-        own = {*self.current_environ.extras["programs"].values()}
-        return [
-            word for word in command if word in own or (folder and word.startswith(f"{folder}/"))
-        ]
 
     @property
     def built(self) -> Path:

@@ -98,12 +98,15 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
         words = [self.progress or ""]
         for one in (self.build, self.built):
             words += [one.environment, one.program] if one is not None else []
+        least_files = RAW_KINDS - {ARTIFACT}
         fits = {
             "kind": self._is_one_kind(),
             "status": self.status != "skipped",
             "flags": RAW_CUT not in self.flags,
             "text": all(word.isprintable() and len(word) <= _WORDS_LENGTH for word in words),
-            "files": self._files_fit(),
+            "files": least_files <= self.files.keys() <= RAW_KINDS
+            if self.status == "ok"
+            else self.files.keys() <= least_files,
             "job_id": self.job_id is None or _JOB.fullmatch(self.job_id),
             "queue": self.queue is None or self.queue.fits(),
         }
@@ -122,13 +125,6 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
             return count == 1 and self == alone
         fitting = ("lost", None) if self.fault else get_args(Status)
         return not count and self.status in fitting
-
-    def _files_fit(self) -> bool:
-        """Whether an ok launch has all of its raw output, and no other the values of a scan."""
-        kinds = self.files.keys()
-        if self.status != "ok":
-            return kinds <= RAW_KINDS - {ARTIFACT}
-        return RAW_KINDS - {ARTIFACT} <= kinds <= RAW_KINDS
 
 
 def check_encoding(outcome: Outcome) -> None:

@@ -39,11 +39,15 @@ def preparation(site: Mapping[str, Any], environment: Mapping[str, Any]) -> list
     Both are the descriptions as plain data. A module that cannot be loaded ends the job with
     status NO_MODULE and a message on stderr.
     """
-    lines = []
-    if site["modules_system"] != "nomod":
-        lines.append(_initialised(site["modules_system"], site["module_init"]))
+    lines, system, init = [], site["modules_system"], site["module_init"]
+    if system not in ("nomod", "spack") and init is None:
+        lines.append(_FIND_MODULE)
+    elif system != "nomod":
+        function = "spack" if system == "spack" else "module"
+        file = shlex.quote(init) if init else '"${SPACK_ROOT:-}/share/spack/setup-env.sh"'
+        lines.append(f"type {function} >/dev/null 2>&1 || . {file} >/dev/null || :")
     lines += environment["prepare"]
-    load = "spack load" if site["modules_system"] == "spack" else "module load"
+    load = "spack load" if system == "spack" else "module load"
     if environment["modules_folder"]:
         lines.append(f"module use {in_shell(environment['modules_folder'])}")
     for module in environment["modules"]:
@@ -60,12 +64,3 @@ def in_shell(value: str) -> str:
         for index, part in enumerate(_VARIABLE.split(value))
     ]
     return f'"{"".join(parts)}"'
-
-
-def _initialised(system: str, init: str | None) -> str:
-    """What defines `module` (or `spack`) where the shell lacks it."""
-    if system != "spack" and init is None:
-        return _FIND_MODULE
-    file = shlex.quote(init) if init else '"${SPACK_ROOT:-}/share/spack/setup-env.sh"'
-    function = "spack" if system == "spack" else "module"
-    return f"type {function} >/dev/null 2>&1 || . {file} >/dev/null || :"

@@ -223,21 +223,18 @@ class Alone:
 
     def long_enough(self, verdict: Pending) -> bool:
         """Asked again and again: whether a job pending with this verdict waits for no other job."""
-        if verdict not in ("mine", "shared") or not self._nothing_runs(mine=verdict == "mine"):
-            self._since = None
-            return False
-        self._since = self._since or time.monotonic()
-        return time.monotonic() - self._since > ALONE_S
-
-    def _nothing_runs(self, *, mine: bool) -> bool:
-        """Whether no job runs, of mine or of anybody; False where others' jobs are hidden."""
-        hidden = setting(self._slurm.settings(), "PrivateData") or ""
-        if not mine and re.search(r"\bjobs\b", hidden):
-            return False
-        whose = ["--me"] if mine else []
-        states = "--states=R,S,CF,CG,SO"
-        running = self._slurm.output("squeue", "--noheader", *whose, states, "--format=%i")
-        return running is not None and not running.strip()
+        whose = {"mine": ["--me"], "shared": list[str]()}.get(verdict)
+        if verdict == "shared":
+            hidden = setting(self._slurm.settings(), "PrivateData") or ""
+            whose = None if re.search(r"\bjobs\b", hidden) else whose
+        if whose is not None:
+            listed = "squeue", "--noheader", *whose, "--states=R,S,CF,CG,SO", "--format=%i"
+            running = self._slurm.output(*listed)
+            if running is not None and not running.strip():
+                self._since = self._since or time.monotonic()
+                return time.monotonic() - self._since > ALONE_S
+        self._since = None
+        return False
 
 
 def _end_to_come(job: Mapping[str, str]) -> str | None:
