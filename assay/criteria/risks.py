@@ -21,6 +21,7 @@ import numpy as np
 from checks.common.registry import CHECKS
 from records.criteria import (
     Criteria,
+    Criterion,
     EfficiencyCriterion,
     LimitCriterion,
     LinksCriterion,
@@ -176,13 +177,12 @@ class _Simulated:
     def judged_to_the_end(self, seed: int) -> Judgement:
         """A machine run, judged, and run again until nothing is asked for."""
         rng = np.random.default_rng(seed)
-        values = [self._drawn(series, range(1, self.plan.blocks + 1), rng) for series in self._all]
-        last = self.plan.blocks
+        first = range(1, self.plan.blocks + 1)
+        values = [self._drawn(series, first, rng) for series in self._all]
         for count in range(self.criteria.reruns_at_most + 1):
             found = judge(self.criteria, self._evidence(values), date(2000, 1, 1), count)
-            if not found.rerun:
-                break
-            again = range(last + 1, last + self.criteria.rerun_blocks + 1)
+            start = self.plan.blocks + 1 + count * self.criteria.rerun_blocks
+            again = range(start, start + self.criteria.rerun_blocks)
             for place, series in enumerate(self._all):
                 if series.case.id in found.rerun:
                     before, more = values[place], self._drawn(series, again, rng)
@@ -191,15 +191,21 @@ class _Simulated:
                         blocks=np.concatenate([before.blocks, more.blocks]),
                         values=np.concatenate([before.values, more.values]),
                     )
-            last = again.stop - 1
+            if not found.rerun:
+                break
         return found
+
+    @cached_property
+    def _selections(self) -> list[Selection]:
+        """What the criteria select, their references too."""
+        criteria = self.criteria.criteria
+        references = (getattr(one, "reference", None) for one in criteria)
+        return [*criteria, *(one for one in references if one is not None)]
 
     @cached_property
     def _all(self) -> list[Values]:
         """Every value that the criteria ask for, as a good machine gives it; one block each."""
-        metrics: dict[tuple[str, str], None] = {}
-        for chosen in _selections(self.criteria):
-            metrics[chosen.check, chosen.metric] = None
+        metrics = dict.fromkeys((one.check, one.metric) for one in self._selections)
         return [
             series
             for case in self.plan.cases
@@ -210,85 +216,66 @@ class _Simulated:
         ]
 
     def _series(self, case: PlannedCase, metric: str) -> Iterator[Values]:
-        points = CHECKS[case.check].points
+        points = {*CHECKS[case.check].points}
         names = [f"n{number + 1}" for number in range(case.nodes)]
         places: list[dict[str, Any]] = [{}]
-        if {"node", "peer"} <= {*points}:
+        if {"node", "peer"} <= points:
             places = [{"node": one, "peer": two} for one, two in combinations(names, 2)]
         elif "node" in points:
             places = [{"node": name} for name in names]
-        asked = [c.where for c in _selections(self.criteria) if c.metric == metric]
-        more = [{k: v for k, v in where.items() if k in points} for where in asked] or [{}]
-        for extra in {str(point): point for point in more}.values():
+        asked = (one.where for one in self._selections if one.metric == metric)
+        further = [{k: v for k, v in where.items() if k in points} for where in asked]
+        for extra in {str(point): point for point in further or [{}]}.values():
             for place in places:
-                at = {**place, **extra}
-                blank = Values(case, metric, at, np.ones(1, dtype=np.int64), np.ones(1))
-                # A defect is the first peer's.
+                blank = Values(case, metric, {**place, **extra}, np.ones(1, np.int64), np.ones(1))
                 share = self.defects.get(metric, 1.0) if place == places[0] else 1.0
-                share = (
-                    share if self.plan.register.metrics[metric].better == "higher" else 1 / share
-                )
+                share = share if self._more_is_better(metric) else 1 / share
                 yield replace(blank, values=np.array([self._good_level(blank) * share]))
 
+    def _more_is_better(self, metric: str) -> bool:
+        return self.plan.register.metrics[metric].better == "higher"
+
     def _good_level(self, values: Values) -> float:
-        """What a good machine gives: limits are kept by MARGIN."""
-        level = 1.0
+        """What a good machine gives: the strictest limit is kept by MARGIN."""
+        levels = []
         for c in self.criteria.criteria:
             if (c.check, c.metric) != (values.case.check, values.metric):
                 continue
-            if isinstance(c, LimitCriterion):
-                level = c.at_least * MARGIN if c.at_least else (c.at_most or level) / MARGIN
-            elif isinstance(c, EfficiencyCriterion) and c.peak == "nominal":
-                level = c.at_least * MARGIN * (self._bare.nominal_rate(values) or 1.0)
-            elif isinstance(c, EfficiencyCriterion | RatioCriterion) and c.reference:
-                level = self._over_reference(c, values)
-        return level
+            if isinstance(c, EfficiencyCriterion) and c.peak == "nominal":
+                rate, _ = self._evidence([]).nominal_rate(values)
+                levels += [c.at_least * MARGIN * rate] if rate else []
+            elif isinstance(c, LimitCriterion | RatioCriterion | EfficiencyCriterion):
+                most = None if isinstance(c, EfficiencyCriterion) else c.at_most
+                level = c.at_least * MARGIN if c.at_least else (most or MARGIN) / MARGIN
+                levels.append(level * self._reference_level(c, values))
+        best = max if self._more_is_better(values.metric) else min
+        return best(levels, default=1.0)
 
-    def _over_reference(
-        self, criterion: EfficiencyCriterion | RatioCriterion, values: Values
-    ) -> float:
-        """The level that keeps a ratio to the level of its reference."""
-        reference = criterion.reference
-        assert reference is not None
-        least = criterion.at_least or 1.0
-        ratio = least * MARGIN
-        if isinstance(criterion, RatioCriterion) and criterion.at_most:
-            ratio = criterion.at_most / MARGIN
-        other = next((c for c in self.plan.cases if c.check == reference.check), None)
-        if other is None:
-            return ratio
-        place = {"node": "n1"} if "node" in CHECKS[other.check].points else {}
-        base = self._good_level(replace(values, case=other, metric=reference.metric, at=place))
+    def _reference_level(self, criterion: Criterion, values: Values) -> float:
+        """What a good machine gives for the reference of a ratio, or the measured peak; 1 where
+        there is none."""
+        reference = getattr(criterion, "reference", None)
+        case = next((c for c in self.plan.cases if reference and c.check == reference.check), None)
+        if reference is None or case is None:
+            return 1.0
+        place = {"node": "n1"} if "node" in CHECKS[case.check].points else {}
+        base = self._good_level(replace(values, case=case, metric=reference.metric, at=place))
         if isinstance(criterion, EfficiencyCriterion):
-            base *= values.case.ranks / max(1, -(-other.ranks // max(other.nodes, 1)))
-        return ratio * base
-
-    @cached_property
-    def _bare(self) -> Evidence:
-        return self._evidence([])
+            base *= values.case.ranks / max(1, -(-case.ranks // max(case.nodes, 1)))
+        return base
 
     def _drawn(self, series: Values, blocks: range, rng: np.random.Generator) -> Values:
         scatter = np.exp(self.cv * rng.standard_normal(len(blocks)))
         return replace(series, blocks=np.array(blocks), values=series.values[0] * scatter)
 
     def _evidence(self, values: list[Values]) -> Evidence:
-        blocks = range(1, self.plan.blocks + 1)
         cases = [case for case in self.plan.cases if case.skipped is None]
         launches = {
             (case.id, block): LaunchRef("simulated", case.id, block, "ok", (), {})
             for case in cases
-            for block in blocks
+            for block in range(1, self.plan.blocks + 1)
         }
         nodes = max((case.nodes for case in cases), default=0)
         names = tuple(f"n{number + 1}" for number in range(nodes))
         fresh = self.plan.blocks + 1
         return Evidence(values, launches, cases, self.plan.register, self.rates, names, fresh)
-
-
-def _selections(criteria: Criteria) -> Iterator[Selection]:
-    """What the criteria select, their references too."""
-    for criterion in criteria.criteria:
-        yield criterion
-        reference = getattr(criterion, "reference", None)
-        if isinstance(reference, Selection):
-            yield reference

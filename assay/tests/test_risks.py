@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay.criteria.loading import criteria_from_text
 from assay.criteria.risks import rendered, risks
 from assay.plan import make_plan
@@ -27,6 +29,8 @@ PROMISE = """\
     peak: nominal
     at_least: 0.6
 """
+#: A weaker limit of the same metric.
+WEAKER = PROMISE.replace("id: peak", "id: weaker").replace("0.6", "0.1")
 RATES = Nominal(link_bytes_per_s=1e8, core_flop_per_s=1e10, node_memory_bytes_per_s=1e10)
 
 
@@ -36,8 +40,9 @@ def found(text):
     return plan, criteria, risks(plan, criteria, RATES, machines=5)
 
 
-def test_good_machines_pass_and_bad_ones_do_not():
-    plan, criteria, (good, node, link) = found(TEXT + PROMISE)
+@pytest.mark.parametrize("promise", [PROMISE, PROMISE + WEAKER])
+def test_good_machines_pass_and_bad_ones_do_not(promise):
+    plan, criteria, (good, node, link) = found(TEXT + promise)
     assert (good.passed, node.failed, link.failed) == (5, 5, 5)
     assert node.machine == "one node 10 % slow"
     text = rendered(plan, criteria, [good, node, link])

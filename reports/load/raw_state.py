@@ -25,18 +25,25 @@ MOST_COMPARED = 30_000
 _NAMED = 3
 
 
+def file_fault(files: RawFiles, artifacts: Mapping[str, str], kind: str) -> str | None:
+    """How a raw file of a launch differs from its record. Raises AssayError for a damaged one."""
+    name, wanted = raw_paths(artifacts)[kind], checksum_of(artifacts, kind)
+    if not wanted:
+        return f"{name} has no checksum in its record"
+    with files.open(name) or nullcontext() as file:
+        if file is None:
+            return f"{name} is missing"
+        same = hashlib.file_digest(file, "sha256").hexdigest() == wanted
+    return None if same else f"{name} is not what its record says"
+
+
 def raw_fault(files: RawFiles, artifacts: Mapping[str, str]) -> str | None:
-    """The first raw file of a launch that is missing, damaged, or not what its record says."""
-    for kind, name in raw_paths(artifacts).items():
-        try:
-            with files.open(name) or nullcontext() as file:
-                if file is None:
-                    return f"{name} is missing"
-                if hashlib.file_digest(file, "sha256").hexdigest() != checksum_of(artifacts, kind):
-                    return f"{name} is not what its record says"
-        except AssayError as error:
-            return str(error)
-    return None
+    """The first fault of a launch's raw files: missing, damaged, or not what the record says."""
+    try:
+        faults = (file_fault(files, artifacts, kind) for kind in raw_paths(artifacts))
+        return next(filter(None, faults), None)
+    except AssayError as error:
+        return str(error)
 
 
 def raw_warnings(directory: Path, plan: Plan, launches: Launches) -> list[str]:

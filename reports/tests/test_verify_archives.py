@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 
 from records.run.archive import ArchiveWriter, Packed
-from reports.write.verify import _Named, _raw_faults
+from reports.write.verify import _NamedRaw, _raw_faults
 
 STEM = "hpl-1.b1.a1"
 TEXTS = {f"{STEM}.out": b"rate 1\n" * 40, f"{STEM}.err": b""}
 
 
-def written(folder: Path) -> list[_Named]:
+def written(folder: Path) -> list[_NamedRaw]:
     """A run directory with the archive of one launch, and its record."""
     (folder / "raw").mkdir(parents=True)
     writer = ArchiveWriter(folder / "raw/b1.zip", lambda _: True)
@@ -27,7 +27,7 @@ def written(folder: Path) -> list[_Named]:
         artifacts[kind] = f"raw/b1.zip/{name}"
         artifacts[f"{kind}_sha256"] = hashlib.sha256(text).hexdigest()
     record = {"case_id": "hpl-1", "block": 1, "attempt": 1, "status": "ok", "artifacts": artifacts}
-    return [msgspec.json.decode(json.dumps(record), type=_Named)]
+    return [msgspec.json.decode(json.dumps(record), type=_NamedRaw)]
 
 
 def put_before_the_directory(path: Path, foreign: bytes) -> None:

@@ -51,20 +51,7 @@ def clipped(faults: Iterable[str]) -> tuple[str, ...]:
     return (*found[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))
 
 
-def folder_checks(
-    run_dir: Path,
-    folder: Path,
-    read_criteria: ReadCriteria,
-    made_with: str,
-    signers: Path | None = None,
-) -> list[Check]:
-    """All comparisons of a folder that holds a machine form. `made_with` names this Assay,
-    `signers` is a file of allowed signers."""
-    checks = [_sums(folder), _signature(folder, signers)]
-    return [*checks, *_judged_again(run_dir, folder, read_criteria, made_with)]
-
-
-def _sums(folder: Path) -> Check:
+def sums_check(folder: Path) -> Check:
     """The files of the folder against its SHA256SUMS: all are listed, and no other."""
     what = f"files of {FOLDER}/ against {store.SUMS}"
     if not (folder / store.SUMS).is_file():
@@ -86,7 +73,7 @@ def _sums(folder: Path) -> Check:
     return Check(what, clipped(faults))
 
 
-def _signature(folder: Path, signers: Path | None) -> Check:
+def signature_check(folder: Path, signers: Path | None) -> Check:
     """The signature of SHA256SUMS; without one a user who can write the folder could replace it."""
     what = f"signature of {store.SUMS}"
     if kind_at(folder / (store.SUMS + SIGNATURE)) is None:
@@ -99,10 +86,11 @@ def _signature(folder: Path, signers: Path | None) -> Check:
     return Check(what, note=said if signers else f"{said}; whose key it is: --signers FILE")
 
 
-def _judged_again(
+def judged_again(
     run_dir: Path, folder: Path, read_criteria: ReadCriteria, made_with: str
 ) -> list[Check]:
-    """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
+    """Manifest, criteria, verdicts and page of a folder that holds a machine form, each made again
+    and compared with the stored one. `made_with` names this Assay."""
     machine = folder / store.MACHINE
     try:
         stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")

@@ -8,13 +8,11 @@ shows it.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -23,17 +21,24 @@ import msgspec
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.archive import RawFiles
-from records.run.belonging import Belonging, checksum_of, raw_paths
+from records.run.belonging import Belonging, raw_paths
 from records.run.chain import SEAL, chain_of, read_seal
 from records.run.checksums import digest
 from records.run.interims import INTERIMS, asked_blocks, read_interims
 from records.run.plan import Plan, read_plan
 from records.run.provenance import read_provenance
 from records.run.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
-from reports.load.raw_state import raw_fault
+from reports.load.raw_state import file_fault, raw_fault
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.write import acceptance_files as store
-from reports.write.acceptance_check import Check, ReadCriteria, clipped, folder_checks
+from reports.write.acceptance_check import (
+    Check,
+    ReadCriteria,
+    clipped,
+    judged_again,
+    signature_check,
+    sums_check,
+)
 
 #: Digits of the seal on paper that are enough.
 LEAST_SEAL_DIGITS = 8
@@ -58,11 +63,12 @@ def verify(
     Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
     folder = run_dir / FOLDER
-    accepted = kind_at(folder) is not None and not _is_empty(folder)
+    found = kind_at(folder)
+    accepted = found is not None and (found != "a folder" or any(folder.iterdir()))
     plan = read_plan(run_dir / "plan.json")
     belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
     path = run_dir / "records.jsonl"
-    records = [*map(_Named.of, read_records(path, belonging.fault))] if kind_at(path) else []
+    records = [*_named(path, belonging)] if kind_at(path) else []
     checks = [
         _records(run_dir, plan, records, accepted=accepted),
         Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
@@ -74,10 +80,11 @@ def verify(
         note = "there is no acceptance document yet"
         told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
         return [*checks, Check("document", told, note)]
-    if kind_at(folder) != "a folder" or kind_at(folder / store.MACHINE) is None:
+    if found != "a folder" or kind_at(folder / store.MACHINE) is None:
         told = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
         return [*checks, Check("document", told)]
-    checks += folder_checks(run_dir, folder, read_criteria, made_with, signers)
+    checks += [sums_check(folder), signature_check(folder, signers)]
+    checks += judged_again(run_dir, folder, read_criteria, made_with)
     if document is not None:
         kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
         same = digest(document) in [digest(path) for path in kept if path.is_file()]
@@ -103,8 +110,7 @@ def _values(run_dir: Path, records: Iterable[Record], reread: Reread) -> Check:
             if record.block == 0 or not raw_paths(record.artifacts):
                 continue  # not launched; a launch that is ok without raw output is found elsewhere
             try:
-                where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
-                faults += [f"{where}: {fault}" for fault in reread(files, record)]
+                faults += [f"{_launch(record)}: {fault}" for fault in reread(files, record)]
             except NotReadError as error:
                 unread[f"of {record.check}: {error}"] += 1
                 lacking |= record.status == "ok" and record.chain is not msgspec.UNSET
@@ -121,18 +127,20 @@ def unproven(run_dir: Path, records: Iterable[Record], reread: Reread) -> Iterat
         for record in records:
             if record.chain is msgspec.UNSET:
                 continue
-            where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
-            if fault := raw_fault(files, record.artifacts):
-                yield f"{where}: {fault}"
-            elif raw_paths(record.artifacts):
-                try:
-                    yield from (f"{where}: {fault}" for fault in reread(files, record))
-                except NotReadError as error:
-                    if record.status == "ok":
-                        yield f"{where}: is not read again: {error}"
+            try:
+                fault = raw_fault(files, record.artifacts)
+                again = reread(files, record) if raw_paths(record.artifacts) and not fault else ()
+                yield from (f"{_launch(record)}: {one}" for one in ([fault] if fault else again))
+            except NotReadError as error:
+                if record.status == "ok":
+                    yield f"{_launch(record)}: is not read again: {error}"
 
 
-class _Named(msgspec.Struct, gc=False):
+def _launch(record: Record | _NamedRaw) -> str:
+    return f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+
+
+class _NamedRaw(msgspec.Struct, gc=False):
     """A record as far as it is verified here: its launch, and the raw output that it names."""
 
     case_id: str
@@ -141,14 +149,11 @@ class _Named(msgspec.Struct, gc=False):
     status: str
     artifacts: dict[str, str]
 
-    @classmethod
-    def of(cls, record: Record) -> _Named:
-        named = (record.case_id, record.block, record.attempt, record.status)
-        return cls(*named, record.artifacts)
 
-
-def _is_empty(folder: Path) -> bool:
-    return kind_at(folder) == "a folder" and not any(folder.iterdir())
+def _named(path: Path, belonging: Belonging) -> Iterator[_NamedRaw]:
+    for record in read_records(path, belonging.fault):
+        named = record.case_id, record.block, record.attempt, record.status
+        yield _NamedRaw(*named, record.artifacts)
 
 
 def _seal(folder: Path, seal: str) -> Check:
@@ -163,7 +168,7 @@ def _seal(folder: Path, seal: str) -> Check:
     return Check("seal", (told,))
 
 
-def _records(run_dir: Path, plan: Plan, records: list[_Named], *, accepted: bool) -> Check:
+def _records(run_dir: Path, plan: Plan, records: list[_NamedRaw], *, accepted: bool) -> Check:
     """The records: none changed, none missing; without a chain only a document can tell."""
     what = "records along their chain"
     try:
@@ -223,48 +228,26 @@ def _links(run_dir: Path) -> Iterator[str]:
             folders.remove("work")  # the jobs' user's, while the run goes on
 
 
-def _raw_faults(run_dir: Path, records: list[_Named]) -> Iterator[str]:
-    told: set[str] = set()  # all behind a damage have one message
+def _raw_faults(run_dir: Path, records: Sequence[_NamedRaw]) -> list[str]:
+    """Raw files that are not what records say, and others; all behind a damage have one message."""
+    faults, named = list[str](), set[str]()
     with RawFiles(run_dir) as files:
-        named = yield from _changed(files, records, told)
-        yield from _further(run_dir, files, named, told)
-
-
-def _changed(
-    files: RawFiles, records: Sequence[_Named], told: set[str]
-) -> Generator[str, None, set[str]]:
-    """Raw files that are not what records say; gives the names of all that they name."""
-    named: set[str] = set()
-    for record in sorted(records, key=attrgetter("block")):
-        where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
-        paths = raw_paths(record.artifacts)
-        named |= {*paths.values()}
-        if record.status == "ok" and not paths:
-            yield f"the record of {where} names no raw output"
-        for kind, name in paths.items():
-            wanted = checksum_of(record.artifacts, kind)
-            if not wanted:
-                yield f"{name} of {where} has no checksum in its record"
-            else:
+        for record in sorted(records, key=attrgetter("block")):
+            paths = raw_paths(record.artifacts)
+            named |= {*paths.values()}
+            if record.status == "ok" and not paths:
+                faults.append(f"{_launch(record)}: the record names no raw output")
+            for kind in paths:
                 try:
-                    with files.open(name) or nullcontext() as file:
-                        if file is None:
-                            yield f"{name} of {where} is missing"
-                        elif hashlib.file_digest(file, "sha256").hexdigest() != wanted:
-                            yield f"{name} is not what the record of {where} says"
+                    if fault := file_fault(files, record.artifacts, kind):
+                        faults.append(f"{_launch(record)}: {fault}")
                 except AssayError as error:
-                    yield from _once(error, told)
-    return named
+                    faults.append(str(error))
+        faults += _further(run_dir, files, named)
+    return list(dict.fromkeys(faults))
 
 
-def _once(error: AssayError, told: set[str]) -> Iterator[str]:
-    """The message of an error that has not been reported."""
-    if str(error) not in told:
-        yield str(error)
-    told.add(str(error))
-
-
-def _further(run_dir: Path, files: RawFiles, named: set[str], told: set[str]) -> Iterator[str]:
+def _further(run_dir: Path, files: RawFiles, named: set[str]) -> Iterator[str]:
     """Files next to the raw files that records name."""
     raw = run_dir / "raw"
     archives = {name.rpartition("/")[0] for name in named}
@@ -275,7 +258,7 @@ def _further(run_dir: Path, files: RawFiles, named: set[str], told: set[str]) ->
             try:
                 members = [f"{name}/{member}" for member in files.members(name)]
             except AssayError as error:  # behind the last member that records name
-                yield from _once(error, told)
+                yield str(error)
                 continue
             yield from (f"{one} belongs to no record" for one in members if one not in named)
             if behind := files.behind(name):

@@ -286,7 +286,7 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
     statement = _efficiency(criterion, context, "nominal peak")
     items = []
     for values in chosen:
-        peak, stated = evidence.nominal_rate(values), evidence.nominal_key(values)
+        peak, stated = evidence.nominal_rate(values)
         if peak is None:
             note = f"the site declares no {stated} in its site.yaml"
             return judged(criterion, statement, (), note, absolute=True, lacks_rate=True)
@@ -317,7 +317,7 @@ def _chosen(
         for scan in evidence.scans_of(criterion, environment):
             values = scan.columns.values.astype(np.float64)
             if isinstance(criterion, EfficiencyCriterion):
-                values /= evidence.nominal_rate(scan.row(0)) or 1.0
+                values /= evidence.nominal_rate(scan.row(0))[0] or 1.0
             rows = rows_by_medians(values, limits, criteria.confidence, criteria.least_launches)
             chosen += map(scan.row, rows.tolist())
             further += len(values) - len(rows)

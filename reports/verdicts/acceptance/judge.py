@@ -97,7 +97,7 @@ def _proposals(evidence: Evidence) -> Iterable[str]:
         metric = evidence.register.metrics[values.metric]
         if values.metric in seen or metric.unit not in ("bytes/s", "flop/s") or not values.place:
             continue
-        rate = evidence.nominal_rate(values)
+        rate, _ = evidence.nominal_rate(values)
         if rate is not None:
             seen.add(values.metric)
             readable = readable_unit(metric.unit, [rate])

@@ -218,30 +218,20 @@ class Evidence:
         names = self.environments_of(criterion)
         return [values for name in names for values in self.select(criterion, name)]
 
-    def nominal_rate(self, values: Values) -> float | None:
-        """What the site's nominal rates promise of a value; None where it states none."""
-        case, rates = values.case, self.rates
-        kind = self._limited_by(values.metric, len(values.place))
-        nodes = len(values.place) or case.nodes
-        if kind == "flop":
-            ranks = case.ranks_per_node * nodes if values.place else case.ranks
-            return rates.core_flop_per_s and ranks * rates.core_flop_per_s
-        if kind == "memory":
-            return rates.node_memory_bytes_per_s and nodes * rates.node_memory_bytes_per_s
-        return rates.link_bytes_per_s
-
-    def nominal_key(self, values: Values) -> str:
-        """The key of site.yaml that states the nominal rate of a value's metric."""
-        return NOMINAL_KEYS[self._limited_by(values.metric, len(values.place))]
-
-    def _limited_by(self, metric: str, nodes: int) -> str:
-        """What bounds a metric; by its unit and nodes where a plan of schema 1 does not say it."""
-        definition = self.register.metrics[metric]
-        if definition.limit in ("flop", "memory"):
-            return definition.limit
-        if definition.unit == "flop/s":
-            return "flop"
-        return "memory" if nodes == 1 and not definition.limit else "link"
+    def nominal_rate(self, values: Values) -> tuple[float | None, str]:
+        """What the site's nominal rates promise of a value, None where it states none, and the key
+        of site.yaml that states it; what bounds a metric follows from its unit and nodes where a
+        plan of schema 1 does not say it."""
+        case, rates, places = values.case, self.rates, len(values.place)
+        metric, nodes = self.register.metrics[values.metric], places or case.nodes
+        if metric.limit == "flop" or (metric.limit != "memory" and metric.unit == "flop/s"):
+            ranks = case.ranks_per_node * nodes if places else case.ranks
+            rate = rates.core_flop_per_s and ranks * rates.core_flop_per_s
+            return rate, NOMINAL_KEYS["flop"]
+        if metric.limit == "memory" or (places == 1 and not metric.limit):
+            rate = rates.node_memory_bytes_per_s and nodes * rates.node_memory_bytes_per_s
+            return rate, NOMINAL_KEYS["memory"]
+        return rates.link_bytes_per_s, NOMINAL_KEYS["link"]
 
     def pairs_of(self, case_id: str) -> tuple[Sequence[str], Indices, Indices]:
         """The pairs of nodes of which a case has values, each once: names, and the numbers of both
