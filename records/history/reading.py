@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from records.errors import AssayError
-from records.history.model import Acceptance, Change, History, Launches, SeriesKey
+from records.history.model import Acceptance, Change, History, SeriesKey
 from records.history.store import Store, refuse_odd
 from records.values import Params, Scalar
 
@@ -24,35 +24,11 @@ def read_history(store: Store, site: str, campaign: str) -> History:
         raise AssayError(f"{store.path}: no nights of {campaign} on {site}; it holds {known}")
     with store.explained("read"):
         keys = _series(store, site, campaign)
-        column = {night.id: place for place, night in enumerate(nights)}
         row = {number: place for place, number in enumerate(keys)}
-        newest = len(nights) - 1
-        fresh = {at for at, night in enumerate(nights) if not night.judged or at == newest}
         shape = (len(keys), len(nights))
         values, reruns, elsewhere = np.full((3, *shape), np.nan)
         counts, rerun_counts = np.zeros((2, *shape), dtype=np.int64)
-        unexplained = np.zeros(shape, dtype=np.bool_)
-        launches, relaunches = Launches(), Launches()
-        for series, night, rerun_of, away, n, median, odd, text in store.database.execute(
-            "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median,"
-            " v.unexplained, v.launch_values FROM value v JOIN night n ON n.id=v.night"
-            " WHERE n.site=? AND n.campaign=? ORDER BY n.id",
-            (site, campaign),
-        ):
-            place = row[series], column.get(night if rerun_of is None else rerun_of, -1)
-            if place[1] < 0:
-                continue
-            if away and rerun_of is not None:
-                elsewhere[place] = median
-                continue
-            if rerun_of is None:
-                values[place], counts[place], unexplained[place] = median, n, odd
-            else:
-                reruns[place], rerun_counts[place] = median, n
-            if place[1] in fresh and keys[series].is_of_a_node:
-                told = launches if rerun_of is None else relaunches
-                told[place] = _LAUNCHES.decode(text)
-        return History(
+        history = History(
             nights,
             list(keys.values()),
             list(keys),
@@ -60,13 +36,40 @@ def read_history(store: Store, site: str, campaign: str) -> History:
             counts,
             reruns,
             rerun_counts,
-            changes=_changes(store, row),
-            elsewhere=elsewhere,
-            other_nodes=store.other_nodes(),
-            unexplained=unexplained,
-            launches=launches,
-            relaunches=relaunches,
+            elsewhere,
+            np.zeros(shape, dtype=np.bool_),
+            _changes(store, row),
+            store.other_nodes(),
         )
+        _fill(history, store, row, site, campaign)
+    return history
+
+
+def _fill(history: History, store: Store, row: dict[int, int], site: str, campaign: str) -> None:
+    """Read the values of all nights and re-runs; `row`: the store's id → row of the matrices."""
+    column = {night.id: place for place, night in enumerate(history.nights)}
+    newest = len(history.nights) - 1
+    fresh = {at for at, night in enumerate(history.nights) if not night.judged or at == newest}
+    for series, night, rerun_of, away, n, median, odd, text in store.database.execute(
+        "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median,"
+        " v.unexplained, v.launch_values FROM value v JOIN night n ON n.id=v.night"
+        " WHERE n.site=? AND n.campaign=? ORDER BY n.id",
+        (site, campaign),
+    ):
+        place = row[series], column.get(night if rerun_of is None else rerun_of, -1)
+        if place[1] < 0:
+            continue
+        if rerun_of is None:
+            history.values[place], history.counts[place] = median, n
+            history.unexplained[place], launches = odd, history.launches
+        elif away:
+            history.elsewhere[place] = median
+            continue
+        else:
+            history.reruns[place], history.rerun_counts[place] = median, n
+            launches = history.relaunches
+        if place[1] in fresh and history.series[place[0]].is_of_a_node:
+            launches[place] = _LAUNCHES.decode(text)
 
 
 def _series(store: Store, site: str, campaign: str) -> dict[int, SeriesKey]:

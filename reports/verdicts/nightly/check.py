@@ -14,9 +14,10 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
 from reports.verdicts.nightly.findings import Finding, Judgement
+from reports.verdicts.nightly.forms import ContextPart
 from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import Rules, rules_for
-from reports.verdicts.nightly.segments import ContextChange, context_changes
+from reports.verdicts.nightly.segments import context_changes
 from reports.verdicts.nightly.tonight import Nights, StageA
 
 
@@ -36,7 +37,7 @@ class Checked:
         return self.history.nights[self.judgement.night]
 
     @property
-    def context(self) -> list[ContextChange]:
+    def context(self) -> list[ContextPart]:
         """What changed in software, machine and nodes since the night before."""
         place = self.judgement.night
         nights = self.history.nights

@@ -49,9 +49,9 @@ class _Tonight:
         `peers` or of nights."""
         if change is not None and change.stage == "peers":
             level, peers = change.before, change.n_before
-        stage_a, away = self.stage_a, self.of.history.elsewhere
+        stage_a = self.stage_a
         rerun = float(self.of.reruns[series, self.place])
-        elsewhere = np.nan if away is None else float(away[series, self.place])
+        elsewhere = float(self.of.history.elsewhere[series, self.place])
         reference = float(stage_a.reference.median[series]) if level is None else level
         value = float(stage_a.values[series, self.place])
         worse = float(self.worse(series, value, reference))
@@ -113,16 +113,15 @@ def judge(
     not looked at, and what is suspect stays in `nights.unexplained`. `found`: the changes that are
     known to be of this night; None: not known."""
     tonight = _Tonight(nights, place, nights.stage_a(place, before))
-    stage_a, limits, floors = tonight.stage_a, tonight.stage_a.limits, nights.floors
     reasons = _unjudged(tonight)
     judged = np.array([reason is None for reason in reasons], dtype=np.bool_)
-    # Open regressions first.
     changes, findings = (
         list(before),
         [tonight.finding(one, "silent") for one in np.flatnonzero(_silent(tonight)).tolist()],
     )
     newest = {change.series: at for at, change in enumerate(changes) if change.open}
     free = judged & ~np.isin(np.arange(len(judged)), list(newest))
+    # Open regressions first.
     for at, change in enumerate(before):
         if change.open:
             back = _went_back(tonight, change)
@@ -133,19 +132,13 @@ def judge(
     for series in sorted(newest):
         if judged[series]:
             findings += _grown(tonight, changes[newest[series]])
-    alone = stage_a.worse > limits.alone
-    level = stage_a.reference.median.tolist()
-    for series in np.flatnonzero(free & alone).tolist():
-        findings.append(tonight.run_again(series, limits.again[series], place, level[series]))
-    for series in np.flatnonzero(free & ~alone & stage_a.in_a_row).tolist():
-        since = int(np.flatnonzero(stage_a.usable[series])[-nights.rules.run_nights])
-        findings.append(tonight.run_again(series, floors[series], since, level[series]))
+    findings += _suspects(tonight, free)
     peers = peers_of_night(nights.history, place, before, nights.rules)
     findings += _slow_nodes(tonight, before, peers, {item.series for item in findings})
-    good = free & (-stage_a.worse > limits.alone)
-    findings += [tonight.finding(series, "better") for series in np.flatnonzero(good).tolist()]
+    good = np.flatnonzero(free & (-tonight.stage_a.worse > tonight.stage_a.limits.alone))
+    findings += [tonight.finding(series, "better") for series in good.tolist()]
     known = len(changes)
-    changes += _new_changes(findings)
+    changes += [one.change for one in findings if one.change and one.verdict in get_args(Kind)]
     newest |= {one.series: at for at, one in enumerate(changes) if at >= known and one.open}
     findings += _lasting(tonight, changes, newest)
     nights.unexplained[:, place] = False
@@ -165,13 +158,6 @@ def judge(
         learning=_learning(tonight, reasons),
         compared=int(np.isfinite(peers.level).sum()),
     )
-
-
-def _new_changes(findings: Sequence[Finding]) -> Iterator[Change]:
-    """The changes that were found tonight."""
-    for item in findings:
-        if item.change is not None and item.verdict in get_args(Kind):
-            yield item.change
 
 
 def _with_changes(
@@ -322,6 +308,19 @@ def _grown(tonight: _Tonight, change: Change) -> Iterator[Finding]:
     elif settled and tonight.worse(series, row[-length:], level).min() > limits.in_a_row[series]:
         floor = float(tonight.of.floors[series])
         yield tonight.run_again(series, floor, place + 1 - length, level)
+
+
+def _suspects(tonight: _Tonight, free: Mask) -> Iterator[Finding]:
+    """Series without an open regression that are worse than one night may be, or in each of the
+    last nights than several in a row may be."""
+    place, stage_a, limits = tonight.place, tonight.stage_a, tonight.stage_a.limits
+    alone, level = stage_a.worse > limits.alone, stage_a.reference.median.tolist()
+    for series in np.flatnonzero(free & alone).tolist():
+        yield tonight.run_again(series, limits.again[series], place, level[series])
+    for series in np.flatnonzero(free & ~alone & stage_a.in_a_row).tolist():
+        since = int(np.flatnonzero(stage_a.usable[series])[-tonight.of.rules.run_nights])
+        floor = float(tonight.of.floors[series])
+        yield tonight.run_again(series, floor, since, level[series])
 
 
 def _slow_nodes(

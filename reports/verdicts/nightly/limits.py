@@ -10,6 +10,7 @@ distribution is fitted by probability-weighted moments [Hosking & Wallis, Techno
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,25 +53,6 @@ _WIDEST_EARLY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """P(z > x) = share · (1 + shape·(x − start)/scale)^(−1/shape) for x >= start."""
-
-    start: float
-    scale: float
-    shape: float
-    share: float
-
-    def quantile(self, chance: float) -> float:
-        """The deviation that is exceeded with this chance; `start` for chances above `share`."""
-        if chance >= self.share:
-            return self.start
-        if self.shape < 1e-6:
-            return self.start + self.scale * float(np.log(self.share / chance))
-        power = (self.share / chance) ** self.shape
-        return self.start + self.scale * float(power - 1) / self.shape
-
-
-@dataclass(frozen=True, slots=True)
 class Limits:
     """How much worse than its level a night may be, fractions, shape (series,); NaN: not judged.
 
@@ -107,7 +89,7 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
     freedom = np.maximum(found.n_spread - 1, 1)
 
     def of_one_night(level: float, chance: float) -> Matrix:
-        far = np.where(early, stats.t.isf(chance, freedom), tail.quantile(chance) if tail else 0.0)
+        far = np.where(early, stats.t.isf(chance, freedom), tail(chance) if tail else 0.0)
         factor = np.maximum(stats.t.ppf((1 + level) / 2, freedom), far)
         limit: Matrix = np.minimum(widened * factor, bounds)
         return limit
@@ -187,8 +169,9 @@ def _in_a_row(deviations: Matrix, rules: Rules) -> float:
     return min(run_quantile(deviations, nights, chance), _SHARED * max(single, 0.0))
 
 
-def fit_tail(deviations: Matrix) -> Tail | None:
-    """The tail of pooled deviations, any shape, NaN left out; None when there are too few."""
+def fit_tail(deviations: Matrix) -> Callable[[float], float] | None:
+    """The deviation that is exceeded with a given chance (the start of the tail for chances above
+    its share), from pooled deviations of any shape, NaN left out; None when there are too few."""
     known = deviations[np.isfinite(deviations)]
     if known.size < _LEAST_DEVIATIONS:
         return None
@@ -201,7 +184,8 @@ def fit_tail(deviations: Matrix) -> Tail | None:
     second = float((weights * beyond).mean())
     estimate = _SHAPE_MARGIN * (2 - first / (first - 2 * second))
     shape = float(np.clip(estimate, 0.0, _GREATEST_SHAPE))
-    return Tail(start, first * (1 - shape), shape, beyond.size / known.size)
+    tail = stats.genpareto(shape, start, first * (1 - shape))
+    return lambda chance: float(tail.isf(min(chance * known.size / beyond.size, 1.0)))
 
 
 def run_quantile(groups: Matrix, length: int, chance: float) -> float:

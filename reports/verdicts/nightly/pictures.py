@@ -129,20 +129,12 @@ def trend(checked: Checked, series: int) -> Panel:
     shown = (item for item in changes if history.position(item.since) >= first)
     for number, item in enumerate(shown):
         marks += _change_marks(history, item, unit.factor, number)
-    alt = f"{key.environment}, {point_name(key)}: no value"
-    if known:
-        ends = row[np.isfinite(row)][[0, -1]].tolist()
-        ends_text = amount(key, *ends) if ends[0] > 0 else ""
-        alt = (
-            f"{key.environment}, {point_name(key)} over {known} nights, first to last {ends_text};"
-            f" {len(changes)} changes"
-        )
     side = "less" if key.better == "lower" else "more"
     x = Axis(ticks=_days(history, first), margin=0.03)
     return Panel(
         at_text(key) or key.title,
         marks,
-        alt,
+        _alt(history, series, len(changes)),
         x,
         Axis(unit.label, low=low, high=high),
         footer=f"{key.title}, {side} is better; {count_text(known, 'night')}",
@@ -204,6 +196,18 @@ def _change_marks(history: History, change: Change, factor: float, row: int) -> 
             right=right,
             bold=True,
         )
+
+
+def _alt(history: History, series: int, changes: int) -> str:
+    key, row = history.series[series], history.values[series]
+    known = row[np.isfinite(row)].tolist()
+    if not known:
+        return f"{key.environment}, {point_name(key)}: no value"
+    ends = amount(key, known[0], known[-1]) if known[0] > 0 else ""
+    return (
+        f"{key.environment}, {point_name(key)} over {len(known)} nights, first to last {ends};"
+        f" {changes} changes"
+    )
 
 
 def _days(history: History, first: int) -> dict[float, str]:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from records.history.context import NODE
 from records.history.model import Change, History, Night
+from reports.verdicts.nightly.forms import ContextPart
 from reports.verdicts.nightly.rules import Rules
 
 _OWN = "environments."
@@ -18,25 +18,11 @@ _OWN = "environments."
 _OF_A_JOB = (".device", ".library", ".library_file", ".modules_loaded", ".started_by")
 
 
-@dataclass(frozen=True, slots=True)
-class ContextChange:
-    """One thing that differs between two nights; None: it was not there."""
-
-    name: str
-    before: str | None
-    after: str | None
-
-    @property
-    def text(self) -> str:
-        """ "host.kernel: 6.1 → 6.2"."""
-        return f"{self.name}: {self.before or 'none'} → {self.after or 'none'}"
-
-
 #: Shown when they change, but no new segment: they cannot make the measured programs slower.
 _SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
 
 
-def context_changes(before: Night, after: Night) -> list[ContextChange]:
+def context_changes(before: Night, after: Night) -> list[ContextPart]:
     """What changed in software, machine and node set from one night to another.
 
     A night of an Assay that asked no nodes says nothing of what these tell.
@@ -51,7 +37,7 @@ def context_changes(before: Night, after: Night) -> list[ContextChange]:
         if not name.endswith(".device") or {name} <= before.context.keys() & after.context.keys()
     ]
     return [
-        ContextChange(name, before.context.get(name), after.context.get(name))
+        ContextPart(name, before.context.get(name), after.context.get(name))
         for name in names
         if before.context.get(name) != after.context.get(name)
     ]

@@ -78,11 +78,7 @@ class Nights:
         self.direction = np.array(
             [1.0 if key.better == "lower" else -1.0 for key in history.series], dtype=np.float64
         )
-        self.unexplained: Mask = (
-            np.zeros(history.values.shape, dtype=np.bool_)
-            if history.unexplained is None
-            else history.unexplained.copy()
-        )
+        self.unexplained = history.unexplained.copy()
         small = [
             key.unit == "s" and key.at.get("message_bytes", np.inf) <= SMALL_MESSAGE_BYTES
             for key in history.series

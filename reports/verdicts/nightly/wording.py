@@ -114,7 +114,11 @@ def causes_of(history: History, change: Change) -> list[str]:
     place = history.position(change.since)
     environment = history.series[change.series].environment
     changed = context_changes(*history.nights[place - 1 : place + 1]) if place else ()
-    return [item.text for item in changed if concerns(item.name, environment)]
+    return [
+        f"{one.name}: {one.before or 'none'} → {one.after or 'none'}"
+        for one in changed
+        if concerns(one.name, environment)
+    ]
 
 
 def state_of(history: History, change: Change) -> str:
