@@ -14,7 +14,7 @@ from bench.simulated.nights import Event, normal, simulate
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, SeriesKey
 from reports.answers import MOST_WORDS, Answer, State
-from reports.render.html import page as page_of
+from reports.render.html import page
 from reports.render.junit import junit
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
@@ -30,12 +30,12 @@ pytestmark = pytest.mark.numerical
 SIZES = (8, 1024, 16384, 262144)
 
 
-def as_junit(night: Checked) -> str:
+def junit_of(night: Checked) -> str:
     return "".join(junit(night_result(night).tests, "nights"))
 
 
-def render_page(night: Checked) -> str:
-    return page_of(night_result(night))
+def html_of(night: Checked) -> str:
+    return page(night_result(night))
 
 
 def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01) -> History:
@@ -60,25 +60,30 @@ def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01)
     return replace(made, series=keys)
 
 
-def checked(history: History, *, reruns: bool = True, finds: float = USUAL_FINDS) -> Checked:
-    """All nights judged, one after the other, as a site does."""
-    rules, changes = rules_for(len(history.series), finds=finds), list[Change]()
-    nights_ = Nights(history, rules)
-    if not reruns:
-        nights_.reruns = np.full_like(nights_.reruns, np.nan)
+def nights_of(
+    history: History, *, reruns: bool = False, finds: float = USUAL_FINDS
+) -> list[Checked]:
+    """Each night as it was told, one after the other."""
+    rules, changes, told = rules_for(len(history.series), finds=finds), list[Change](), []
+    seen = history if reruns else replace(history, relaunches={}, reruns=history.reruns * np.nan)
+    nights = Nights(seen, rules)
     for place in range(len(history.nights)):
-        judgement = judge(nights_, place, changes)
+        judgement = judge(nights, place, changes)
         changes = [replace(one, id=n) for n, one in enumerate(judgement.changes, 1)]
-    known = {(item.series, item.kind, item.found): item for item in changes}
-    findings = [
-        replace(item, change=known[item.change.series, item.change.kind, item.change.found])
-        if item.change
-        else item
-        for item in judgement.findings
-    ]
-    judgement = replace(judgement, findings=findings, changes=changes)
-    told = replace(history, changes=changes, unexplained=nights_.unexplained)
-    return Checked(told, judgement, rules)
+        ids = {(one.series, one.kind, one.found): one for one in changes}
+        findings = [
+            replace(one, change=one.change and ids[one.series, one.change.kind, one.change.found])
+            for one in judgement.findings
+        ]
+        judgement = replace(judgement, findings=findings, changes=changes)
+        known = replace(seen, changes=changes, unexplained=nights.unexplained.copy())
+        told.append(Checked(known, judgement, rules))
+    return told
+
+
+def checked(history: History, **options: Any) -> Checked:
+    """The last night."""
+    return nights_of(history, **{"reruns": True, **options})[-1]
 
 
 def answered(history: History, **options: Any) -> Answer:
@@ -101,7 +106,7 @@ def test_a_regression_is_told_with_size_day_cause_and_the_command_that_accepts_i
     assert found
     assert re.fullmatch(r"assay history accept-change \d+( \d+){5}", answer.command)
     # The same number stands in the page's list of all changes.
-    assert f"({found[1]} worse)" in render_page(night)
+    assert f"({found[1]} worse)" in html_of(night)
 
 
 @pytest.mark.parametrize("nights", [1, 2, 4, 9, 10])
@@ -112,7 +117,7 @@ def test_a_young_history_is_learning_and_passes_nothing(nights: int) -> None:
     more = f"about {11 - nights} more nights are" if nights < 10 else "about 1 more night is"
     assert answer.sentence == f"Night {nights}: all 5 launches right; for PASS {more} needed."
     assert "whether anything is slower than before by 10" in answer.unknown
-    tests = as_junit(night)
+    tests = junit_of(night)
     assert 'tests="8" failures="0" errors="0" skipped="8"' in tests
     assert tests.count("<skipped message=") == 8
 
@@ -121,7 +126,7 @@ def test_the_fourth_night_is_judged_and_the_eleventh_can_pass() -> None:
     assert checked(a_history(Event("nothing"), 4)).judgement.judged == 8
     night = checked(a_history(Event("nothing"), 11))
     assert (night.state, int(night.status)) == (State.PASS, 0)
-    assert "<skipped" not in as_junit(night)
+    assert "<skipped" not in junit_of(night)
 
 
 def test_no_limit_wider_than_the_change_to_be_found_passes() -> None:
@@ -131,7 +136,7 @@ def test_no_limit_wider_than_the_change_to_be_found_passes() -> None:
     assert (fine.state, int(fine.status)) == (State.INCONCLUSIVE, 3)
     answer = answer_of_night(fine)
     assert "8 of 8 series vary too much to show a change of 1" in answer.sentence
-    assert as_junit(fine).count("<skipped message=") == 8
+    assert junit_of(fine).count("<skipped message=") == 8
 
 
 def test_a_quiet_night_tells_what_is_nearest_to_its_limit() -> None:
@@ -160,8 +165,8 @@ def test_silence_is_told_with_what_was_usual() -> None:
 def test_a_limit_wider_than_ten_per_cent_is_amber_with_its_reason() -> None:
     night = checked(a_history(Event("nothing"), 30, spread=0.05))
     assert night.judgement.wide_reasons
-    page = render_page(night)
-    told = re.findall(r'title="[^"]*its nights stray that far"', page)
+    shown = html_of(night)
+    told = re.findall(r'title="[^"]*its nights stray that far"', shown)
     assert len(told) == len(night.judgement.wide_reasons)
     assert "wider than 10 %" in answer_of_night(night).unknown
 
@@ -170,8 +175,8 @@ def test_lengths_stand_in_their_natural_order() -> None:
     history = a_history(Event("nothing"), 5)
     sizes = [history.series[series].at["message_bytes"] for series in natural_order(history)]
     assert sizes == [*SIZES, *SIZES]
-    page = render_page(checked(history))
-    rows = re.findall(r"<td[^>]*>half round trip at Send/Recv, ([^<]*)</td>", page)
+    shown = html_of(checked(history))
+    rows = re.findall(r"<td[^>]*>half round trip at Send/Recv, ([^<]*)</td>", shown)
     assert rows == ["8 B", "1 KiB", "16 KiB", "256 KiB"] * 2
 
 

@@ -9,10 +9,11 @@ import pytest
 
 from assay.cli import main
 from reports.tests.test_nightly_history import (
+    add_night,
     add_nights,
-    all_failed,
     check,
     folder,  # noqa: F401 a fixture used by its name
+    verdicts_of,
     write_night,
 )
 
@@ -79,7 +80,7 @@ def test_what_is_no_history_is_one_message(folder, capsys, kind):  # noqa: F811 
         path.write_bytes(b"no history\n" * 100 if kind == "text" else whole[: len(whole) // 2])
     capsys.readouterr()
     accept = ["accept-change", "1", "--author", "a", "--reason", "b"]
-    for words in (["check"], ["show"], accept):
+    for words in (["check"], ["show"], accept, ["add", str(write_night(folder, 4))]):
         assert main(["history", *words]) == 2
         told = capsys.readouterr().err
         assert told.count("\n") == 1
@@ -107,33 +108,21 @@ def test_impossible_values_in_the_file_give_no_number(folder, capsys, value):  #
     assert night["judged"] == (2 if value == "1e300" else 1)
 
 
-def test_nothing_but_failed_nights(folder, capsys):  # noqa: F811 the fixture
-    for number in range(1, 4):
-        main(["history", "add", str(write_night(folder, number, edit=all_failed))])
-    status, night = check(folder, capsys)
-    assert status == 1
-    assert night["judged"] == 0
-    assert night["summary"] == "10 of 10 launches ended without a result tonight: time limit"
-    assert "time limit" in (folder / "out" / "index.html").read_text()
-
-
 def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
     def flat(value):
         def edit(record):
-            for metric in record["metrics"]:
-                metric["value"] = value
-            return record
+            metrics = [metric | {"value": value} for metric in record["metrics"]]
+            return record | {"metrics": metrics}
 
         return edit
 
     for number in range(1, 14):
-        main(["history", "add", str(write_night(folder, number, edit=flat(1e9)))])
-    main(["history", "add", str(write_night(folder, 14, edit=flat(0.99e9)))])
+        add_night(folder, number, edit=flat(1e9))
+    add_night(folder, 14, edit=flat(0.99e9))
     assert check(folder, capsys)[0] == 0
-    main(["history", "add", str(write_night(folder, 15, edit=flat(0.9e9)))])
+    add_night(folder, 15, edit=flat(0.9e9))
     status, night = check(folder, capsys)
-    assert status == 3
-    assert {item["verdict"] for item in night["findings"]} == {"suspect"}
+    assert (status, {*verdicts_of(night)}) == (3, {"suspect"})
 
 
 @pytest.mark.parametrize(
@@ -145,6 +134,9 @@ def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
         (["history", "accept-change", "99", "--author", "a", "--reason", "b"], "no change 99"),
         (["history", "accept-change", "1", "--author", " ", "--reason", "b"], "must say something"),
         (["history", "add", "no-such-run"], "no-such-run"),
+        (["history", "add", "no-such-run", "--elsewhere"], "--rerun-of"),
+        (["history", "check", "--find", "91"], "--find must be above 0 and at most 90"),
+        (["history", "check", "--find", "nan"], "--find must be above 0 and at most 90"),
         (["history", "check", "--history", "absent.sqlite"], "there is no history yet"),
         (["nightly", "install", "--with", "cron", "--at", "25:00"], "00:00 to 23:59"),
     ],

@@ -14,12 +14,13 @@ import pytest
 
 from assay.cli import main
 from bench.simulated.nights import LAUNCHES, NOISES, history_of, judge_all, normal
-from records.history.model import Acceptance, Change, History, Night, NightValues, SeriesKey
+from records.history.model import Acceptance, History, Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
 from reports.render.junit import junit
 from reports.render.terminal import text
+from reports.tests.test_nightly_answer import nights_of
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import Verdict
@@ -78,19 +79,6 @@ def slow_nodes(nodes: int, nights: int, since: int = 0) -> np.ndarray:
     slow = np.ones((nodes, nights))
     slow[2, since:] = SLOWER
     return slow
-
-
-def nights_of(history: History, *, reruns: bool = False) -> list[Checked]:
-    """Each night as it was told, one after the other."""
-    rules, changes, told = rules_for(len(history.series)), list[Change](), []
-    seen = history if reruns else replace(history, relaunches={}, reruns=history.reruns * np.nan)
-    nights_ = Nights(seen, rules)
-    for place in range(len(history.nights)):
-        judgement = judge(nights_, place, changes)
-        changes = judgement.changes
-        known = replace(seen, changes=changes, unexplained=nights_.unexplained.copy())
-        told.append(Checked(known, judgement, rules))
-    return told
 
 
 def named(night: Checked, *verdicts: Verdict) -> set[str]:
@@ -235,12 +223,6 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
     assert history.unexplained.sum() == (3 if slower > 1 else 0)
     assert main(["history", "check", "--find", "60"]) == 3
     assert "suspect" not in capsys.readouterr().out
-
-
-def test_the_size_to_be_found_is_a_share(capsys) -> None:
-    for word in ("0", "91", "nan", "-5"):
-        assert main(["history", "check", "--find", word]) == 2
-        assert "--find must be above 0 and at most 90" in capsys.readouterr().err
 
 
 def test_a_node_that_tells_no_kind_is_of_the_others_kind() -> None:

@@ -204,11 +204,3 @@ def test_accepted_change_begins_a_new_reference():
     )
     assert judge(Nights(history, RULES), 44, [change]).of("open")
     assert not judge(Nights(history, RULES), 44, [accepted]).findings
-
-
-def test_fewer_than_three_launches_are_no_value():
-    history = simulate(Event("nothing"), normal, 0.01, (2, 20), 6)
-    history.counts[0, 19] = 1
-    judgement = judge(Nights(history, RULES), 19, [])
-    assert judgement.judged == 1
-    assert judgement.unjudged == {"fewer than 3 valid launches tonight": 1}
