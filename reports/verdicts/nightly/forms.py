@@ -114,7 +114,7 @@ class SilentForm(Form, kw_only=True):
 
 
 class ContextPart(Part):
-    """Something that changed since the night before; None: it was not there."""
+    """Something that changed since the night before."""
 
     name: Annotated[str, key("What it is.")]
     before: Annotated[str | None, key("What it was.")]
