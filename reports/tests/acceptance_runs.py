@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,12 @@ import msgspec
 import numpy as np
 
 from bench.simulated.machines import metric
+from records.criteria import Criteria
 from records.run.plan import case_id
 from reports.tests.synthetic import totals
+from reports.verdicts.acceptance.dossier import Dossier, make_dossier
 
+DAY = date(2026, 11, 21)
 NODES = ("n1", "n2", "n3", "n4")
 RATES = {"stream_triad": (8e9, "bytes/s"), "dgemm_rate": (4e10, "flop/s")}
 BANDWIDTH, LATENCY = 11.7e6, 60e-6
@@ -25,6 +30,19 @@ CASES: dict[str, dict[str, Any]] = {
     "alltoall_pairs": {"ranks": 4},
     "hpl": HPL_PARAMS,
 }
+
+
+def dossier(
+    run: Path,
+    criteria: Criteria,
+    text: str = "",
+    reruns: Sequence[Path] = (),
+    made_with: str = "Assay 0.1.0",
+) -> Dossier:
+    """The judgement of a run and its re-runs on DAY."""
+    return make_dossier(
+        run, reruns, criteria=criteria, criteria_text=text, day=DAY, made_with=made_with
+    )
 
 
 def write_run(

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-from datetime import date
 from xml.etree import ElementTree
 
 import html5lib  # type: ignore[import-untyped]
@@ -23,14 +22,12 @@ from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.render import html
 from reports.render.junit import junit
 from reports.render.pdf import find_browser
-from reports.verdicts.acceptance.dossier import make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.write import acceptance_files as store
 from reports.write.verify import verify
 
 from . import acceptance_runs as runs
 
-DAY = date(2026, 11, 21)
 HERE = "Assay 0.1.0 (commit 0123)"
 RUN, RERUN = "20261120T000000Z-0001", "20261121T000000Z-0002"
 CRITERIA = """\
@@ -57,14 +54,8 @@ criteria:
 
 
 def made(path, reruns=()):
-    return make_dossier(
-        path,
-        list(reruns),
-        criteria=criteria_from_text("mine.yaml", CRITERIA),
-        criteria_text=CRITERIA,
-        day=DAY,
-        made_with=HERE,
-    )
+    criteria = criteria_from_text("mine.yaml", CRITERIA)
+    return runs.dossier(path, criteria, CRITERIA, reruns, HERE)
 
 
 @pytest.fixture(scope="module")
@@ -275,14 +266,13 @@ def test_a_seal_is_eight_digits_or_more(accepted, paper):
 
 
 def _record_better(run):
-    lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
-    for place, line in enumerate(lines):
-        record = json.loads(line)
-        for metric in record["metrics"]:
+    def better(found):
+        for metric in (metric for record in found for metric in record["metrics"]):
             if metric.get("at") == {"node": "n2"}:
                 metric["value"] *= 1.4
-        lines[place] = json.dumps(record).encode() + b"\n"
-    (run / "records.jsonl").write_bytes(b"".join(lines))
+        return found
+
+    _edit(run, better)
 
 
 def _raw(run):
@@ -297,12 +287,10 @@ def _edit(run, change):
 
 
 def _without_checksums(run):
-    def change(found):
-        return [
-            record | {"artifacts": {"stdout": record["artifacts"]["stdout"]}} for record in found
-        ]
+    def bare(record):
+        return record | {"artifacts": {"stdout": record["artifacts"]["stdout"]}}
 
-    _edit(run, change)
+    _edit(run, lambda found: map(bare, found))
 
 
 def _seal(run, **members):

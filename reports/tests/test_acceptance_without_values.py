@@ -14,7 +14,6 @@ from records.forms import as_bytes
 from reports.load.loading import load_run
 from reports.render import html
 from reports.tests.test_acceptance_judge import DAY, criteria, entry
-from reports.verdicts.acceptance.dossier import make_dossier
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.acceptance.values import gather
@@ -37,35 +36,38 @@ EVERY_KIND = [
 ]
 
 
-def not_planned(path, check):
+def edit_cases(path, check, change):
     plan = msgspec.json.decode((path / "plan.json").read_bytes())
-    plan["cases"] = [case for case in plan["cases"] if case["check"] != check]
+    plan["cases"] = [
+        new for one in plan["cases"] if (new := change(one) if one["check"] == check else one)
+    ]
     (path / "plan.json").write_bytes(msgspec.json.encode(plan))
+
+
+def edit_records(path, check, change):
+    records = map(msgspec.json.decode, (path / "records.jsonl").read_bytes().splitlines())
+    found = (change(one) if one["check"] == check else one for one in records)
+    lines = [msgspec.json.encode(one) + b"\n" for one in found if one]
+    (path / "records.jsonl").write_bytes(b"".join(lines))
+
+
+def not_planned(path, check):
+    edit_cases(path, check, lambda _: None)
     without_records(path, check)
 
 
 def skipped(path, check):
-    plan = msgspec.json.decode((path / "plan.json").read_bytes())
-    for case in plan["cases"]:
-        if case["check"] == check:
-            case["skipped"] = "does not fit into memory"
-    (path / "plan.json").write_bytes(msgspec.json.encode(plan))
+    edit_cases(path, check, lambda case: case | {"skipped": "does not fit into memory"})
     without_records(path, check)
 
 
 def without_records(path, check):
-    records = map(msgspec.json.decode, (path / "records.jsonl").read_bytes().splitlines())
-    lines = [msgspec.json.encode(r) + b"\n" for r in records if r["check"] != check]
-    (path / "records.jsonl").write_bytes(b"".join(lines))
+    edit_records(path, check, lambda _: None)
 
 
 def only_failed(path, check):
-    lines = []
-    for record in map(msgspec.json.decode, (path / "records.jsonl").read_bytes().splitlines()):
-        if record["check"] == check:
-            record |= {"status": "failed", "reason": "killed", "metrics": []}
-        lines.append(msgspec.json.encode(record) + b"\n")
-    (path / "records.jsonl").write_bytes(b"".join(lines))
+    failed = {"status": "failed", "reason": "killed", "metrics": []}
+    edit_records(path, check, lambda record: record | failed)
 
 
 @pytest.mark.parametrize("wanted", EVERY_KIND, ids=lambda one: one.get("peak", one["kind"]))
@@ -81,8 +83,7 @@ def only_failed(path, check):
 def test_a_criterion_without_a_value_is_inconclusive_and_says_why(tmp_path, wanted, cut, told):
     path = runs.write_run(tmp_path / "20261120T000000Z-0001")
     cut(path, wanted["check"])
-    everything = {"criteria": criteria(wanted), "criteria_text": "", "day": DAY, "made_with": ""}
-    dossier = make_dossier(path, (), **everything)
+    dossier = runs.dossier(path, criteria(wanted))
     result = next(r for r in dossier.judgement.criteria if r.id == wanted["kind"])
     assert result.verdict == "INCONCLUSIVE"
     assert told.format(wanted["check"], wanted["metric"]) in result.note
@@ -107,8 +108,7 @@ def test_a_reference_without_a_value_leaves_the_criterion_open(tmp_path, wanted,
 def test_a_document_holds_no_scalars_of_numpy(tmp_path):
     path = runs.write_run(tmp_path / "20261120T000000Z-0001")
     spread = entry("spread", "node", "stream_triad", cv_at_most=0.5)
-    everything = {"criteria": criteria(spread), "criteria_text": "", "day": DAY, "made_with": ""}
-    content = msgspec.json.decode(make_dossier(path, (), **everything).content)
+    content = msgspec.json.decode(runs.dossier(path, criteria(spread)).content)
     (found,) = (r for r in content["results"] if r["id"] == "spread")
     assert [type(item["low"]) for item in found["items"]] == [float] * 5
     scalars = [np.float64(0.1), np.float32(0.5), np.int64(3), np.bool_(True), np.str_("n1")]

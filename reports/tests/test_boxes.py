@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from datetime import date
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,7 +21,6 @@ from reports.tests.browser import Browser
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_acceptance_document import CRITERIA
 from reports.tests.test_browser import needs_browser, nightly_page
-from reports.verdicts.acceptance.dossier import make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
@@ -89,13 +87,10 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
     run = acceptance_runs.write_run(
         folder, nodes=tuple(nodes), slow_node={nodes[1]: 0.6}, slow_link={nodes[2]: 0.5}
     )
-    dossier = make_dossier(
+    dossier = acceptance_runs.dossier(
         run,
-        [],
-        criteria=criteria_from_text("mine.yaml", CRITERIA),
-        criteria_text=CRITERIA,
-        day=date(2026, 11, 21),
-        made_with="Assay 0.1.0",
+        criteria_from_text("mine.yaml", CRITERIA),
+        CRITERIA,
     )
     page = folder / "acceptance.html"
     page.write_text(html.page(acceptance_result(dossier)))

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from records.criteria import Criteria
 from records.site.pair_places import sampled_pairs
 from reports.analysis import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, seen
 from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns
 from reports.tests import acceptance_runs as runs
+from reports.tests.scanned_machine import criteria
 from reports.tests.synthetic import case, write_run
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.peer_groups import MOST_MISSING
@@ -23,17 +23,8 @@ from reports.verdicts.acceptance.values import gather
 
 DAY = date(2026, 11, 21)
 NODES = tuple(f"n{number}" for number in range(1, 13))
-LINKS = {"check": "alltoall_pairs", "metric": "pair_bandwidth"}
-CRITERIA = Criteria.model_validate(
-    {
-        "schema": 1,
-        "name": "c",
-        "title": "C",
-        "criteria": [
-            {"id": "links", "kind": "links", "title": "L", "at_least": 0.9, **LINKS},
-            {"id": "p", "kind": "limit", "title": "P", "at_least": 1, "unit": "bytes/s", **LINKS},
-        ],
-    }
+CRITERIA = criteria(
+    {"kind": "links", "at_least": 0.9}, {"kind": "limit", "at_least": 1, "unit": "bytes/s"}
 )
 
 
@@ -61,7 +52,7 @@ def rounds_of(nodes, rounds):
 
 def links_of(evidence):
     result = judge(CRITERIA, evidence, DAY, 0)
-    return result, next(one for one in result.criteria if one.id == "links")
+    return result, result.criteria[1]
 
 
 def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
@@ -115,8 +106,8 @@ def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
 def test_of_a_node_s_pairs_those_of_others_are_not_missing(tmp_path):
     found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 0))
     links = CRITERIA.criteria[0].model_copy(update={"where": {"node": "n3"}})
-    criteria = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
-    result = judge(criteria, found, DAY, 0)
+    asked = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
+    result = judge(asked, found, DAY, 0)
     assert not result.named
     assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
 
@@ -127,8 +118,8 @@ def test_of_a_node_s_pairs_one_without_a_value_is_missing(tmp_path):
     found = scan(tmp_path / "run", lambda _: pairs)
     for where, names in (({"node": "n3"}, [lacking]), ({"node": "n1"}, [])):
         links = CRITERIA.criteria[0].model_copy(update={"where": where})
-        criteria = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
-        items = judge(criteria, found, DAY, 0).criteria[1].items
+        asked = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
+        items = judge(asked, found, DAY, 0).criteria[1].items
         assert [item.place for item in items if item.state == "missing"] == names
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -48,7 +47,6 @@ from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
-from reports.verdicts.acceptance.dossier import make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.picture import changes_picture
@@ -234,13 +232,10 @@ def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
 
 
 def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
-    dossier = make_dossier(
+    dossier = acceptance_runs.dossier(
         acceptance_runs.write_run(tmp_path / "c", slow_node={"n2": 0.6}),
-        [],
-        criteria=criteria_from_text("mine.yaml", CRITERIA),
-        criteria_text=CRITERIA,
-        day=date(2026, 11, 21),
-        made_with="Assay 0.1.0",
+        criteria_from_text("mine.yaml", CRITERIA),
+        CRITERIA,
     )
     pictures = acceptance_result(dossier).pictures()
     all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)

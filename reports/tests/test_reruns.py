@@ -7,7 +7,6 @@ from datetime import date
 
 import pytest
 
-from records.criteria import Criteria
 from records.run.plan import read_plan
 from records.run.rerun import rerun_campaign, rerun_ids
 from reports.load.loading import load_run
@@ -16,34 +15,12 @@ from reports.verdicts.acceptance.reruns import LEAST_GOOD
 from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
+from .scanned_machine import criteria
 
 pytestmark = pytest.mark.numerical
 NODES = tuple(f"n{number}" for number in range(1, 13))
-CRITERIA = Criteria.model_validate(
-    {
-        "schema": 1,
-        "name": "c",
-        "title": "C",
-        "criteria": [
-            {
-                "id": "links",
-                "kind": "links",
-                "title": "L",
-                "check": "alltoall_pairs",
-                "metric": "pair_bandwidth",
-                "at_least": 0.9,
-            },
-            {
-                "id": "promise",
-                "kind": "limit",
-                "title": "P",
-                "check": "alltoall_pairs",
-                "metric": "pair_bandwidth",
-                "at_least": 1e3,
-                "unit": "bytes/s",
-            },
-        ],
-    }
+CRITERIA = criteria(
+    {"kind": "links", "at_least": 0.9}, {"kind": "limit", "at_least": 1e3, "unit": "bytes/s"}
 )
 
 

@@ -15,7 +15,7 @@ from records.forms import as_text
 from records.run.checksums import manifest, sums_text
 from records.run.rerun import rerun_ids
 from reports.load.loading import Run, load_run
-from reports.verdicts.acceptance.forms import AcceptanceForm, CriteriaPart, chain_part, judged_keys
+from reports.verdicts.acceptance.forms import AcceptanceForm, ChainPart, CriteriaPart, judged_keys
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.model import Judgement
 from reports.verdicts.acceptance.values import Evidence, gather
@@ -57,7 +57,6 @@ def make_dossier(
     evidence = gather(run, reruns)
     judgement = judge(criteria, evidence, day, len(reruns))
     sums = manifest(run_dir, rerun_dirs)
-    runs = (run, *reruns)
     form = AcceptanceForm(
         kind="assay-acceptance",
         judged_on=day.isoformat(),
@@ -66,7 +65,10 @@ def make_dossier(
         site=run.plan.site,
         run_id=run.run_id,
         reruns=[part.run_id for part in reruns],
-        records=[chain_part(part) for part in runs],
+        records=[
+            ChainPart.filled(part.chain, run_id=part.run_id, without_chain=part.chain.unchained)
+            for part in (run, *reruns)
+        ],
         criteria=CriteriaPart(criteria.name, _sha256(criteria_text.encode())),
         manifest_sha256=_sha256(sums_text(sums).encode()),
         files=sums,

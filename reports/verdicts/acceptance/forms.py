@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from reports.answers import AnswerPart
-from reports.load.loading import Run
-from reports.verdicts.acceptance.bounds import Bounds, Verdict
-from reports.verdicts.acceptance.model import Finding, JudgedCriterion, Judgement
+from reports.verdicts.acceptance.bounds import Verdict
+from reports.verdicts.acceptance.model import Finding, Item, JudgedCriterion, Judgement
 from reports.verdicts.acceptance.values import Evidence
 
 
@@ -176,52 +175,14 @@ class VerifyForm(Form, kw_only=True):
     checks: Annotated[list[VerifiedPart], key("What was verified.")]
 
 
-def chain_part(run: Run) -> ChainPart:
-    """How many records a run has, and the hash in which all of them end."""
-    chain = run.chain
-    return ChainPart(run.run_id, chain.records, chain.unchained, chain.head)
-
-
-def finding_part(finding: Finding) -> FindingPart:
-    """What is named, with the values that speak against it."""
-    accusations = [
-        AccusationPart.filled(
-            one.item, criterion=one.criterion, point=one.item.group, **_bounds(one.item.bounds)
-        )
-        for one in finding.accusations
-    ]
-    criteria = sorted({one.criterion for one in finding.accusations})
-    return FindingPart.filled(finding, criteria=criteria, accusations=accusations)
-
-
-def criterion_part(result: JudgedCriterion, evidence: Evidence) -> CriterionPart:
-    """A criterion; items share lists of launches, so each list is there once, in `launches`."""
-    lists = dict.fromkeys(item.launches for item in result.items)
-    sets = {keys: place for place, keys in enumerate(lists)}
-    items = [
-        ItemPart.filled(
-            item, point=item.group, launches=sets[item.launches], **_bounds(item.bounds)
-        )
-        for item in result.items
-    ]
-    return CriterionPart.filled(
-        result,
-        without_waived=result.effective,
-        further_passed=result.further,
-        further_explained=result.explained or UNSET,
-        items=items,
-        launches=[[evidence.raw_output(key) for key in keys] for keys in sets],
-    )
-
-
 def judged_keys(judgement: Judgement, evidence: Evidence) -> dict[str, Any]:
     """The keys of acceptance.json that come from the judgement."""
     pairs = {case: list(pairs) for case, pairs in judgement.rerun.items() if pairs}
     return {
         "verdict": judgement.verdict,
         "named": [finding.title for finding in judgement.named],
-        "findings": [finding_part(finding) for finding in judgement.findings],
-        "results": [criterion_part(result, evidence) for result in judgement.criteria],
+        "findings": [_finding(finding) for finding in judgement.findings],
+        "results": [_criterion(result, evidence) for result in judgement.criteria],
         "left_out": [LeftOutPart(*one) for one in judgement.left_out],
         "absolute": judgement.absolute,
         "proposals": list(judgement.proposals),
@@ -231,6 +192,35 @@ def judged_keys(judgement: Judgement, evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _bounds(bounds: Bounds) -> dict[str, Any]:
+def _finding(finding: Finding) -> FindingPart:
+    """What is named, with the values that speak against it."""
+    accusations = [
+        AccusationPart.filled(one.item, criterion=one.criterion, **_shared(one.item))
+        for one in finding.accusations
+    ]
+    criteria = sorted({one.criterion for one in finding.accusations})
+    return FindingPart.filled(finding, criteria=criteria, accusations=accusations)
+
+
+def _criterion(result: JudgedCriterion, evidence: Evidence) -> CriterionPart:
+    """A criterion; items share lists of launches, so each list is there once, in `launches`."""
+    lists = dict.fromkeys(item.launches for item in result.items)
+    sets = {keys: place for place, keys in enumerate(lists)}
+    return CriterionPart.filled(
+        result,
+        without_waived=result.effective,
+        further_passed=result.further,
+        further_explained=result.explained or UNSET,
+        items=[
+            ItemPart.filled(item, launches=sets[item.launches], **_shared(item))
+            for item in result.items
+        ],
+        launches=[[evidence.raw_output(key) for key in keys] for keys in sets],
+    )
+
+
+def _shared(item: Item) -> dict[str, Any]:
+    """The point and the bounds of an item, which have other names in the form."""
+    bounds = item.bounds
     found = BoundsPart.filled(bounds, median=bounds.centre, bound=bounds.method)
-    return {name: getattr(found, name) for name in BoundsPart.__struct_fields__}
+    return {"point": item.group, **to_builtins(found)}

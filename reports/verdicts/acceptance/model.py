@@ -75,12 +75,9 @@ class Item:
 
     def margin_of(self, value: float) -> float | None:
         """The same of another value, such as a bound."""
-        margins = []
-        if self.at_least:
-            margins.append(value / self.at_least - 1)
-        if self.at_most:
-            margins.append(1 - value / self.at_most)
-        return min(margins) if margins else None
+        margins = [value / self.at_least - 1] if self.at_least else []
+        margins += [1 - value / self.at_most] if self.at_most else []
+        return min(margins, default=None)
 
     @property
     def deciding_bounds(self) -> tuple[float, ...]:
