@@ -5,7 +5,7 @@ from assay.plan import make_plan, runs_alone
 from assay.run.launches import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
-from records.tests.test_record import record
+from records.tests.made import record
 
 CAMPAIGN = """
 schema: 1

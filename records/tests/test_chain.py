@@ -8,7 +8,7 @@ import pytest
 from records.errors import AssayError
 from records.run.chain import SEAL, chain_of, read_seal
 from records.run.record import RecordWriter, read_records
-from records.tests.test_record import record
+from records.tests.made import record
 
 
 @pytest.fixture

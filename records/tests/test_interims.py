@@ -5,10 +5,8 @@ import pytest
 
 from records.errors import AssayError
 from records.run.interims import Interim, asked_blocks, read_interims, write_interims
-from records.run.plan import Plan, PlannedCase, Sequential, Totals
-
-TOTALS = Totals(cases=0, skipped=0, launches=0, node_hours=0, wall_s=0)
-
+from records.run.plan import Sequential
+from records.tests.made import plan_of, planned
 
 BOTH = {"a": ["hpl", "ring"], "b": ["hpl", "ring"]}
 ONE = {"a": ["ring"], "b": ["hpl", "ring"]}
@@ -16,33 +14,8 @@ ONE = {"a": ["ring"], "b": ["hpl", "ring"]}
 
 def plan(interims=(6, 8, 10)):
     sequential = Sequential(interims=list(interims), until=["score"]) if interims else None
-    cases = [
-        PlannedCase(
-            id=f"{check}-{name}",
-            check=check,
-            environment=name,
-            params={},
-            ranks=1,
-            ranks_per_node=1,
-            nodes=1,
-            memory_bytes_per_node=0,
-            estimate_s=1,
-            skipped=None,
-        )
-        for check in ("hpl", "ring")
-        for name in ("a", "b")
-    ]
-    return Plan(
-        campaign="c",
-        question="?",
-        site="s",
-        seed=1,
-        blocks=10,
-        sequential=sequential,
-        environments=["a", "b"],
-        totals=TOTALS,
-        cases=cases,
-    )
+    cases = [planned(f"{c}-{name}", c, name) for c in ("hpl", "ring") for name in ("a", "b")]
+    return plan_of(cases, 10, sequential=sequential)
 
 
 def interim(block, going=BOTH, ended=None):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records survive what happens to files: torn tails, full disks, damage."""
+"""Records survive torn tails, full disks, damage; read many at a time they are the same."""
 
 import errno
 import os
@@ -9,31 +9,12 @@ import pytest
 
 from records.errors import AssayError, InfrastructureError
 from records.metric import Metric
-from records.run.record import CASE_ID, Record, RecordWriter, latest_attempts, read_records
-
-
-def record(block=1, **changes):
-    fields = {
-        "run_id": "r",
-        "case_id": "hpl-00000000",
-        "check": "hpl",
-        "environment": "lam",
-        "site": "virtual",
-        "params": {"n": 1000},
-        "block": block,
-        "attempt": 1,
-        "status": "ok",
-        "reason": None,
-        "started_at": None,
-        "ended_at": None,
-        "job_id": "1",
-        "nodes": ["n1"],
-        "ranks": 1,
-        "metrics": [Metric("rate", "flop/s", "higher", 1e9, samples=[1e9])],
-        "flags": [],
-        "artifacts": {},
-    }
-    return Record(**{**fields, **changes})
+from records.run.belonging import Belonging
+from records.run.chain import Chain
+from records.run.mpi_profile import CallProfile, RankProfile
+from records.run.record import CASE_ID, RecordWriter, latest_attempts, read_records
+from records.run.record_lines import Value, batches
+from records.tests.made import plan_of, planned, record
 
 
 def test_records_come_back_as_they_were(tmp_path):
@@ -109,3 +90,34 @@ def test_a_member_that_stands_twice_is_refused(tmp_path):
     path.write_bytes(path.read_bytes().replace(b'"status":"ok"', b'"status":"lost","status":"ok"'))
     with pytest.raises(AssayError, match=r"jsonl:1: not a record: the member 'status' stands twic"):
         list(read_records(path))
+
+
+CASE = planned("hpl-00000000", "hpl", "lam", params={"n": 1000})
+
+
+def whole(value):
+    """A record, a metric or a part of them as plain data, with what stayed text decoded."""
+    if isinstance(value, msgspec.Raw):
+        return msgspec.json.decode(value) if bytes(value) else None
+    if isinstance(value, list | tuple):
+        return [whole(item) for item in value]
+    if isinstance(value, msgspec.Struct):
+        return {name: whole(getattr(value, name)) for name in value.__struct_fields__}
+    return value
+
+
+def test_batches_hold_the_records_of_the_file(tmp_path):
+    path = tmp_path / "records.jsonl"
+    point = Metric("time", "s", "lower", 2.0, at={"message_bytes": 8}, samples=[2.0, 3.0])
+    call = CallProfile("MPI_Send", 1, 2, 16, 0.5, 0.25, {"8": 2})
+    written = [
+        record(1, metrics=[point, Metric("rate", "flop/s", "higher", 1e9)], flags=["partial"]),
+        record(2, status="failed", reason="<&>", profile=[RankProfile(0, 1.0, 0.5, [call])]),
+    ]
+    with RecordWriter(path) as writer:
+        for one in written:
+            writer.append(one)
+    (batch,) = batches(path, Belonging(plan_of([CASE], blocks=2)), Chain.of(tmp_path))
+    assert (batch.first, batch.cases) == (1, [0, 0])
+    assert [whole(line) for line in batch.lines] == [whole(one) for one in read_records(path)]
+    assert all(isinstance(metric, Value) for metric in batch.lines[0].metrics)

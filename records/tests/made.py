@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans and records that tests of this room share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from records.metric import Metric
+from records.run.plan import Plan, PlannedCase, Totals
+from records.run.record import Record
+
+
+def planned(case_id: str, check: str, environment: str, **changes: Any) -> PlannedCase:
+    """A case of one rank."""
+    same = {"ranks": 1, "ranks_per_node": 1, "nodes": 1, "memory_bytes_per_node": 0}
+    fields = {**same, "params": {}, "estimate_s": 1.0, "skipped": None, **changes}
+    return PlannedCase(id=case_id, check=check, environment=environment, **fields)
+
+
+def plan_of(cases: Sequence[PlannedCase], blocks: int, **changes: Any) -> Plan:
+    """A plan of these cases."""
+    return Plan(
+        campaign="c",
+        question="?",
+        site="virtual",
+        seed=1,
+        blocks=blocks,
+        environments=[*dict.fromkeys(case.environment for case in cases)],
+        totals=Totals(cases=len(cases), skipped=0, launches=0, node_hours=0, wall_s=0),
+        cases=[*cases],
+        **changes,
+    )
+
+
+def record(block: int = 1, **changes: Any) -> Record:
+    """A record of a good launch of HPL."""
+    fields = {
+        **{"run_id": "r", "case_id": "hpl-00000000", "check": "hpl", "environment": "lam"},
+        **{"site": "virtual", "params": {"n": 1000}, "block": block, "attempt": 1},
+        **{"status": "ok", "reason": None, "started_at": None, "ended_at": None, "job_id": "1"},
+        **{"nodes": ["n1"], "ranks": 1, "flags": [], "artifacts": {}},
+        "metrics": [Metric("rate", "flop/s", "higher", 1e9, samples=[1e9])],
+    }
+    return Record(**{**fields, **changes})
