@@ -5,7 +5,8 @@ which order each block runs, and after which blocks a sequential design is judge
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from assay.plan.expand import JOB, Case, expand
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
@@ -47,30 +48,11 @@ def make_plan(
             f" {'; '.join(left_out)}"
         )
     used = sorted({case.check for case in planned})
-    blocks = campaign.blocks
-    feasible = [case for case in planned if case.skipped is None]
-    node_s = sum(case.nodes * case.estimate_s for case in feasible)
-    wall_s = sum(case.estimate_s for case in feasible)
-    greatest = blocks if isinstance(blocks, int) else blocks.greatest
+    stated = _stated(campaign, used)
     plan = Plan(
-        campaign=campaign.name,
-        question=campaign.question,
+        **stated,
         site=site.name,
-        seed=campaign.seed,
-        blocks=greatest,
-        sequential=None if isinstance(blocks, int) else sequential_design(blocks),
-        environments=list(campaign.environments),
-        variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
-        weights={check: weight for check, weight in campaign.weights.items() if check in used},
-        limits=campaign.limits.model_dump(),
-        judged_by=dict(campaign.judged_by),
-        totals=Totals(
-            cases=len(planned),
-            skipped=len(planned) - len(feasible),
-            launches=len(feasible) * greatest,
-            node_hours=round(node_s * greatest / 3600, 3),
-            wall_s=round(wall_s * greatest, 1),
-        ),
+        totals=_totals(planned, stated["blocks"]),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
         checks_folders=folders_of(used),
@@ -82,6 +64,36 @@ def make_plan(
     )
     _refuse_above_limits(plan)
     return plan
+
+
+def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
+    """What a plan repeats of its campaign; `used`: the checks that are left of it."""
+    blocks = campaign.blocks
+    return {
+        "campaign": campaign.name,
+        "question": campaign.question,
+        "seed": campaign.seed,
+        "blocks": blocks if isinstance(blocks, int) else blocks.greatest,
+        "sequential": None if isinstance(blocks, int) else sequential_design(blocks),
+        "environments": list(campaign.environments),
+        "variants": {name: variant.model_dump() for name, variant in campaign.variants.items()},
+        "weights": {check: weight for check, weight in campaign.weights.items() if check in used},
+        "limits": campaign.limits.model_dump(),
+        "judged_by": dict(campaign.judged_by),
+    }
+
+
+def _totals(planned: Sequence[PlannedCase], blocks: int) -> Totals:
+    """What the launches of all blocks amount to."""
+    feasible = [case for case in planned if case.skipped is None]
+    node_s = sum(case.nodes * case.estimate_s for case in feasible)
+    return Totals(
+        cases=len(planned),
+        skipped=len(planned) - len(feasible),
+        launches=len(feasible) * blocks,
+        node_hours=round(node_s * blocks / 3600, 3),
+        wall_s=round(sum(case.estimate_s for case in feasible) * blocks, 1),
+    )
 
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:

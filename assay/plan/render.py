@@ -19,18 +19,7 @@ def render_plan(plan: Plan) -> str:
     defaults."""
     from assay.plan.resolution import resolution  # slow: SciPy
 
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    skipped: dict[str, list[str]] = {}
-    for case in plan.cases:
-        params = brief(telling(case.check, case.params))
-        what = f"{case.check}: {params}" if params else case.check
-        if case.skipped is None:
-            memory, time = f"{case.memory_bytes_per_node / 1e6:.0f}", _duration(case.estimate_s)
-            row = (case.id, case.environment, str(case.ranks), str(case.nodes), memory, time)
-            groups.setdefault(what, []).append(row)
-        else:
-            named = skipped.setdefault(f"  {what}: {case.skipped}", [])
-            named.append(f"{case.id} ({case.environment})")
+    groups, skipped = _grouped(plan)
     question = " ".join(plan.question.split())
     lines = [f"campaign {plan.campaign} on site {plan.site}", question, *plan.told()]
     lines += ["", *_table(groups)]
@@ -57,6 +46,23 @@ def render_plan(plan: Plan) -> str:
         f" {totals.node_hours:g} node-hours (estimates)",
     ]
     return "\n".join([*lines, ""])
+
+
+def _grouped(plan: Plan) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, list[str]]]:
+    """Rows of the cases by what they share, and names of the skipped ones by that and why."""
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    skipped: dict[str, list[str]] = {}
+    for case in plan.cases:
+        params = brief(telling(case.check, case.params))
+        what = f"{case.check}: {params}" if params else case.check
+        if case.skipped is None:
+            memory, time = f"{case.memory_bytes_per_node / 1e6:.0f}", _duration(case.estimate_s)
+            row = (case.id, case.environment, str(case.ranks), str(case.nodes), memory, time)
+            groups.setdefault(what, []).append(row)
+        else:
+            named = skipped.setdefault(f"  {what}: {case.skipped}", [])
+            named.append(f"{case.id} ({case.environment})")
+    return groups, skipped
 
 
 def samples_told(plan: Plan) -> list[str]:

@@ -53,6 +53,9 @@ PAUSE_S = 20.0
 ROUNDS_WITHOUT_RESULT = 2
 
 
+_OPEN = ExitStatus.INCONCLUSIVE
+
+
 class _PauseError(Exception):
     """The same fault came at several launches in a row; the message is the last one's reason."""
 
@@ -260,9 +263,8 @@ class Driver:
                 self.interruption.check()
                 limit_s = self.plan.limits.get("wall_time_s")
                 if limit_s and time.monotonic() - self._begun - self.waiting.seconds > limit_s:
-                    told = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
-                    told = f"{told} Continue with: {self._resume}"
-                    raise AssayError(told, ExitStatus.INCONCLUSIVE)
+                    told = f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept"
+                    raise AssayError(f"{told}. Continue with: {self._resume}", _OPEN)
             status = session.wait()
             for launch in waiting.values():
                 if not self._failed_builds.keep_back(launch):

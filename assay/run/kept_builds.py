@@ -41,8 +41,6 @@ MOST_KEPT = 64
 #: File of a kept build: the digest of each program.
 _DIGESTS = ".digests.json"
 _MOST_BYTES = 1 << 20
-#: A file's number, size and times, by which a change is seen without reading it.
-_Seen = tuple[int, int, int, int]
 
 
 def kept_folder() -> Path:
@@ -64,9 +62,9 @@ class KeptBuilds:
     ) -> None:
         self._site, self._work, self._say = site, work, say
         self._folder = kept_folder()
-        #: By path: the digest of each program, and the file as it was then.
-        self._copies: dict[str, tuple[str, _Seen]] = {}
-        self._others: dict[str, tuple[str, _Seen]] = {}
+        #: By path: the digest of each copy; what a file was when it was read, and its digest.
+        self._copies: dict[str, str] = {}
+        self._seen: dict[str, tuple[tuple[int, ...], str]] = {}
         #: The site's own programs, by environment.
         self._own: dict[str, list[str]] = {}
         common = _digest(
@@ -151,9 +149,9 @@ class KeptBuilds:
         for path in paths:
             name, digest = Path(path).name, None
             if path in self._copies:
-                digest, seen = self._copies[path]
+                digest = self._copies[path]
                 try:
-                    is_still = _seen(path) == seen or _file_digest(path) == digest
+                    is_still = self._digest_now(path) == digest
                 except OSError:
                     is_still = False
                 if not is_still:
@@ -162,12 +160,17 @@ class KeptBuilds:
                 return found, f"program {path!r:.200} was neither built nor described"
             elif Path(path).is_absolute():  # jobs find the name of a command by themselves
                 with suppress(OSError):
-                    now = _seen(path)
-                    if self._others.get(path, (None, None))[1] != now:
-                        self._others[path] = _file_digest(path), now
-                    digest = self._others[path][0] or None
+                    digest = self._digest_now(path) or None
             found[name] = digest
         return found, None
+
+    def _digest_now(self, path: str) -> str:
+        """The digest of a program; it is read again once its number, size or times change."""
+        found = Path(path).stat()
+        now = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+        if self._seen.get(path, (None, ""))[0] != now:
+            self._seen[path] = now, _file_digest(path)
+        return self._seen[path][1]
 
     def _add_kept(self, name: str, kept: Path) -> None:
         """Copy a kept build. Raises RefusedFileError where it is not what was kept, or its folder
@@ -196,9 +199,8 @@ class KeptBuilds:
         known: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
         digests = self._work.add_programs(name, files, opened, known)
-        for file, digest in digests.items():
-            path = str(self._work.programs / name / file)
-            self._copies[path] = digest, _seen(path)
+        at = self._work.programs / name
+        self._copies |= {str(at / file): digest for file, digest in digests.items()}
         return digests
 
 
@@ -207,11 +209,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _seen(path: str) -> _Seen:
-    found = Path(path).stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _digest(*parts: Any) -> str:
