@@ -23,9 +23,9 @@ from records.history.store import Store
 from records.run.run_directory import open_run
 from reports.show.slides import write_pictures
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, SilentForm
-from reports.verdicts.nightly.listing import changes_text, history_form, missed_text, nights_text
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
+from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
 
 
 def now_text() -> str:

@@ -35,39 +35,6 @@ def test_cron_entry_is_quoted_and_between_its_marks():
     )
 
 
-def test_scrontab_entry_names_the_job():
-    assert "#SCRON --job-name=assay-nightly-virtual" in NIGHTLY.texts("scrontab")["scrontab"]
-
-
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze: make packages"
-)
-def test_systemd_accepts_the_time(tmp_path):
-    texts = NIGHTLY.texts("systemd")
-    timer = next(text for path, text in texts.items() if path.endswith(".timer"))
-    moment = next(line for line in timer.splitlines() if line.startswith("OnCalendar="))
-    answer = subprocess.run(
-        ["systemd-analyze", "calendar", moment.removeprefix("OnCalendar=")], check=False
-    )
-    assert answer.returncode == 0
-
-
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze: make packages"
-)
-def test_systemd_accepts_the_units(tmp_path):
-    folder = tmp_path / "a b"
-    folder.mkdir()
-    command = (shutil.which("true"), 'a "b"', "100%", "$HOME")
-    texts = Schedule("assay-nightly-here", 2, 30, command, folder, tmp_path).texts("systemd")
-    for path, text in texts.items():
-        Path(path).write_text(text)
-    answer = subprocess.run(
-        ["systemd-analyze", "verify", *texts], capture_output=True, text=True, check=False
-    )
-    assert (answer.returncode, answer.stderr) == (0, "")
-
-
 @pytest.mark.parametrize("name", ["end ", "end\\", " x", "q'\"", "$HOME", "%h", "a\\x41", "#", ";"])
 def test_a_unit_starts_the_command_in_its_folder_whatever_its_name(tmp_path, name):
     folder, told = tmp_path / name, tmp_path / "told"
@@ -166,7 +133,9 @@ def test_the_job_of_scrontab_carries_account_partition_qos_and_time(theirs):
     entry = replace(NIGHTLY, job_options=theirs[0], prologue=theirs[1])
     lines = entry.texts("scrontab")["scrontab"].splitlines()
     options = [line.removeprefix("#SCRON ") for line in lines if line.startswith("#SCRON ")]
-    assert options[2:] == [
+    assert options == [
+        "--job-name=assay-nightly-virtual",
+        "--open-mode=append",
         "--partition=batch",
         "--account=phys",
         "--qos=normal",

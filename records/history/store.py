@@ -32,18 +32,13 @@ _SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "fore
 #: What a field that is not as it was written raises.
 _DAMAGED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, RecursionError)
 #: Error codes of SQLite that say nothing of the file.
-_NOT_ITS_FAULT = (
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_AUTH,
-    sqlite3.SQLITE_CONSTRAINT,
-)
+_NOT_ITS_FAULT = {
+    getattr(sqlite3, f"SQLITE_{name}")
+    for name in (
+        *("BUSY", "LOCKED", "NOMEM", "READONLY", "IOERR"),
+        *("FULL", "CANTOPEN", "PERM", "AUTH", "CONSTRAINT"),
+    )
+}
 _TEXTS = msgspec.json.Decoder(dict[str, str])
 _NAMES = msgspec.json.Decoder(tuple[str, ...])
 #: Fields of a night that are JSON text in its row, beside its context.
@@ -189,12 +184,11 @@ class Store:
         None: of all sites, or campaigns."""
         with self.explained("read"):
             rows = self.database.execute(
-                "SELECT site, campaign, at, reason FROM missed ORDER BY id"
+                "SELECT site, campaign, at, reason FROM missed WHERE site=COALESCE(?, site)"
+                " AND campaign=COALESCE(?, campaign) ORDER BY id",
+                (site, campaign),
             )
-            found = [Missed(one[0], one[1], one[2], masked(one[3])) for one in rows]
-        return [
-            one for one in found if site in (None, one.site) and campaign in (None, one.campaign)
-        ]
+            return [Missed(one[0], one[1], one[2], masked(one[3])) for one in rows]
 
     def _series_id(self, night: Night, key: SeriesKey) -> int:
         """The series of the night's value, new or known; a known one takes the newest titles."""

@@ -18,6 +18,10 @@ from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_g
 from reports.verdicts.nightly.reference import Mask, last_nights
 from reports.verdicts.nightly.tonight import Nights, StageA
 
+#: Why a series is not judged whose history is too short for that.
+_FEW_NIGHTS = "fewer than {} earlier nights to compare with"
+_NO_SPREAD = "no three nights of one context, from which a spread could be known"
+
 
 @dataclass(frozen=True)
 class _Tonight:
@@ -208,24 +212,16 @@ def _not_drawn(tonight: _Tonight) -> Mask:
     return np.array([not nodes.issubset(ran) for nodes in of], dtype=np.bool_)
 
 
-def _young(tonight: _Tonight) -> tuple[str, str]:
-    """Why a series is not judged whose history is too short for that."""
-    return (
-        f"fewer than {tonight.of.rules.judged_from} earlier nights to compare with",
-        "no three nights of one context, from which a spread could be known",
-    )
-
-
 def _unjudged(tonight: _Tonight) -> list[str | None]:
     """For each series why it is not judged tonight, or None."""
-    stage_a, least = tonight.stage_a, tonight.of.rules.least_launches
+    stage_a, rules = tonight.stage_a, tonight.of.rules
     counts = tonight.of.history.counts[:, tonight.place]
-    few_nights, no_spread = _young(tonight)
     texts = np.full(len(counts), None, dtype=object)
-    texts[~np.isfinite(stage_a.limits.alone)] = no_spread
+    texts[~np.isfinite(stage_a.limits.alone)] = _NO_SPREAD
     texts[~(stage_a.reference.median > 0)] = "the reference is not positive"
-    texts[stage_a.reference.n < tonight.of.rules.judged_from] = few_nights
-    texts[counts < least] = f"fewer than {least} valid launches tonight"
+    texts[stage_a.reference.n < rules.judged_from] = _FEW_NIGHTS.format(rules.judged_from)
+    few = counts < rules.least_launches
+    texts[few] = f"fewer than {rules.least_launches} valid launches tonight"
     texts[stage_a.values[:, -1] <= 0] = "zero tonight"
     texts[counts == 0] = "no valid launch tonight"
     reasons: list[str | None] = texts.tolist()
@@ -241,7 +237,7 @@ def _learning(tonight: _Tonight, reasons: Sequence[str | None]) -> dict[int, int
         level, spread = int(reference.n[series]), int(reference.n_spread[series])
         if reasons[series] is None and spread < rules.robust_from:
             found[series] = rules.robust_from - spread
-        elif reasons[series] in _young(tonight):
+        elif reasons[series] in (_NO_SPREAD, _FEW_NIGHTS.format(rules.judged_from)):
             known = max(level, spread)
             found[series] = max(rules.robust_from - known, rules.judged_from - level, 1)
     return found

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, get_args
@@ -36,15 +35,16 @@ from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import Finding, Verdict
 from reports.verdicts.nightly.forms import FoundChangePart, NightForm, SeriesFindingPart
-from reports.verdicts.nightly.listing import change_cells, statuses_text
 from reports.verdicts.nightly.pictures import series_by_nights, trend
 from reports.verdicts.nightly.wording import (
     case_names,
+    change_cells,
     group_line,
     natural_order,
     nights_more,
     point_name,
     quantity,
+    statuses_text,
 )
 
 #: Panels of a case, and of a night, but one a case at least; rows of a table.
@@ -389,24 +389,16 @@ def _samples(checked: Checked) -> Iterator[Sample]:
     yield Sample("night_info", "The run of the newest night.", 1, {**whose, "run": night.run_id})
     begun = time_of(night.started_at).timestamp()
     yield Sample("night_started_timestamp", "When the newest night began.", begun, whose, "s")
-    counts = Counter(one.verdict for one in judgement.findings)
-    families: Sequence[tuple[str, str, str, dict[str, float]]] = (
-        (
-            *("night_state", "1 for the state that the newest night is in.", "state"),
-            {state.name: float(checked.state is state) for state in STATES},
-        ),
-        (
-            *("night_launches", "Launches of the newest night by how they ended.", "status"),
-            dict(night.statuses),
-        ),
-        (
-            *("night_findings", "Findings of series.", "verdict"),
-            {verdict: counts[verdict] for verdict in get_args(Verdict)},
-        ),
-    )
-    for name, text, label, numbers in families:
-        for word, number in numbers.items():
-            yield Sample(name, text, number, {**whose, label: word})
+    text = "1 for the state that the newest night is in."
+    for state in STATES:
+        value = float(checked.state is state)
+        yield Sample("night_state", text, value, {**whose, "state": state.name})
+    text = "Launches of the newest night by how they ended."
+    for status, number in night.statuses.items():
+        yield Sample("night_launches", text, number, {**whose, "status": status})
+    for verdict in get_args(Verdict):
+        labels = {**whose, "verdict": verdict}
+        yield Sample("night_findings", "Findings of series.", len(judgement.of(verdict)), labels)
     text = "Series of the newest night that were judged."
     yield Sample("night_series_judged", text, judgement.judged, whose)
     levels = checked.stage_a.reference.median
