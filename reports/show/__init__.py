@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: I001  (one import a module, with all that it gives)
 """What sections of a report are made of; those of checks outside the tree import this alone of us.
 
 A `report.py` beside such a check defines `SECTION = Section(pictures=(…), tables=(…))`. Each entry
@@ -15,88 +16,64 @@ is a function of the run's `Analysis` that gives a `Picture`, a `Table`, or None
 - `quantity`, `with_spread`, `with_range`, `between` write numbers; `readable_unit` finds the unit.
 """
 
-from reports.analysis import Analysis, Row, flags_of
-from reports.notation.units import ReadableUnit, bytes_text, count_text, percent, readable_unit
-from reports.notation.values import between, not_resolved, quantity, with_range, with_spread
+from reports.analysis import (
+    Analysis as Analysis,
+    Row as Row,
+    flags_of as flags_of,
+)
+from reports.notation.units import (
+    ReadableUnit as ReadableUnit,
+    bytes_text as bytes_text,
+    count_text as count_text,
+    percent as percent,
+    readable_unit as readable_unit,
+)
+from reports.notation.values import (
+    between as between,
+    not_resolved as not_resolved,
+    quantity as quantity,
+    with_range as with_range,
+    with_spread as with_spread,
+)
 from reports.show.lines import (
-    Curves,
-    footer,
-    grouped,
-    lines_of,
-    lines_picture,
-    picture_of,
-    size_picture,
+    Curves as Curves,
+    footer as footer,
+    grouped as grouped,
+    lines_of as lines_of,
+    lines_picture as lines_picture,
+    picture_of as picture_of,
+    size_picture as size_picture,
 )
 from reports.show.panel import (
-    Axis,
-    Bars,
-    Heat,
-    Panel,
-    Picture,
-    Rule,
-    Scale,
-    Series,
-    Text,
-    heat_panel,
-    rows_axis,
+    Axis as Axis,
+    Bars as Bars,
+    Heat as Heat,
+    Panel as Panel,
+    Picture as Picture,
+    Rule as Rule,
+    Scale as Scale,
+    Series as Series,
+    Text as Text,
+    heat_panel as heat_panel,
+    rows_axis as rows_axis,
 )
 from reports.show.rows import (
-    environment_cell,
-    environments,
-    in_reading_order,
-    message_bytes,
-    range_cell,
-    row_label,
-    side_by_side,
-    value_cell,
+    environment_cell as environment_cell,
+    environments as environments,
+    in_reading_order as in_reading_order,
+    message_bytes as message_bytes,
+    range_cell as range_cell,
+    row_label as row_label,
+    side_by_side as side_by_side,
+    value_cell as value_cell,
 )
-from reports.show.section import Section
-from reports.show.tables import Cell, Column, Table, across, pivot
-
-__all__ = [
-    "Analysis",
-    "Axis",
-    "Bars",
-    "Cell",
-    "Column",
-    "Curves",
-    "Heat",
-    "Panel",
-    "Picture",
-    "ReadableUnit",
-    "Row",
-    "Rule",
-    "Scale",
-    "Section",
-    "Series",
-    "Table",
-    "Text",
-    "across",
-    "between",
-    "bytes_text",
-    "count_text",
-    "environment_cell",
-    "environments",
-    "flags_of",
-    "footer",
-    "grouped",
-    "heat_panel",
-    "in_reading_order",
-    "lines_of",
-    "lines_picture",
-    "message_bytes",
-    "not_resolved",
-    "percent",
-    "picture_of",
-    "pivot",
-    "quantity",
-    "range_cell",
-    "readable_unit",
-    "row_label",
-    "rows_axis",
-    "side_by_side",
-    "size_picture",
-    "value_cell",
-    "with_range",
-    "with_spread",
-]
+from reports.show.section import (
+    Section as Section,
+)
+from reports.show.tables import (
+    Cell as Cell,
+    Column as Column,
+    Table as Table,
+    across as across,
+    pivot as pivot,
+)

@@ -4,6 +4,7 @@
 import copy
 
 import msgspec
+import pytest
 
 from records.run.provenance import Provenance
 from reports.verdicts.comparison.builds import ABSENT, belongs_to_builds, build_differences
@@ -31,48 +32,52 @@ DISTRIBUTION = {
 }
 
 
-def told(a, b):
+def changed(**facts):
+    """The build by Spack with other facts of its package, or other sources."""
+    build = copy.deepcopy(SPACK["environments"]["lam"])
+    sources = {"sources": facts.pop("sources")} if "sources" in facts else {}
+    build["spack"] = {"packages": {"lam": LAM | facts}, **sources}
+    return {"environments": {"lam": build}}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        (SPACK, changed(), []),
+        (DISTRIBUTION, {}, []),
+        (
+            SPACK,
+            changed(variants="+romio", hash="x" * 32),
+            [
+                ("lam", "lam: variants", "~romio", "+romio"),
+                ("lam", "lam: hash", LAM["hash"], "x" * 32),
+            ],
+        ),
+        (
+            changed(sources="4d690e82b103"),
+            changed(sources="0123456789ab"),
+            [("lam", "our C sources", "4d690e82b103", "0123456789ab")],
+        ),
+        (
+            DISTRIBUTION,
+            SPACK,
+            [
+                ("lam", "built by", "distribution", "spack"),
+                ("lam", "lam", ABSENT, "7.1.4 ~romio %gcc@12.2.0 x86_64_v2 /wc7ibcl"),
+                ("lam", "lam-runtime", "7.1.4-7", ABSENT),
+            ],
+        ),
+    ],
+    ids=["same", "one run only", "fact by fact", "our sources", "packages against a build"],
+)
+def test_builds_are_told_by_what_differs(a, b, found):
     first, second = (msgspec.convert(content, Provenance) for content in (a, b))
-    return [(d.environment, d.what, d.a, d.b) for d in build_differences(first, second)]
+    differences = build_differences(first, second)
+    assert [(one.environment, one.what, one.a, one.b) for one in differences] == found
 
 
-def test_the_same_builds_differ_in_nothing():
-    assert told(SPACK, copy.deepcopy(SPACK)) == []
-
-
-def test_two_builds_of_one_package_are_told_fact_by_fact():
-    other = copy.deepcopy(SPACK)
-    other["environments"]["lam"]["spack"]["packages"]["lam"].update(
-        variants="+romio", hash="x" * 32
-    )
-    assert told(SPACK, other) == [
-        ("lam", "lam: variants", "~romio", "+romio"),
-        ("lam", "lam: hash", LAM["hash"], "x" * 32),
-    ]
-
-
-def test_changed_sources_of_our_own_are_told():
-    first, second = copy.deepcopy(SPACK), copy.deepcopy(SPACK)
-    first["environments"]["lam"]["spack"]["sources"] = "4d690e82b103"
-    second["environments"]["lam"]["spack"]["sources"] = "0123456789ab"
-    assert told(first, second) == [("lam", "our C sources", "4d690e82b103", "0123456789ab")]
-
-
-def test_packages_against_a_build_are_told_in_a_line_each():
-    assert told(DISTRIBUTION, SPACK) == [
-        ("lam", "built by", "distribution", "spack"),
-        ("lam", "lam", ABSENT, "7.1.4 ~romio %gcc@12.2.0 x86_64_v2 /wc7ibcl"),
-        ("lam", "lam-runtime", "7.1.4-7", ABSENT),
-    ]
-
-
-def test_environments_of_one_run_only_are_no_differences():
-    assert told(DISTRIBUTION, {}) == []
-
-
-def test_the_table_of_builds_tells_what_the_list_of_provenance_leaves_out():
-    assert belongs_to_builds("environments.lam.spack.packages.lam")
-    assert belongs_to_builds("environments.lam.packages.lam-runtime")
-    assert belongs_to_builds("environments.lam.source")
+@pytest.mark.parametrize("what", ["spack.packages.lam", "packages.lam-runtime", "source"])
+def test_the_table_of_builds_tells_what_the_list_of_provenance_leaves_out(what):
+    assert belongs_to_builds(f"environments.lam.{what}")
     assert not belongs_to_builds("environments.lam.launcher")
     assert not belongs_to_builds("host.cpu")

@@ -52,29 +52,26 @@ def test_cells_agree_with_one_by_one_computation(tmp_path: Path) -> None:
         assert cell.effect.p == pytest.approx(direct.p)
 
 
-def test_clear_difference_is_resolved_with_enough_blocks(tmp_path: Path) -> None:
-    cell = overall(analysed(tmp_path, hpl(("mpich", "lam-lamd")), blocks=8))
-    assert cell.word == "slower"
-    assert "n = 8" in cell.verdict
+@pytest.mark.parametrize(
+    ("blocks", "word", "said"),
+    [
+        (8, "slower", "slower (n = 8, "),
+        (5, "not resolved", "not resolved at n = 5, smallest detectable difference"),
+        (2, "no verdict", "no verdict: 2 common blocks, at least 3 are needed"),
+    ],
+)
+def test_a_clear_difference_is_resolved_with_enough_blocks(
+    tmp_path: Path, blocks: int, word: str, said: str
+) -> None:
+    cell = overall(analysed(tmp_path, hpl(("mpich", "lam-lamd")), blocks=blocks))
+    assert (cell.word, cell.needed_n) == (word, 6)
+    assert cell.verdict.startswith(said)
 
 
 def test_lower_is_better_turns_the_ratio(tmp_path: Path) -> None:
     cases = [case("startup", name, {"ranks": 2}) for name in ("lam-lamd", "mpich")]
     cell = overall(analysed(tmp_path, cases, blocks=8))
     assert (cell.environment, cell.word) == ("mpich", "faster")
-
-
-def test_five_blocks_never_resolve_and_say_why(tmp_path: Path) -> None:
-    cell = overall(analysed(tmp_path, hpl(("mpich", "lam-lamd")), blocks=5))
-    assert cell.word == "not resolved"
-    assert cell.verdict.startswith("not resolved at n = 5, smallest detectable difference")
-    assert cell.needed_n == 6
-
-
-def test_two_blocks_give_no_verdict(tmp_path: Path) -> None:
-    cell = overall(analysed(tmp_path, hpl(("mpich", "lam")), blocks=2))
-    assert cell.word == "no verdict"
-    assert "at least 3" in cell.verdict
 
 
 def test_like_environments_are_equivalent_never_equal(tmp_path: Path) -> None:

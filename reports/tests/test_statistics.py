@@ -33,12 +33,11 @@ def test_summary_agrees_with_scipy(n: int) -> None:
     assert (found.mean_interval.low, found.mean_interval.high) == pytest.approx((low, high))
 
 
-def test_one_value_has_no_spread() -> None:
+def test_one_value_has_no_spread_and_mean_zero_no_cv() -> None:
     found = summarise([4.0])
     assert (found.n, found.mean, found.median) == (1, 4.0, 4.0)
-    assert found.stddev is None
-    assert found.cv is None
-    assert found.mean_interval is None
+    assert (found.stddev, found.cv, found.mean_interval) == (None, None, None)
+    assert summarise([-1.0, 1.0]).cv is summarise([0.0, 0.0]).cv is None
 
 
 def test_no_value_is_refused() -> None:
@@ -51,11 +50,6 @@ def test_equal_values_have_spread_zero_exactly(value: float) -> None:
     found = summarise([value] * 7)
     assert (found.mean, found.stddev, found.cv) == (value, 0.0, 0.0)
     assert found.outliers == ()
-
-
-def test_mean_zero_has_no_cv() -> None:
-    assert summarise([-1.0, 1.0]).cv is None
-    assert summarise([0.0, 0.0]).cv is None
 
 
 @pytest.mark.parametrize(("n", "rank"), [(6, 1), (10, 2), (15, 4), (20, 6), (30, 10)])
@@ -82,18 +76,17 @@ def test_median_interval_lies_between_those_of_neighbouring_ranks() -> None:
     assert row[7] <= found.high <= row[8]
 
 
-def test_outlier_is_flagged_and_kept() -> None:
-    found = summarise([1.0, 1.01, 0.99, 1.02, 0.98, 3.0, 1.0])
-    assert found.outliers == (5,)
-    assert found.greatest == 3.0
-
-
-def test_outlier_among_equal_values_is_flagged_although_mad_is_zero() -> None:
-    assert summarise([2.0] * 8 + [5.0]).outliers == (8,)
-
-
-def test_too_few_values_give_no_outliers() -> None:
-    assert summarise([1.0, 1.0, 1.0, 1.0, 1.0, 9.0]).outliers == ()
+@pytest.mark.parametrize(
+    ("values", "flagged"),
+    [
+        ([1.0, 1.01, 0.99, 1.02, 0.98, 3.0, 1.0], (5,)),
+        ([2.0] * 8 + [5.0], (8,)),  # among equal values, where the MAD is zero
+        ([1.0, 1.0, 1.0, 1.0, 1.0, 9.0], ()),  # too few
+    ],
+)
+def test_outliers_are_flagged_and_kept(values: list[float], flagged: tuple[int, ...]) -> None:
+    found = summarise(values)
+    assert (found.outliers, found.greatest) == (flagged, max(values))
 
 
 def test_rows_are_independent_of_each_other() -> None:
