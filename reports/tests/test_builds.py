@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from records.run.provenance import Provenance
-from reports.verdicts.comparison.builds import ABSENT, belongs_to_builds, build_differences
+from reports.verdicts.comparison.compare import ABSENT, belongs_to_builds, build_differences
 
 LAM = {
     "version": "7.1.4",

@@ -14,7 +14,7 @@ from records.metric import MetricDefinition, schema_1_register
 from records.run.plan import Plan
 from reports.analysis import Analysis, analyse
 from reports.choice.failures import FailureRate
-from reports.choice.matrix import crossovers, win_tie_loss
+from reports.choice.leaders import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.show.panel import Panel, Rule, Series

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from reports.analysis import BAD, Analysis
 from reports.answers import State
-from reports.choice.leaders import Ranking, rankings
-from reports.choice.matrix import crossovers
+from reports.choice.leaders import Ranking, crossovers, rankings
 from reports.choice.races import outcome
 from reports.choice.score import OverallScore
 from reports.neighbours import neighbours_of

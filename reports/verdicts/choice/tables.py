@@ -12,7 +12,7 @@ from records.run.interims import Interim
 from reports.analysis import Analysis, Row
 from reports.choice.cells import ESTIMAND, ESTIMANDS, Comparison, Judgement
 from reports.choice.compare import Comparisons
-from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
+from reports.choice.leaders import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.notation.units import (

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from math import log
@@ -13,22 +13,33 @@ from typing import Any, Literal
 from records.errors import AssayError
 from records.metric import MetricDefinition
 from records.run.plan import PlannedCase
+from records.run.provenance import EnvironmentAsRun, Provenance, SpackPackage
 from reports.analysis import Analysis, Row, analyse
 from reports.load.launches import AtKey
 from reports.load.loading import load_run
 from reports.show.provenance import provenance_rows
 from reports.show.rows import in_reading_order, row_label
 from reports.statistics.descriptive import Interval, log_ratio_interval
-from reports.verdicts.comparison.builds import Difference, belongs_to_builds, build_differences
 from reports.verdicts.comparison.days import Cell as SeriesCell
 from reports.verdicts.comparison.days import DaySpread, cell_of, read_days, two_days_interval
 
 #: Metrics that only restate another one launch by launch; summary.csv has them.
 _DERIVED = ("_best", "_mean", "_worst")
+ABSENT = "not in this build"
 _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
 
 #: beyond launches: apart by more than launches scatter, and how far days differ is not known.
 Reading = Literal["better", "worse", "beyond launches", "not resolved", "no interval"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs: the environment, what it is, how it is in A and in B."""
+
+    environment: str
+    what: str
+    a: str
+    b: str
 
 
 @dataclass(frozen=True)
@@ -160,3 +171,62 @@ def _change(
         reading = "beyond launches" if day is None else "better" if gained else "worse"
     label = row_label(analysis, row)
     return Change(analysis, label, case, metric, a, b, ratio, interval, day, reading)
+
+
+def build_differences(a: Provenance, b: Provenance) -> list[Difference]:
+    """Differences between the builds of the environments that both runs have.
+
+    A package that both built is told fact by fact; one that only one run has, in a line.
+    """
+    return [
+        Difference(name, what, first, second)
+        for name in sorted(a.environments.keys() & b.environments.keys())
+        for what, first, second in _of_environment(a.environments[name], b.environments[name])
+    ]
+
+
+def _of_environment(a: EnvironmentAsRun, b: EnvironmentAsRun) -> Iterator[tuple[str, str, str]]:
+    if a.source != b.source:
+        yield "built by", _shown(a.source), _shown(b.source)
+    if a.spack and b.spack and a.spack.sources != b.spack.sources:
+        yield "our C sources", _shown(a.spack.sources), _shown(b.spack.sources)
+    packages_a, packages_b = _packages(a), _packages(b)
+    for name in sorted(packages_a.keys() | packages_b.keys()):
+        one, other = packages_a.get(name), packages_b.get(name)
+        if one is None or other is None:
+            yield name, _in_a_line(one), _in_a_line(other)
+            continue
+        for fact in SpackPackage.__struct_fields__:
+            of_a, of_b = getattr(one, fact), getattr(other, fact)
+            if of_a != of_b:
+                yield f"{name}: {fact}", _shown(of_a), _shown(of_b)
+
+
+def _packages(environment: EnvironmentAsRun) -> dict[str, SpackPackage]:
+    """Packages of the distribution, of which only the version is known, and those of Spack."""
+    found = {name: SpackPackage(version=v) for name, v in environment.packages.items()}
+    return found | (environment.spack.packages if environment.spack else {})
+
+
+def _shown(value: str | None) -> str:
+    return value or "–"
+
+
+def _in_a_line(package: SpackPackage | None) -> str:
+    if package is None:
+        return ABSENT
+    parts = [
+        _shown(package.version),
+        package.variants,
+        f"%{package.compiler}" if package.compiler else None,
+        package.target,
+        f"/{package.hash[:7]}" if package.hash else None,
+        f"from {package.external}" if package.external else None,
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def belongs_to_builds(key: str) -> bool:
+    """Whether a dotted provenance key is told by build_differences."""
+    words = key.split(".")
+    return words[0] == "environments" and bool({"packages", "spack", "source"} & set(words[2:3]))

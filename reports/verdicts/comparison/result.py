@@ -15,8 +15,7 @@ from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
 from reports.show.rows import value_cell
 from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
 from reports.statistics.descriptive import LEVEL, Interval
-from reports.verdicts.comparison.builds import Difference
-from reports.verdicts.comparison.compare import Change, Reading, RunComparison, cases_of
+from reports.verdicts.comparison.compare import Change, Difference, Reading, RunComparison, cases_of
 from reports.verdicts.comparison.picture import changes_picture
 
 #: Rows of a table on paper.
