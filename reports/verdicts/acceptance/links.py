@@ -25,8 +25,8 @@ from reports.verdicts.acceptance.model import (
 from reports.verdicts.acceptance.peer_groups import PeerGroup
 from reports.verdicts.acceptance.peers import (
     LEAST_GAP,
-    Comparison,
     GroupItems,
+    PeerComparison,
     judged_peers,
     peers_by_blocks,
 )
@@ -69,7 +69,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
         for peers in every
     ]
     limits = criterion.at_least, criterion.at_most
-    found = Comparison(group, context, limits, every, [fabric.level for fabric in fabrics])
+    found = PeerComparison(group, context, limits, every, [fabric.level for fabric in fabrics])
     # Where re-runs measured some pairs, the run alone says what is slow; they confirm or clear it.
     fresh = np.asarray(group.blocks) >= context.evidence.fresh
     fabric = fabrics[0 if np.isfinite(group.logs[:, fresh]).any(axis=1).all() else -1]
@@ -101,7 +101,7 @@ def _what(part: Item) -> str:
     return f"slow {where} {part.subject}"
 
 
-def _part_items(found: Comparison, fabric: Fabric) -> Iterator[Item]:
+def _part_items(found: PeerComparison, fabric: Fabric) -> Iterator[Item]:
     """An item for each part. Cuts fail before re-runs confirm them, and links if half are slow."""
     names = found.group.names
     many = 2 * sum(part.kind == "link" for part in fabric.parts) >= len(names)

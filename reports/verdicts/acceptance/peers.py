@@ -39,7 +39,7 @@ LEAST_GAP = 0.005
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PeerComparison:
     """A group of peers measured against a level: all items that speak of them are made here.
 
     Shares are shown so that greater is better, or as multiples where the limit is one. `by_blocks`
@@ -258,7 +258,7 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
     gap = max(-log(least), LEAST_GAP)
     every = peers_by_blocks(group, context)
     top, *_ = tops = [peers.top(gap) for peers in every]
-    found = Comparison(group, context, (least, None), every, [one.level for one in tops])
+    found = PeerComparison(group, context, (least, None), every, [one.level for one in tops])
     scores = scores_of(found.peers, top)
     items = [found.item(row, "node") for row in range(len(scores))]
     slow = [row for row, item in enumerate(items) if item.verdict == "FAIL"]
