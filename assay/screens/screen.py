@@ -20,10 +20,9 @@ from rich.text import Text
 from assay.folding import breaks, cells, width_of
 from assay.terminal import own_stdout
 from records.text.plain_text import one_line
+from reports.render.terminal import Lines, Style, Styled
 from reports.show.tables import Column
 
-#: What a text means; the style follows.
-Tone = Literal["plain", "good", "bad", "open", "quiet", "head"]
 _STYLES = {
     "plain": "",
     "good": "bold green",
@@ -34,11 +33,7 @@ _STYLES = {
 }
 
 
-#: A text, or a text with its tone.
-Toned = str | tuple[str, Tone]
-
-
-class Screen:
+class Screen(Lines):
     """Prints lines and tables."""
 
     def __init__(self) -> None:
@@ -54,7 +49,7 @@ class Screen:
             emoji=False,
         )
 
-    def line(self, *parts: Toned, indent: int = 0, hang: int = 0) -> None:
+    def line(self, *parts: Styled, indent: int = 0, hang: int = 0) -> None:
         """A paragraph of parts, broken at words; `hang`: by how much more its next lines are
         indented. A word that is longer than a line, such as a path, is never broken."""
         text = Text()
@@ -70,18 +65,12 @@ class Screen:
         """An empty line."""
         self._console.file.write("\n")
 
-    def table(
-        self,
-        columns: Sequence[Column],
-        rows: Sequence[Sequence[Toned]],
-        *,
-        indent: int = 2,
-    ) -> None:
+    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> None:
         """Rows below headings. Texts are broken at blanks, numbers are not; where that does not
         fit, a row is a paragraph."""
-        if _least_width(columns, rows) > self.width - indent:
+        if _least_width(columns, rows) > self.width - 2:
             for row in rows:
-                self.line(*_paragraph(columns, row), indent=indent, hang=2)
+                self.line(*_paragraph(columns, row), indent=2, hang=2)
             return
         grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=_STYLES["quiet"])
         for column in columns:
@@ -92,7 +81,7 @@ class Screen:
         for row in rows:
             found = map(_with_tone, row)
             grid.add_row(*(Text(one_line(text), style=_STYLES[tone]) for text, tone in found))
-        self._out(Padding(grid, (0, 0, 0, indent)))
+        self._out(Padding(grid, (0, 0, 0, 2)))
 
     def _out(self, thing: Text | Padding) -> None:
         """Print without blanks at the ends of lines."""
@@ -102,11 +91,11 @@ class Screen:
         self._console.file.write("".join(f"{line}\n" for line in lines))
 
 
-def _with_tone(part: Toned) -> tuple[str, Tone]:
+def _with_tone(part: Styled) -> tuple[str, Style]:
     return (part, "plain") if isinstance(part, str) else part
 
 
-def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[Toned]]) -> int:
+def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> int:
     """The width of a table whose texts are broken at each blank."""
     total = 2 * (len(columns) - 1)
     for place, column in enumerate(columns):
@@ -116,9 +105,9 @@ def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[Toned]]) -> 
     return total
 
 
-def _paragraph(columns: Sequence[Column], row: Sequence[Toned]) -> list[Toned]:
+def _paragraph(columns: Sequence[Column], row: Sequence[Styled]) -> list[Styled]:
     """A row of a table in a line: what has a heading after it, and commas between."""
-    parts: list[Toned] = []
+    parts: list[Styled] = []
     for column, cell in zip(columns, row, strict=True):
         text, tone = _with_tone(cell)
         if text.strip():

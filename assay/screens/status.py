@@ -9,9 +9,10 @@ from shlex import quote
 from assay.folding import cells
 from assay.run.progress import time_text
 from assay.run.status import FailedFor, RunStatus, counted_text, now_text
-from assay.screens.screen import Screen, Tone
+from assay.screens.screen import Screen
 from reports.notation.labels import shortened
 from reports.notation.units import count_text
+from reports.render.terminal import Style
 from reports.result import Badge, Sentence
 
 #: Reasons that have a line of their own, if there are more; a line counts the others.
@@ -59,7 +60,7 @@ def show_plan(screen: Screen, status: RunStatus) -> None:
         screen.line(text, indent=2, hang=2)
 
 
-def state_of(status: RunStatus) -> tuple[str, Tone]:
+def state_of(status: RunStatus) -> tuple[str, Style]:
     """The state in a word, and how it is meant."""
     if status.failed:
         return "FAILED" if status.complete or not status.driven else "FAILING", "bad"

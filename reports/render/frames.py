@@ -153,29 +153,26 @@ def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[A
         pl.Series("grid", grids, dtype=pl.String),
         pl.Series("params", [csv_text(_params(case)) for case in first], dtype=pl.String),
     )
-    cases = (
-        alike[which]
-        .select(pl.exclude(*_LAYOUT))
-        .with_columns(
-            *(
-                pl.lit(csv_text(text)).alias(name)
-                for name, text in zip(COMMON, (run.run_id, plan.campaign, plan.site), strict=False)
-            ),
-            *(
-                pl.Series(name, _texts(map(attrgetter(of), plan.cases), str), dtype=pl.String)
-                for name, of in zip(_CASE, ("check", "environment", "id"), strict=False)
-            ),
-            *(
-                pl.Series(name, [getattr(case, name) for case in plan.cases], dtype=pl.Int64)
-                for name in _LAYOUT
-            ),
-        )
+    whole = zip(COMMON, (run.run_id, plan.campaign, plan.site), strict=False)
+    words = zip(_CASE, ("check", "environment", "id"), strict=False)
+    cases = alike[which].drop(_LAYOUT, strict=False)
+    cases = cases.with_columns(
+        *(pl.lit(csv_text(text)).alias(name) for name, text in whole),
+        *(
+            pl.Series(name, _texts(map(attrgetter(of), plan.cases), str), dtype=pl.String)
+            for name, of in words
+        ),
+        *(
+            pl.Series(name, [getattr(case, name) for case in plan.cases], dtype=pl.Int64)
+            for name in _LAYOUT
+        ),
     )
     known: dict[Any, int] = {}
     places = (known.setdefault(row.series.at, len(known)) for row in analysis.rows)
     point_of = np.fromiter(places, dtype=np.int64, count=len(analysis.rows))
+    texts = [csv_text(pairs_text(point)) for point in known]
     points = _frame([dict(point) for point in known]).with_columns(
-        pl.Series("at", [csv_text(pairs_text(point)) for point in known], dtype=pl.String)
+        pl.Series("at", texts, dtype=pl.String)
     )
     return cases, points, point_of
 

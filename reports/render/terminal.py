@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from records.text.plain_text import plain
 from reports.answers import Answer
@@ -23,27 +23,17 @@ MOST_DETAILS = 3
 MOST_SENTENCES = 12
 
 
-class Lines(Protocol):
-    """What prints lines and tables (`assay.screen.Screen`)."""
+class Lines:
+    """Where lines and tables go: kept as they are written to a file, no colour, nothing broken.
 
-    def line(self, *parts: Styled, indent: int = 0, hang: int = 0) -> None:
-        """A paragraph of parts, broken at words."""
-
-    def blank(self) -> None:
-        """An empty line."""
-
-    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> None:
-        """Rows below headings."""
-
-
-class PlainLines:
-    """Lines as they are written to a file: no colour, nothing broken."""
+    `assay.screens.screen.Screen` prints them on a terminal.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
     def line(self, *parts: Styled, indent: int = 0, hang: int = 0) -> None:
-        """A line of the parts' words."""
+        """A paragraph of parts; `hang`: by how much more its next lines are indented."""
         del hang
         self.lines.append(" " * indent + "".join(map(_words, parts)))
 
@@ -52,7 +42,7 @@ class PlainLines:
         self.lines.append("")
 
     def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Styled]]) -> None:
-        """A line for each row."""
+        """Rows below headings; here a line for each."""
         del columns
         self.lines += ["  " + "  ".join(map(_words, row)) for row in rows]
 
@@ -63,7 +53,7 @@ def _words(part: Styled) -> str:
 
 def text(result: Result[Any]) -> str:
     """What `show` prints, as plain text."""
-    out = PlainLines()
+    out = Lines()
     show(result, out)
     return plain("\n".join(out.lines)) + "\n"
 

@@ -93,12 +93,11 @@ def build_report(
     out_dir = Path(out_dir)
     analysis = analyse(load_run(run_dir))
     wanted = [name for name in FORMATS if name in formats or (name == "html" and "pdf" in formats)]
-    parts: list[CheckPart] = []
-    faults: list[str] = []
+    links = RawLinks(quote(os.path.relpath(run_dir.resolve(), out_dir.resolve())))
+    parts, faults, study = list[CheckPart](), list[str](), None
     if {"html", "md"} & {*wanted}:
         parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
-    links = RawLinks(quote(os.path.relpath(run_dir.resolve(), out_dir.resolve())))
-    study = study_section(analysis) if {"html", "md"} & {*wanted} else None
+        study = study_section(analysis)
     result = choice_result(analysis, parts, links, (*analysis.run.warnings, *faults), study)
     try:
         _write_all(out_dir, wanted, analysis, result, links)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from reports.analysis import NOT_RUN, STATUSES, Analysis
-from reports.answers import State
+from reports.answers import Answer, State
 from reports.checks.sections import CheckPart
 from reports.choice.cells import Judgement
 from reports.choice.compare import Comparisons
@@ -100,23 +100,7 @@ def choice_result(
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
         title=run.plan.question or run.plan.campaign,
-        data=VerdictsForm(
-            run_id=run.run_id,
-            campaign=run.plan.campaign,
-            site=run.plan.site,
-            complete=analysis.complete,
-            launches=LaunchesPart(
-                **{status: analysis.counts[status] for status in STATUSES},
-                wrong_on_purpose=analysis.on_purpose,
-                not_run=len(analysis.holes),
-                replaced=analysis.replaced,
-                oversubscribed=analysis.oversubscribed,
-            ),
-            answer=answer.part,
-            warnings=list(warnings),
-            summary=[sentence.text for sentence in sentences],
-            choice=choice_part(analysis.comparisons, run.interims, analysis.register.check_title),
-        ),
+        data=_data(analysis, answer, warnings, sentences),
         answer=answer,
         warnings=warnings,
         first=Section("first", "", lambda: _first(analysis, sentences)),
@@ -127,6 +111,30 @@ def choice_result(
         looks=analysis.looks,
         closing=f"Made by Assay {harness.version or ''}{commit} from records of run {run.run_id}.",
         tests=lambda: _tests(analysis),
+    )
+
+
+def _data(
+    analysis: Analysis, answer: Answer, warnings: Sequence[str], sentences: Sequence[Sentence]
+) -> VerdictsForm:
+    """verdicts.json without the comparisons of single points, which end it."""
+    run, counts = analysis.run, analysis.counts
+    return VerdictsForm(
+        run_id=run.run_id,
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        complete=analysis.complete,
+        launches=LaunchesPart(
+            **{status: counts[status] for status in STATUSES},
+            wrong_on_purpose=analysis.on_purpose,
+            not_run=len(analysis.holes),
+            replaced=analysis.replaced,
+            oversubscribed=analysis.oversubscribed,
+        ),
+        answer=answer.part,
+        warnings=list(warnings),
+        summary=[sentence.text for sentence in sentences],
+        choice=choice_part(analysis.comparisons, run.interims, analysis.register.check_title),
     )
 
 

@@ -16,6 +16,7 @@ from reports.choice.leaders import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.notation.units import (
+    ReadableUnit,
     advantage_text,
     bytes_text,
     decimals,
@@ -271,25 +272,7 @@ def startup_table(analysis: Analysis) -> Table | None:
 
     def cells(line: list[Row]) -> list[Cell]:
         found = {analysis.case(row).environment: row for row in line}
-        return [cell(found.get(name), found.get(reference)) for name in names]
-
-    def cell(row: Row | None, other: Row | None) -> Cell:
-        if row is None:
-            return Cell("–", title="no valid launch")
-        places = decimals(row.summary.median / unit.factor, (row.summary.stddev or 0) / unit.factor)
-        text = fixed(row.summary.median / unit.factor, places)
-        if other is None or other is row:
-            return Cell(text, title=f"n = {row.summary.n}")
-        found = difference(row, other)
-        if found is None:
-            return Cell(text, title=f"fewer than {LEAST_N} common blocks")
-
-        def signed(value: float) -> str:
-            return ("+" if value >= 0 else "") + fixed(value / unit.factor, places)
-
-        estimate, interval = found
-        title = f"{interval_text(interval, signed)} {unit.label}"
-        return Cell(f"{text} ({signed(estimate)})", title=title)
+        return [_startup_cell(found.get(name), found.get(reference), unit) for name in names]
 
     # Runs from before `whole_start` are compared without daemons.
     extra = "; starting LAM's daemons comes on top" if metric == "all_heard" else ""
@@ -303,6 +286,26 @@ def startup_table(analysis: Analysis) -> Table | None:
         f" brackets the difference from {reference}, paired by block (Hodges–Lehmann estimate; its"
         f" interval is the cell's title). {ESTIMAND} Every job pays this once{extra}.",
     )
+
+
+def _startup_cell(row: Row | None, other: Row | None, unit: ReadableUnit) -> Cell:
+    """A median, and its difference from the reference's row `other`."""
+    if row is None:
+        return Cell("–", title="no valid launch")
+    places = decimals(row.summary.median / unit.factor, (row.summary.stddev or 0) / unit.factor)
+    text = fixed(row.summary.median / unit.factor, places)
+    if other is None or other is row:
+        return Cell(text, title=f"n = {row.summary.n}")
+    found = difference(row, other)
+    if found is None:
+        return Cell(text, title=f"fewer than {LEAST_N} common blocks")
+
+    def signed(value: float) -> str:
+        return ("+" if value >= 0 else "") + fixed(value / unit.factor, places)
+
+    estimate, interval = found
+    title = f"{interval_text(interval, signed)} {unit.label}"
+    return Cell(f"{text} ({signed(estimate)})", title=title)
 
 
 def difference(row: Row, reference: Row) -> tuple[float, Interval] | None:

@@ -20,9 +20,10 @@ from reports.result import (
 from reports.show.tables import Column, Heading, pivot
 from reports.verdicts.choice.sentences import launches_text
 from reports.verdicts.papers.claims import UNTESTABLE
-from reports.verdicts.papers.definition import Study
 from reports.verdicts.papers.document import StudyOutcome, StudyPart, claims_table
 from reports.verdicts.papers.tables import LONG
+
+_LACKING = "What has no counterpart"
 
 
 class ClaimPart(Part, kw_only=True):
@@ -72,27 +73,7 @@ def paper_result(found: StudyOutcome) -> Result[PaperForm]:
             Sentence(found.answer),
             *(Sentence(f"{text[0].upper()}{text[1:]}.") for text in remarks),
         ],
-        sections=[
-            Section("each-claim", "", lambda: _in_short(found), shown_on=ON_TERMINAL),
-            Section(
-                "claims",
-                "What the paper claims",
-                lambda: [claims_table(found.claims)],
-                short="Claims",
-            ),
-            *(
-                Section(
-                    f"part-{place}",
-                    f"{part.number}: {part.title}",
-                    partial(_part, part),
-                    note=part.note,
-                    short=part.number,
-                )
-                for place, part in enumerate(found.parts, start=1)
-            ),
-            Section("missing", _LACKING, lambda: _lacking(found), short="Without counterpart"),
-            Section("then", "How it was measured then", lambda: _then(found, study), short="Then"),
-        ],
+        sections=[*_sections(found)],
         looks=found.analysis.looks,
         closing=f"Made by Assay from the records of run {run.run_id}; printed values as"
         f" transcribed, {study.name}.",
@@ -100,7 +81,15 @@ def paper_result(found: StudyOutcome) -> Result[PaperForm]:
     )
 
 
-_LACKING = "What has no counterpart"
+def _sections(found: StudyOutcome) -> Iterator[Section]:
+    yield Section("each-claim", "", lambda: _in_short(found), shown_on=ON_TERMINAL)
+    title, table = "What the paper claims", claims_table(found.claims)
+    yield Section("claims", title, lambda: [table], short="Claims")
+    for place, part in enumerate(found.parts, start=1):
+        title, make = f"{part.number}: {part.title}", partial(_part, part)
+        yield Section(f"part-{place}", title, make, note=part.note, short=part.number)
+    yield Section("missing", _LACKING, lambda: _lacking(found), short="Without counterpart")
+    yield Section("then", "How it was measured then", lambda: _then(found), short="Then")
 
 
 def _in_short(found: StudyOutcome) -> Iterator[Block]:
@@ -134,8 +123,9 @@ def _lacking(found: StudyOutcome) -> Iterator[Block | None]:
     )
 
 
-def _then(found: StudyOutcome, study: Study) -> Iterator[Block]:
+def _then(found: StudyOutcome) -> Iterator[Block]:
     """How it was measured, on what, and the files that the paper prints."""
+    study = found.study
     yield from map(Sentence, study.procedure)
 
     def machines() -> Iterator[Block]:
