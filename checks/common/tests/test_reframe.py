@@ -175,32 +175,56 @@ def test_ranks_nodes_and_access_reach_the_job(job_scripts):
         assert "#SBATCH --account=me\n" in script
 
 
-def test_what_is_asked_of_messages_reaches_the_program(job_scripts):
-    expected = {
-        ("lam", "alltoall_pairs"): "--latency-bytes=0 --latency-iterations=100"
-        " --bandwidth-bytes=1048576 --bandwidth-iterations=10 --warmup=2 --turns --seed=1",
-        ("mpich", "bisection"): "--message-bytes=262144 --window=8 --matchings=3 --iterations=10"
-        " --warmup=2 --seed=1",
-        ("openmpi", "echo"): "--sizes=0,8,100 --iterations=100 --warmup=10 --seed=1",
-        ("lam-lamd", "ring"): "--orders=gray --sizes=64 --turns=100 --warmup=2 --seed=1",
-        ("mpich", "streams"): "--directions=both-ways --sizes=64 --window=4 --iterations=20"
-        " --warmup=2 --seed=1",
-    }
-    for case, arguments in expected.items():
-        assert f"{case[1]} {arguments}\n" in job_scripts[case]
+FORWARDED = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_PROGRAM_SECRET"
+#: What is in the script of a case: how its ranks are started, and what the program is asked.
+SCRIPTS = [
+    (
+        *("lam", "alltoall_pairs"),
+        "alltoall_pairs --latency-bytes=0 --latency-iterations=100 --bandwidth-bytes=1048576"
+        " --bandwidth-iterations=10 --warmup=2 --turns --seed=1\n",
+    ),
+    (
+        *("mpich", "bisection"),
+        "bisection --message-bytes=262144 --window=8 --matchings=3 --iterations=10 --warmup=2"
+        " --seed=1\n",
+    ),
+    ("openmpi", "echo", "echo --sizes=0,8,100 --iterations=100 --warmup=10 --seed=1\n"),
+    ("lam-lamd", "ring", "ring --orders=gray --sizes=64 --turns=100 --warmup=2 --seed=1\n"),
+    (
+        *("mpich", "streams"),
+        "streams --directions=both-ways --sizes=64 --window=4 --iterations=20 --warmup=2"
+        " --seed=1\n",
+    ),
+    (
+        *("mpich", "pt2pt"),
+        "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5\n",
+    ),
+    (
+        *("lam", "collectives"),
+        "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5",
+    ),
+    ("openmpi", "interference", "--work=0.002 --sizes=8 --samples=20 --warmup=3 --window=8"),
+    ("openmpi", "interference", "-np 4 --map-by ppr:2:node"),
+    ("lam", "su3_rmd", "/out/su3_rmd_double --input=su3.in --json=- --comm=ssend"),
+    ("lam", "su3_rmd", "--overlap=no --kernel=auto"),
+    # A foreign program gets our evidence and its input, a profiled one the profile.
+    ("lam", "su3_rmd by rank.sh", "C ./rank.sh libassay_evidence.so su3.in /opt/milc/su3_rmd\n"),
+    ("mpich", "startup by rank.sh", "./rank.sh libassay_profile.so /dev/null /"),
+    ("mpich", "pt2pt", "./session.sh none 60 srun -n 2 --ntasks-per-node=1 --mpi=pmi2"),
+    (
+        *("openmpi", "pt2pt"),
+        "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node -x ASSAY_PROGRAM_SECRET",
+    ),
+    *(
+        (env, "pt2pt", f"./session.sh lam 60 mpirun.lam -O -x {FORWARDED} -ssi rpi {rpi} C")
+        for env, rpi in (("lam", "sysv"), ("lam-lamd", "lamd"))
+    ),
+]
 
 
-def test_each_environment_starts_ranks_in_its_own_way(job_scripts):
-    forwarded = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_PROGRAM_SECRET"
-    expected = {
-        "mpich": "./session.sh none 60 srun -n 2 --ntasks-per-node=1 --mpi=pmi2",
-        "openmpi": "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node"
-        " -x ASSAY_PROGRAM_SECRET",
-        "lam": f"./session.sh lam 60 mpirun.lam -O -x {forwarded} -ssi rpi sysv C",
-        "lam-lamd": f"./session.sh lam 60 mpirun.lam -O -x {forwarded} -ssi rpi lamd C",
-    }
-    for environment, start in expected.items():
-        assert start in job_scripts[environment, "pt2pt"]
+@pytest.mark.parametrize(("environment", "check", "words"), SCRIPTS)
+def test_what_a_case_asks_reaches_its_script(job_scripts, environment, check, words):
+    assert words in job_scripts[environment, check]
 
 
 def test_prrtes_ranks_are_started_through_its_daemons():
@@ -212,36 +236,6 @@ def test_prrtes_ranks_are_started_through_its_daemons():
         "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
         " -x ASSAY_LAUNCH_HOST -x ASSAY_PROGRAM_SECRET --np 4 --map-by ppr:2:node --bind-to none"
     )
-
-
-def test_knobs_of_a_case_reach_the_program(job_scripts):
-    script = job_scripts["mpich", "pt2pt"]
-    assert "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5" in script
-    assert "--reply-before-wait" not in script
-
-
-def test_knobs_of_collective_operations_and_interference_reach_them(job_scripts):
-    asked = "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5"
-    assert asked in job_scripts["lam", "collectives"]
-    script = job_scripts["openmpi", "interference"]
-    assert "--work=0.002 --sizes=8 --samples=20 --warmup=3 --window=8" in script
-    assert "-np 4 --map-by ppr:2:node" in script
-
-
-def test_settings_of_the_lattice_program_reach_it(job_scripts):
-    script = job_scripts["lam", "su3_rmd"]
-    assert "/out/su3_rmd_double --input=su3.in --json=- --comm=ssend" in script
-    assert "--overlap=no --kernel=auto" in script
-
-
-def test_a_foreign_program_gets_our_evidence_and_its_input(job_scripts):
-    script = job_scripts["lam", "su3_rmd by rank.sh"]
-    assert "C ./rank.sh libassay_evidence.so su3.in /opt/milc/su3_rmd\n" in script
-
-
-def test_a_profiled_rank_gets_the_profile(job_scripts):
-    script = job_scripts["mpich", "startup by rank.sh"]
-    assert "./rank.sh libassay_profile.so /dev/null /" in script
 
 
 def test_hpl_dat_asks_for_one_test_with_every_setting():
