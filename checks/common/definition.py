@@ -123,8 +123,9 @@ class CheckDefinition(ABC, Generic[P]):
     and `history_metrics`. `points` are the keys of a metric's `at`; `features` are what an
     environment must offer. Every method is pure.
 
-    A check without a `run.py` runs a program of its own name that prints JSON lines; it says in
-    `expected` which values must come back, and in `relations` how they depend on each other.
+    A check without a `run.py` runs a program of its own name that prints JSON lines; `swept` and
+    `samples`, or `expected`, say which values must come back, `relations` how they depend on each
+    other.
     """
 
     name: ClassVar[str]

@@ -49,24 +49,14 @@ def test_definitions_need_no_reframe() -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_every_parameter_has_meaning_and_unit(check: str) -> None:
-    for name, field in CHECKS[check].parameters.model_fields.items():
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_parameters_have_meaning_and_unit_the_example_is_one_what_decides_is_reported(check):
+    for name, field in check.parameters.model_fields.items():
         assert field.description, name
-        extra = field.json_schema_extra
-        assert isinstance(extra, dict), name
-        assert extra["unit"], name
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_the_example_of_a_check_is_one(check: str) -> None:
-    assert CHECKS[check].parameters.model_validate(CHECKS[check].example)
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_what_decides_and_what_is_shown_is_reported(check: str) -> None:
-    definition = CHECKS[check]
-    assert {definition.deciding, definition.shown} <= {"", *definition.metrics_by_name}
+        assert isinstance(field.json_schema_extra, dict), name
+        assert field.json_schema_extra["unit"], name
+    assert check.parameters.model_validate(check.example)
+    assert {check.deciding, check.shown} <= {"", *check.metrics_by_name}
 
 
 def test_hpl_defaults_are_those_of_the_2003_study() -> None:
