@@ -91,37 +91,6 @@ class RunForm(Form, kw_only=True):
     ]
 
 
-class NodePart(Part):
-    """A node of a virtual cluster."""
-
-    name: Annotated[str, key("Its name.")]
-    state: Annotated[str, key("Slurm's state of it.")]
-    power: Annotated[bool, key("Whether it has power.")]
-    cores: Annotated[list[int], key("The machine's cores that it has.")]
-    address: Annotated[str, key("Its address.")]
-
-
-class JobPart(Part):
-    """A job of a virtual cluster that has not ended."""
-
-    job_id: Annotated[str, key("Slurm's id.")]
-    name: Annotated[str, key("Its name.")]
-    user: Annotated[str, key("Whose it is.")]
-    state: Annotated[str, key("Slurm's state of it.")]
-    nodes: Annotated[str, key("The nodes that it has.")]
-
-
-class ClusterForm(Form, kw_only=True):
-    """`assay cluster status`: a virtual cluster; besides nodes and jobs the facts of its site."""
-
-    name: Annotated[str, key("Its name.")]
-    network: Annotated[str, key("The kind of its links.")]
-    user: Annotated[str, key("The ordinary user of its jobs.")]
-    work_dir: Annotated[str, key("Where jobs are staged.")]
-    nodes: Annotated[list[NodePart], key("Its nodes.")]
-    jobs: Annotated[list[JobPart], key("Jobs that have not ended.")]
-
-
 def status_form(status: RunStatus) -> StatusForm:
     """How far a run is."""
     running = "running" if status.driven else "stopped"

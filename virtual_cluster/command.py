@@ -4,20 +4,71 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from records.errors import AssayError, ExitStatus
+from records.forms import Form, Part, as_text, key
 from virtual_cluster import api, host
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import NETWORKS, ClusterSpec
 from virtual_cluster.switches import ONE
 from virtual_cluster.terminal import run_apart
+
+
+class NodePart(Part):
+    """A node of a virtual cluster."""
+
+    name: Annotated[str, key("Its name.")]
+    state: Annotated[str, key("Slurm's state of it.")]
+    power: Annotated[bool, key("Whether it has power.")]
+    cores: Annotated[list[int], key("The machine's cores that it has.")]
+    address: Annotated[str, key("Its address.")]
+
+
+class JobPart(Part):
+    """A job of a virtual cluster that has not ended."""
+
+    job_id: Annotated[str, key("Slurm's id.")]
+    name: Annotated[str, key("Its name.")]
+    user: Annotated[str, key("Whose it is.")]
+    state: Annotated[str, key("Slurm's state of it.")]
+    nodes: Annotated[str, key("The nodes that it has.")]
+
+
+class ClusterForm(Form, kw_only=True):
+    """`assay cluster status`: a virtual cluster, the facts of its site, nodes and jobs."""
+
+    name: Annotated[str, key("Its name.")]
+    identity: Annotated[str, key("Drawn when it was brought up.")]
+    cores_per_node: Annotated[int, key("Cores of a node.")]
+    cores: Annotated[dict[str, list[int]], key("The machine's cores of each node.")]
+    addresses: Annotated[dict[str, str], key("The address of each node.")]
+    memory_bytes_per_node: Annotated[int, key("Memory of a node.")]
+    network: Annotated[str, key("The kind of its links.")]
+    network_bits_per_s: Annotated[int | None, key("Rate of a link; null: unlimited.")]
+    network_burst_bytes: Annotated[int, key("What a link passes at once after a pause.")]
+    switches: Annotated[dict[str, dict[str, str]], key("Nodes and switches below each switch.")]
+    tree: Annotated[str, key("The switches, as --switches of `assay cluster up` takes them.")]
+    isolated: Annotated[bool, key("False: nodes share processes and IPC of the machine.")]
+    slurm_conf: Annotated[str, key("Its slurm.conf.")]
+    state_dir: Annotated[str, key("Its folder.")]
+    runs_dir: Annotated[str, key("Where root stages launches.")]
+    work_dir: Annotated[str, key("Where jobs are staged.")]
+    home_dir: Annotated[str, key("The home of the ordinary user.")]
+    user: Annotated[str, key("The ordinary user of its jobs.")]
+    uid: Annotated[int, key("The user's id.")]
+    gid: Annotated[int, key("The user's group.")]
+    login_namespace: Annotated[str, key("The network namespace of the login node.")]
+    partition: Annotated[str, key("Slurm's partition.")]
+    nodes: Annotated[list[NodePart], key("Its nodes.")]
+    jobs: Annotated[list[JobPart], key("Jobs that have not ended.")]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,19 +162,18 @@ def _revive(args: argparse.Namespace) -> None:
 
 
 def _status(args: argparse.Namespace) -> None:
-    status = api.load(args.name).status()
+    status = msgspec.convert(api.load(args.name).status(), ClusterForm)
     if args.json:
-        _say(json.dumps({"schema": 1, **status}, indent=1))
+        _say(as_text(status).rstrip())
         return
-    _say(f"cluster {status['name']}: {len(status['nodes'])} nodes, network {status['network']}")
-    _say(f"  jobs of {status['user']} staged in {status['work_dir']}")
-    for node in status["nodes"]:
-        power = "on" if node["power"] else "no power"
-        cores = ",".join(map(str, node["cores"]))
-        _say(f"  {node['name']:6} {node['state']:12} {power:9} cores {cores:8} {node['address']}")
-    for job in status["jobs"]:
-        _say(f"  job {job['job_id']} {job['name']} {job['user']} {job['state']} {job['nodes']}")
-    if not status["jobs"]:
+    _say(f"cluster {status.name}: {len(status.nodes)} nodes, network {status.network}")
+    _say(f"  jobs of {status.user} staged in {status.work_dir}")
+    for node in status.nodes:
+        power, cores = "on" if node.power else "no power", ",".join(map(str, node.cores))
+        _say(f"  {node.name:6} {node.state:12} {power:9} cores {cores:8} {node.address}")
+    for job in status.jobs:
+        _say(f"  job {job.job_id} {job.name} {job.user} {job.state} {job.nodes}")
+    if not status.jobs:
         _say("  no jobs")
 
 

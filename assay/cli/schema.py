@@ -32,6 +32,7 @@ from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
 from reports.verdicts.papers.result import PaperForm
 from reports.verdicts.prediction.outcome import PredictionForm
+from virtual_cluster.command import ClusterForm
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
@@ -39,7 +40,7 @@ FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "check": CheckForm,
     "checks": ChecksForm,
-    "cluster-status": forms.ClusterForm,
+    "cluster-status": ClusterForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,
     "history-accept-change": nightly.ChangeAcceptedForm,
