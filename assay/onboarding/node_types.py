@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -50,56 +51,45 @@ def node_types(nodes: Iterable[Node], partitions: Iterable[Partition]) -> list[N
             best = max(having, key=lambda one: _merit(one, kind))
             also = [one.name for one in having if one is not best]
             found.append((best, [node for node in kind if best.name in node.partitions], also))
-    shared = [best.name for best, _, _ in found]
+    shared = Counter(best.name for best, _, _ in found)
     types = []
     for best, kind, also in found:
         own = {node.name for node in kind}
         others = [n for n in known if best.name in n.partitions and n.name not in own]
         feature = _feature(kind, others)
-        options = []
+        options = ["--mem=0"] if best.limits_memory else []
         if others:
             folded = str(NodeSet.fromlist([node.name for node in others]))
-            options = [f"--constraint={feature}"] if feature else [f"--exclude={folded}"]
-        if best.limits_memory:
-            options.append("--mem=0")
-        twice = shared.count(best.name) > 1
-        first = kind[0]
-        size = first.gres[0].replace(":", "-") if first.gres else ""
-        size = size or f"{first.cores}c-{first.memory_bytes >> 30}g"
-        key = f"{best.name}-{feature or size}" if twice else best.name
+            options.insert(0, f"--constraint={feature}" if feature else f"--exclude={folded}")
+        key, first = best.name, kind[0]
+        if shared[best.name] > 1:
+            size = first.gres[0].replace(":", "-") if first.gres else ""
+            size = size or f"{first.cores}c-{first.memory_bytes >> 30}g"
+            key = f"{best.name}-{feature or size}"
         types.append(NodeType(key, best, kind, options, also))
     return sorted(types, key=lambda one: (-one.in_service, -len(one.nodes), one.key))
 
 
 def _merit(partition: Partition, kind: Sequence[Node]) -> tuple[bool, bool, int, float, bool]:
     """Better partitions are greater: not preempted, for long jobs, of many nodes."""
-    longest = partition.longest_job_s
-    return (
-        not partition.preemptible,
-        longest is None or longest >= _SHORT_S,
-        sum(partition.name in node.partitions for node in kind),
-        float("inf") if longest is None else longest,
-        partition.default,
-    )
+    longest = float("inf") if partition.longest_job_s is None else partition.longest_job_s
+    many = sum(partition.name in node.partitions for node in kind)
+    return (not partition.preemptible, longest >= _SHORT_S, many, longest, partition.default)
 
 
 def _kinds(nodes: list[Node]) -> list[list[Node]]:
     """Nodes that are alike, in the order of their names."""
     kinds: list[list[Node]] = []
+    latest: dict[object, list[Node]] = {}
     for node in sorted(nodes, key=lambda one: (one.memory_bytes, one.name)):
-        for kind in kinds:
-            first = kind[0]
-            alike = (first.sockets, first.cores, first.threads_per_core, first.gres) == (
-                node.sockets,
-                node.cores,
-                node.threads_per_core,
-                node.gres,
-            )
-            if alike and node.memory_bytes <= first.memory_bytes * (1 + _MEMORY_TOLERANCE):
-                kind.append(node)
-                break
+        alike = (node.sockets, node.cores, node.threads_per_core, node.gres)
+        kind = latest.get(alike)
+        # The least memory of a kind is the first's.
+        if kind and node.memory_bytes <= kind[0].memory_bytes * (1 + _MEMORY_TOLERANCE):
+            kind.append(node)
         else:
-            kinds.append([node])
+            latest[alike] = [node]
+            kinds.append(latest[alike])
     return [sorted(kind, key=lambda one: one.name) for kind in kinds]
 
 

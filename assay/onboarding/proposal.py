@@ -20,21 +20,15 @@ from records.site.node_facts import NodeFacts
 _NOT_ALLOWED = re.compile(
     r"account|qos|quality|association|permission|not allowed|policy|group|access", re.IGNORECASE
 )
-#: Family → its types of PMI in the order of preference.
-_PMI = {
-    "openmpi": ("pmix", "pmi2"),
-    "mpich": ("pmi2", "pmix", "cray_shasta"),
-    "mvapich": ("pmi2", "pmix"),
-    "craympich": ("cray_shasta", "pmi2", "pmix"),
-    "intelmpi": ("pmi2", "pmix"),
+#: Family → its title, and its types of PMI in the order of preference.
+_FAMILIES = {
+    "openmpi": ("Open MPI", ("pmix", "pmi2")),
+    "mpich": ("MPICH", ("pmi2", "pmix", "cray_shasta")),
+    "mvapich": ("MVAPICH", ("pmi2", "pmix")),
+    "craympich": ("Cray MPICH", ("cray_shasta", "pmi2", "pmix")),
+    "intelmpi": ("Intel MPI", ("pmi2", "pmix")),
 }
-_TITLES = {
-    "openmpi": "Open MPI",
-    "mpich": "MPICH",
-    "mvapich": "MVAPICH",
-    "craympich": "Cray MPICH",
-    "intelmpi": "Intel MPI",
-}
+_ANY_PMI = ("pmix", "pmi2", "cray_shasta")
 _ETHERNET_FRAME_BYTES = 38
 _TCP_HEADER_BYTES = 52
 
@@ -110,7 +104,7 @@ def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str,
 
 def environment_data(found: FoundMpi) -> dict[str, Any]:
     """The keys of an environment before it is proven."""
-    title = _TITLES.get(found.family, found.family)
+    title, _ = _FAMILIES.get(found.family, (found.family, ()))
     data: dict[str, Any] = {
         "description": f"{title} {found.version}".strip(),
         "compiler": found.wrapper,
@@ -128,17 +122,18 @@ def ways_of(
     found: FoundMpi, environment: EnvironmentKeys, mpi_types: Sequence[str]
 ) -> list[EnvironmentKeys]:
     """Ways to start ranks: srun with each PMI that suits, srun alone, then mpirun, mpiexec."""
-    wanted = _PMI.get(found.family, ("pmix", "pmi2", "cray_shasta"))
+    _, wanted = _FAMILIES.get(found.family, ("", _ANY_PMI))
     options = [[f"--mpi={name}"] for name in wanted if name in mpi_types]
+    kinds = {"openmpi": ["assay-openmpi"], "mpich": ["assay-hydra"]}
     ways: list[dict[str, Any]] = [
-        {"launcher": "assay-srun", "launcher_options": one} for one in [*options, []]
+        *({"launcher": "assay-srun", "launcher_options": one} for one in [*options, []]),
+        *(
+            {"launcher": kind, "launcher_options": [], "mpirun": name}
+            for name in found.launchers
+            if name.partition(".")[0] in ("mpirun", "mpiexec")
+            for kind in kinds.get(found.family, ["assay-hydra", "assay-openmpi"])
+        ),
     ]
-    kinds = {"openmpi": ["assay-openmpi"], "mpich": ["assay-hydra"]}.get(
-        found.family, ["assay-hydra", "assay-openmpi"]
-    )
-    for name in found.launchers:
-        for kind in kinds if name.partition(".")[0] in ("mpirun", "mpiexec") else ():
-            ways.append({"launcher": kind, "launcher_options": [], "mpirun": name})
     return [environment.model_copy(update=way) for way in ways]
 
 
@@ -156,8 +151,8 @@ def proven_data(
             one = partition.environments[name]
             on_job |= one.builds_on == "job"
             assert one.way is not None
-            whole = {**data["environments"][name], **_proven_keys(ways[name][one.way], one)}
-            environments.setdefault(name, {k: v for k, v in whole.items() if v is not None})
+            proven = _proven_keys(data["environments"][name], ways[name][one.way], one)
+            environments.setdefault(name, proven)
     for key in (key for key, names in served.items() if names):
         partition, own = proof.partitions[key], dict(data["partitions"][key])
         network = network_data(list(partition.nodes.values()))
@@ -173,21 +168,21 @@ def proven_data(
     return {**data, **more, "partitions": partitions, "environments": environments}
 
 
-def _proven_keys(way: EnvironmentKeys, one: EnvironmentProof) -> dict[str, Any]:
-    """The keys of an environment that follow from its proof; None removes one."""
-    keys: dict[str, Any] = {
+def _proven_keys(
+    proposed: Mapping[str, Any], way: EnvironmentKeys, one: EnvironmentProof
+) -> dict[str, Any]:
+    """The keys of an environment, with those that follow from its proof."""
+    library = one.library or ""
+    keys = {
+        **proposed,
         "launcher": way.launcher,
-        "library": library_pattern(one.library or ""),
+        "library": library_pattern(library),
+        "launcher_options": way.launcher_options,
+        "mpirun": way.mpirun,
+        "features": ["mpi", "mpi-3"] if (one.standard or "0") >= "3" else None,
+        "preload": proposed.get("preload") if "ch4:ucx" in library else None,
     }
-    if way.launcher_options:
-        keys["launcher_options"] = way.launcher_options
-    if way.mpirun:
-        keys["mpirun"] = way.mpirun
-    if (one.standard or "0") >= "3":
-        keys["features"] = ["mpi", "mpi-3"]
-    if "ch4:ucx" not in (one.library or ""):
-        keys["preload"] = None
-    return keys
+    return {key: value for key, value in keys.items() if value}
 
 
 def library_pattern(library: str) -> str:

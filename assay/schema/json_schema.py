@@ -20,11 +20,33 @@ def campaign_schema() -> JsonSchema:
     """A JSON Schema (draft 2020-12) with a description and a unit on every key.
 
     Each check has two definitions: its parameters, which `fixed` gives, and its axes in `matrix`.
-    What checks have in common refers to the first that has it.
     """
     schema = Campaign.model_json_schema(by_alias=True)
+    definitions: JsonSchema = schema["$defs"]
+    _define_checks(definitions)
+    entry = definitions["CaseEntry"]
+    entry["properties"]["check"]["enum"] = sorted(CHECKS)
+    entry["allOf"] = [
+        {
+            "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
+            "then": {
+                "properties": {
+                    "fixed": {"$ref": f"#/$defs/{check}"},
+                    "matrix": {"$ref": f"#/$defs/{check}.matrix"},
+                }
+            },
+        }
+        for check in sorted(CHECKS)
+    ]
+    schema["properties"]["weights"]["propertyNames"] = {"enum": sorted(CHECKS)}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, **_without_titles(schema), "title": "Assay campaign"}
+
+
+def _define_checks(definitions: JsonSchema) -> None:
+    """Add parameters and axes of each check; what checks share refers to the first that has it."""
     sizing = SizingKeys.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
-    definitions: JsonSchema = schema["$defs"] | sizing["$defs"]
+    definitions |= sizing["$defs"]
     definitions["axis"] = {"type": "array", "minItems": 1}
     known = dict[tuple[str, str], str]()
     for check in sorted(CHECKS):
@@ -41,24 +63,6 @@ def campaign_schema() -> JsonSchema:
         together = {"$ref": "#/$defs/axis", "items": {"$ref": f"#/$defs/{check}"}}
         definitions[check] = _mapping(parameters, False) | {"type": "object"}
         definitions[f"{check}.matrix"] = _mapping(axes, together)
-    entry = definitions["CaseEntry"]
-    entry["properties"]["check"]["enum"] = sorted(CHECKS)
-    entry["allOf"] = [
-        {
-            "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
-            "then": {
-                "properties": {
-                    "fixed": {"$ref": f"#/$defs/{check}"},
-                    "matrix": {"$ref": f"#/$defs/{check}.matrix"},
-                }
-            },
-        }
-        for check in sorted(CHECKS)
-    ]
-    schema["properties"]["weights"]["propertyNames"] = {"enum": sorted(CHECKS)}
-    whole = _without_titles({**schema, "$defs": definitions})
-    draft = "https://json-schema.org/draft/2020-12/schema"
-    return {"$schema": draft, **whole, "title": "Assay campaign"}
 
 
 def _mapping(properties: JsonSchema, others: object) -> JsonSchema:

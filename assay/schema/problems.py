@@ -92,10 +92,10 @@ def found(value: object) -> str:
         return f"a mapping of {len(value)} keys"
     if isinstance(value, list):
         return f"a list of {len(value)} values"
-    kind = {bool: "a switch", int: "an integer", float: "a number", str: "text"}.get(type(value))
-    if kind is None:
+    kinds = {bool: "a switch", int: "an integer", float: "a number", str: "text"}
+    if type(value) not in kinds:
         return "a value"
-    return f"{clipped(json.dumps(value, ensure_ascii=False))} ({kind})"
+    return f"{clipped(json.dumps(value, ensure_ascii=False))} ({kinds[type(value)]})"
 
 
 def listed(words: Iterable[str]) -> str:
@@ -107,8 +107,7 @@ def listed(words: Iterable[str]) -> str:
 def allowed_text(node: JsonSchema, schema: JsonSchema) -> str:
     """What a place may hold, in words, from its JSON Schema."""
     node = _resolved(node, schema)
-    options = node.get("anyOf") or node.get("oneOf")
-    if options:
+    if options := node.get("anyOf") or node.get("oneOf"):
         texts = (allowed_text(o, schema) for o in options if o.get("type") != "null")
         return " or ".join(dict.fromkeys(texts))
     if "const" in node:
@@ -119,30 +118,28 @@ def allowed_text(node: JsonSchema, schema: JsonSchema) -> str:
 
 
 def _kind_text(node: JsonSchema) -> str:
-    kind = node.get("type")
-    if kind in {"integer", "number"}:
-        return ("an integer" if kind == "integer" else "a number") + _range_text(node)
-    if kind == "string" and "pattern" in node:
+    kind, most, keys = node.get("type", ""), node.get("maxLength"), node.get("properties")
+    if "pattern" in node:
         return "a name of up to 64 small letters, digits and hyphens, not starting with a hyphen"
-    if kind == "string":
-        return f"text of 1 to {node['maxLength']} characters" if "maxLength" in node else "text"
-    if kind == "array":
-        return f"a list of at least {node['minItems']} value" if "minItems" in node else "a list"
-    if kind == "object" and "properties" in node:
-        return f"a mapping with the keys {listed(node['properties'])}"
-    return {"boolean": "true or false", "object": "a mapping"}.get(str(kind), "a value")
+    words = {
+        "integer": f"an integer{_range_text(node)}",
+        "number": f"a number{_range_text(node)}",
+        "string": f"text of 1 to {most} characters" if most else "text",
+        "array": f"a list of at least {node['minItems']} value" if "minItems" in node else "a list",
+        "object": f"a mapping with the keys {listed(keys)}" if keys else "a mapping",
+        "boolean": "true or false",
+    }
+    return words.get(kind, "a value")
 
 
 def _range_text(node: JsonSchema) -> str:
     least, most, above = (node.get(k) for k in ("minimum", "maximum", "exclusiveMinimum"))
     if least is not None and most is not None:
         return f" from {least} to {most}" if least != most else f" equal to {least}"
-    parts = [
-        *([f"above {above}"] if above is not None else []),
-        *([f"of at least {least}"] if least is not None else []),
-        *([f"at most {most:g}"] if most is not None else []),
-    ]
-    return (" " if parts else "") + " and ".join(parts)
+    texts = ((above, f"above {above}"), (least, f"of at least {least}"))
+    parts = [text for limit, text in texts if limit is not None]
+    parts += [] if most is None else [f"at most {most:g}"]
+    return f" {' and '.join(parts)}" if parts else ""
 
 
 def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
