@@ -10,7 +10,6 @@ from typing import Any
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, Argument, argument, flag, pictures, repeated, site
-from assay.nightly.schedule import KINDS
 from checks.common.sources import FURTHER_CHECKS
 from records.history import DEFAULT_HISTORY
 
@@ -18,6 +17,8 @@ from records.history import DEFAULT_HISTORY
 REPORT_FORMATS = ("html", "md", "csv", "junit", "json", "parquet", "pdf")
 #: The kinds of raw files, as in `records.run.run_directory.RAW_SUFFIX`.
 RAW_KINDS = ("script", "stdout", "stderr")
+#: What starts a night, as in `assay.nightly.schedule.KINDS`.
+SCHEDULES = ("systemd", "scrontab", "cron")
 EXPORT_FORMATS = ("openmetrics", "influx")
 
 
@@ -323,7 +324,7 @@ COMMANDS: dict[str, Command] = {
             "install": _command(
                 "show a schedule, and with --yes write it",
                 "nightly:install_command",
-                argument("--with", "what starts it", dest="kind", required=True, choices=KINDS),
+                argument("--with", "what starts it", dest="kind", required=True, choices=SCHEDULES),
                 *_NIGHT,
                 argument("--at", "when it starts, e.g. 02:30", default="02:30"),
                 flag("--yes", "write it; without, it is only shown"),

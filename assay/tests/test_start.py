@@ -14,6 +14,7 @@ import pytest
 from assay.cli import commands
 from assay.cli.commands import COMMANDS
 from assay.cli.parser import loaded, make_parser
+from assay.nightly.schedule import KINDS
 from records.run.run_directory import RAW_SUFFIX
 from reports.write.report import FORMATS
 
@@ -62,6 +63,7 @@ def test_the_work_of_each_command_is_found():
 def test_choices_are_those_of_the_modules_that_are_slow_to_load():
     assert commands.REPORT_FORMATS == FORMATS
     assert tuple(RAW_SUFFIX) == commands.RAW_KINDS
+    assert commands.SCHEDULES == KINDS
 
 
 @pytest.mark.parametrize("module", ["assay.cli.main", "assay.cli.report", "polars"])
