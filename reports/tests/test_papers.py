@@ -42,13 +42,13 @@ from reports.verdicts.papers.claims import (
 from reports.verdicts.papers.definition import (
     FOLDER,
     Claim,
-    Measured,
+    RunMetric,
     load_study,
     read_study,
     studies,
 )
 from reports.verdicts.papers.document import make_document
-from reports.verdicts.papers.labels import Label, label_beside, room_beside
+from reports.verdicts.papers.labels import Label, label_beside
 from reports.verdicts.papers.result import paper_result
 from reports.verdicts.papers.run_values import RunValues
 
@@ -170,7 +170,7 @@ def judged(claim, analysis):
 
 def lead(**limit):
     sides = [
-        Measured(check="hpl", metric="rate", where={"environment": name})
+        RunMetric(check="hpl", metric="rate", where={"environment": name})
         for name in ("lam", "mpich")
     ]
     match = ["params.p", "params.q", "params.n"]
@@ -314,7 +314,10 @@ def test_libraries_differ_where_a_claim_holds_for_one_and_fails_for_another(word
 
 def test_what_a_run_lacks_cannot_be_tested(analysis):
     ring = Claim(
-        said="a ring", where="here", value=Measured(check="ring", metric="ring_rate"), more_than=1.0
+        said="a ring",
+        where="here",
+        value=RunMetric(check="ring", metric="ring_rate"),
+        more_than=1.0,
     )
     (verdict,) = judged(ring, analysis)
     assert (verdict.word, "no ring_rate of ring" in verdict.because) == (UNTESTABLE, True)
@@ -324,7 +327,7 @@ def test_without_an_environment_each_is_asked(analysis):
     fast = Claim(
         said="fast",
         where="here",
-        value=Measured(check="hpl", metric="rate"),
+        value=RunMetric(check="hpl", metric="rate"),
         match=["params.n"],
         more_than=1e9,
     )
@@ -417,7 +420,6 @@ def test_names_stand_past_the_curves_in_their_order(scale):
     axes = put(figure, Panel("rates", lines, "", Axis(scale=scale)))
     settle(figure, [axes])
     labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
-    room_beside(axes, labels)
     label_beside(axes, labels)
     boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
     end = axes.transData.transform((10, 1))[0]

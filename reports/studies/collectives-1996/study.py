@@ -11,7 +11,14 @@ from typing import cast
 import numpy as np
 
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
-from reports.verdicts.papers.fields import LENGTH, NOWHERE, Field, Values, computed, plain_value
+from reports.verdicts.papers.fields import (
+    LENGTH,
+    NOWHERE,
+    BlockValues,
+    Field,
+    computed,
+    plain_value,
+)
 from reports.verdicts.papers.run_values import RunValues
 
 #: The forms f of start-up and g of delay in the paper's Table 3.
@@ -79,7 +86,7 @@ def by_law(
 ) -> Field:
     """What the law through times by operation, ranks and length gives for each operation, or for
     each at each number of ranks."""
-    lines: dict[tuple[str, str], dict[tuple[float, float], Values]] = {}
+    lines: dict[tuple[str, str], dict[tuple[float, float], BlockValues]] = {}
     for (operation, ranks, length), name, one in times.items():
         # An operation without a length has none.
         at = float(ranks), 0.0 if length == NOWHERE else float(length)

@@ -19,13 +19,18 @@ from reports.notation.units import ReadableUnit, readable_unit
 from reports.notation.values import not_resolved
 from reports.show.rows import environments
 from reports.statistics.descriptive import summarise
-from reports.verdicts.papers.definition import Column, Key, PrintedTable, Quantity, Study
-from reports.verdicts.papers.fields import Field, Point, Values, plain_value
+from reports.verdicts.papers.definition import (
+    PrintedColumn,
+    PrintedKey,
+    PrintedTable,
+    Quantity,
+    Study,
+)
+from reports.verdicts.papers.fields import BlockValues, Field, Point, plain_value
 from reports.verdicts.papers.run_values import Request, RunValues, found_at
 
-#: Units that the records' register leaves as they are.
+#: Units that values are read in whatever they are, by SI unit; and as printed, by unit and factor.
 _LABELS = {"1": ReadableUnit("", 1.0), "1/s": ReadableUnit("MHz", 1e6)}
-#: Units that values are read in as they are printed, by SI unit and factor.
 _AS_PRINTED = {("1", 0.01): ReadableUnit("%", 0.01), ("bytes", 1024.0): ReadableUnit("KiB", 1024.0)}
 
 
@@ -47,33 +52,14 @@ class Beside:
 
     study: Study
     table: PrintedTable
-    column: Column
+    column: PrintedColumn
     analysis: Analysis
     ours: Quantity | None
     held: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
-    def printed(self) -> Field:
-        """The values of then, in SI units."""
-        found: dict[Point, dict[str, Values]] = {}
-        for row in self._with_law() if self.table.law else self._rows:
-            if row[self.column.column]:
-                value = Values({0: float(row[self.column.column]) * self.column.factor})
-                found.setdefault(self._point(row), {}).setdefault(self._name(row), value)
-        return self._calculated(Field(tuple(key.axis for key in self.table.keys), found))
-
-    @cached_property
-    def in_print(self) -> dict[Point, dict[str, InPrint]]:
-        """The same as printed; nothing of what is calculated from printed values."""
-        found: dict[Point, dict[str, InPrint]] = {}
-        if self.column.calculated or self.is_by_law:
-            return found
-        for row in self._rows:
-            about = (one.is_about(row, self.column.column) for one in self.table.doubtful)
-            doubts = [place for place, is_it in enumerate(about, start=1) if is_it]
-            told = InPrint(row[self.column.column], row.get(self.column.spread, ""), doubts)
-            found.setdefault(self._point(row), {})[self._name(row)] = told
-        return found
+    def _rows(self) -> list[dict[str, str]]:
+        return self.study.printed(self.table)
 
     @cached_property
     def is_by_law(self) -> bool:
@@ -81,35 +67,107 @@ class Beside:
         return self.column.column not in self._rows[0]
 
     @cached_property
-    def keys(self) -> list[Key]:
-        """The table's keys that the quantity has: calculations may take some away."""
-        return [key for key in self.table.keys if key.axis in self.printed.axes]
+    def printed(self) -> Field:
+        """The values of then, in SI units."""
+        found: dict[Point, dict[str, BlockValues]] = {}
+        for row in self._with_law() if self.table.law else self._rows:
+            if text := row[self.column.column]:
+                point, name = self._place(row)
+                value = BlockValues({0: float(text) * self.column.factor})
+                found.setdefault(point, {}).setdefault(name, value)
+        return self._calculated(Field(tuple(key.axis for key in self.table.keys), found))
 
     @cached_property
-    def now(self) -> dict[Point, dict[str, Row]]:
-        """Point → environment → what was measured. Keys that a run has not count as none."""
-        return {
-            point: kept
-            for point, rows in self._measured.items()
-            if (kept := {name: row for name, row in rows.items() if not self._no_number(row)})
-        }
+    def in_print(self) -> dict[Point, dict[str, InPrint]]:
+        """The same as printed; nothing of what is calculated from printed values."""
+        found: dict[Point, dict[str, InPrint]] = {}
+        name = self.column.column
+        for row in () if self.column.calculated or self.is_by_law else self._rows:
+            doubtful = enumerate(self.table.doubtful, start=1)
+            doubts = [place for place, one in doubtful if one.is_about(row, name)]
+            point, across = self._place(row)
+            printed = InPrint(row[name], row.get(self.column.spread, ""), doubts)
+            found.setdefault(point, {})[across] = printed
+        return found
+
+    def _with_law(self) -> Iterator[Mapping[str, str]]:
+        """Each row at every combination of coordinates, with what the table's law gives there."""
+        law = self.study.calculation(self.table.law)
+        held = {k.column: [self.held[k.axis]] for k in self.table.keys if k.axis in self.held}
+        places = {**self.table.at, **held}
+        for row in self._rows:
+            for values in product(*places.values()):
+                at = dict(zip(places, values, strict=True))
+                made = {**at, **law(row, at)}
+                yield {**row, **{k: "" if v is None else f"{v:.12g}" for k, v in made.items()}}
+
+    def _place(self, row: Mapping[str, str]) -> tuple[Point, str]:
+        """What a printed row has of the keys, in the words of a run; and what it is headed by, in
+        words for readers, "" in a table with none across."""
+        texts = ((one, row[one.column] if one.column else one.then) for one in self.table.keys)
+        point = tuple(plain_value(one.today.get(text, text)) for one, text in texts)
+        across = (self.study.words.get(row[k], row[k]) for k in self.table.across if row[k])
+        return point, " ".join(across)
+
+    def _calculated(self, found: Field) -> Field:
+        named = self.column.calculated
+        made: Field = self.study.calculation(named)(found) if named else found
+        return made
 
     @cached_property
-    def without_number(self) -> dict[Point, dict[str, str]]:
-        """Point → environment → why what was measured gives no number."""
-        return {
-            point: {name: why for name, row in rows.items() if (why := self._no_number(row))}
-            for point, rows in self._measured.items()
-        }
+    def _asked(self) -> tuple[Field, list[Request]]:
+        """What the run has, and what it was asked for."""
+        run = RunValues(self.analysis, {one.axis: one.ours for one in self.table.keys}, self.held)
+        if self.ours is None:
+            return Field((), {}), []
+        return self._calculated(self.study.calculation(self.ours)(run)), run.requests
 
-    @cached_property
+    @property
     def requests(self) -> list[Request]:
         """What is asked of the run for it."""
-        return self._asked[1].requests
+        return self._asked[1]
 
     def why_nothing(self) -> str:
         """Why the run has nothing of it; "" where that is not known."""
         return self.requests[0].why_nothing() if self.requests else ""
+
+    @cached_property
+    def measured(self) -> dict[Point, dict[str, Row]]:
+        """Point → environment → what was measured. Keys that a run has not count as none."""
+        found: dict[Point, dict[str, Row]] = {}
+        for point, name, one in self._asked[0].items():
+            blocks, numbers = zip(*sorted(one.by_block.items()), strict=True)
+            metric = self.requests[0].metric
+            series = Series(one.case, metric, (), np.array(blocks), np.array(numbers))
+            row = Row(series, self.column.unit, summarise(numbers), one.flags)
+            found.setdefault(point, {})[name] = row
+        return found
+
+    @cached_property
+    def now(self) -> dict[Point, dict[str, Row]]:
+        """The same, where it gives a number."""
+        return {
+            point: kept
+            for point, rows in self.measured.items()
+            if (kept := {name: row for name, row in rows.items() if not self.no_number(row)})
+        }
+
+    def no_number(self, row: Row) -> str | None:
+        """Why blocks give no number that is fitted to them, or their difference, which one outlier
+        can decide; None where they do, and for what was measured itself."""
+        done, n = self._asked[0].made_by, row.summary.n
+        if not done & {"line", "law", "difference"}:
+            return None
+        if n < LEAST_FOR_HALF and "half_length" in done:
+            return f"needs {LEAST_FOR_HALF} launches"
+        if n > 1 and (row.summary.stddev or 0.0) >= abs(row.summary.mean):
+            return f"{not_resolved(n)}: s reaches the mean"
+        return "negative" if "line" in done and row.summary.mean < 0 else None
+
+    @cached_property
+    def keys(self) -> list[PrintedKey]:
+        """The table's keys that the quantity has: calculations may take some away."""
+        return [key for key in self.table.keys if key.axis in self.printed.axes]
 
     @cached_property
     def across(self) -> list[str]:
@@ -119,12 +177,12 @@ class Beside:
     @cached_property
     def environments(self) -> list[str]:
         """The run's environments that have the quantity."""
-        return environments(self.analysis, (name for by in self._measured.values() for name in by))
+        return environments(self.analysis, (name for by in self.measured.values() for name in by))
 
     @property
     def points(self) -> list[Point]:
         """Points of both: numbers ascending, words in the paper's order."""
-        both = dict.fromkeys((*self.printed.values, *self._measured))
+        both = dict.fromkeys((*self.printed.values, *self.measured))
         words = list(dict.fromkeys(text for point in both for text in point))
 
         def order(text: str) -> tuple[int, float]:
@@ -138,11 +196,11 @@ class Beside:
     @cached_property
     def unit(self) -> ReadableUnit:
         """In which values of then and now are written."""
+        unit = self.column.unit
+        known = _AS_PRINTED.get((unit, self.column.factor)) or _LABELS.get(unit)
         values = [one.by_block[0] for _, _, one in self.printed.items()]
         values += [row.summary.mean for by in self.now.values() for row in by.values()]
-        known = _AS_PRINTED.get((self.column.unit, self.column.factor))
-        known = known or _LABELS.get(self.column.unit)
-        return known or readable_unit(self.column.unit, values)
+        return known or readable_unit(unit, values)
 
     def si(self, point: Point, across: str) -> float | None:
         """A value of then in the SI unit."""
@@ -158,69 +216,6 @@ class Beside:
         best = min if known and known.better == "lower" else max
         values = (one.by_block[0] for one in self.printed.values.get(point, {}).values())
         return best(values, default=None)
-
-    @cached_property
-    def _rows(self) -> list[dict[str, str]]:
-        return self.study.printed(self.table)
-
-    def _with_law(self) -> Iterator[Mapping[str, str]]:
-        """Each row at every combination of coordinates, with what the table's law gives there."""
-        law = self.study.calculation(self.table.law)
-        held = {
-            one.column: [self.held[one.axis]] for one in self.table.keys if one.axis in self.held
-        }
-        places = {**self.table.at, **held}
-        for row in self._rows:
-            for values in product(*places.values()):
-                at = dict(zip(places, values, strict=True))
-                made = {**at, **law(row, at)}
-                yield {**row, **{k: "" if v is None else f"{v:.12g}" for k, v in made.items()}}
-
-    def _point(self, row: Mapping[str, str]) -> Point:
-        """What a printed row has of the keys, in the words of a run."""
-        texts = ((one, row[one.column] if one.column else one.then) for one in self.table.keys)
-        return tuple(plain_value(one.today.get(text, text)) for one, text in texts)
-
-    def _name(self, row: Mapping[str, str]) -> str:
-        """What a printed row is headed by, in words for readers; "" in a table with none across."""
-        texts = [text for name in self.table.across if (text := row[name])]
-        return " ".join(self.study.words.get(text, text) for text in texts)
-
-    def _calculated(self, found: Field) -> Field:
-        named = self.column.calculated
-        made: Field = self.study.calculation(named)(found) if named else found
-        return made
-
-    @cached_property
-    def _asked(self) -> tuple[Field, RunValues]:
-        run = RunValues(self.analysis, {one.axis: one.ours for one in self.table.keys}, self.held)
-        if self.ours is None:
-            return Field((), {}), run
-        return self._calculated(self.study.calculation(self.ours)(run)), run
-
-    @cached_property
-    def _measured(self) -> dict[Point, dict[str, Row]]:
-        """`now` and `without_number` together."""
-        found: dict[Point, dict[str, Row]] = {}
-        for point, name, one in self._asked[0].items():
-            blocks, numbers = zip(*sorted(one.by_block.items()), strict=True)
-            metric = self.requests[0].metric
-            series = Series(one.case, metric, (), np.array(blocks), np.array(numbers))
-            row = Row(series, self.column.unit, summarise(numbers), one.flags)
-            found.setdefault(point, {})[name] = row
-        return found
-
-    def _no_number(self, row: Row) -> str | None:
-        """Why blocks give no number that is fitted to them, or their difference, which one outlier
-        can decide; None where they do, and for what was measured itself."""
-        done, n = self._asked[0].made_by, row.summary.n
-        if not done & {"line", "law", "difference"}:
-            return None
-        if n < LEAST_FOR_HALF and "half_length" in done:
-            return f"needs {LEAST_FOR_HALF} launches"
-        if n > 1 and (row.summary.stddev or 0.0) >= abs(row.summary.mean):
-            return f"{not_resolved(n)}: s reaches the mean"
-        return "negative" if "line" in done and row.summary.mean < 0 else None
 
 
 def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Beside]:
@@ -244,16 +239,11 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
 
 def by_variant(found: Sequence[Beside]) -> list[tuple[str, list[Beside]]]:
     """Each kind of rows that a run has of a table of machines: its title and quantities."""
-    return [
-        (
-            kind.title,
-            [
-                replace(one, ours=kind.ours.get(one.column.column)) if kind.ours else one
-                for one in found
-            ],
-        )
-        for kind in found[0].table.variants
-    ] or [("", [*found])]
+    kinds = []
+    for kind in found[0].table.variants:
+        own = [replace(o, ours=kind.ours.get(o.column.column)) if kind.ours else o for o in found]
+        kinds.append((kind.title, own))
+    return kinds or [("", [*found])]
 
 
 def measured_share(found: Iterable[Beside]) -> tuple[int, int]:

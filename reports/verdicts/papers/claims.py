@@ -73,33 +73,31 @@ def judge(study: Study, claim: Claim, analysis: Analysis) -> list[Verdict]:
     """The verdicts of a claim: one for each environment that it can be asked of."""
     if claim.value is None:
         return [Verdict("", UNTESTABLE, claim.untestable)]
-    sides: list[tuple[Field, list[Request]]] = []
-    for side in (claim.value, claim.than):
-        if side is not None:
-            run = RunValues(analysis, {place: place for place in claim.match})
-            sides.append((study.calculation(side)(run), run.requests))
-    requests = [one for _, asked in sides for one in asked]
-    for field, asked in sides:
-        if not field.values:
-            why = asked[0].why_nothing()
-            return [
-                Verdict("", UNTESTABLE, f"the run has no {asked[0]}{f': {why}' if why else ''}")
-            ]
+    fields: list[Field] = []
+    requests: list[Request] = []
+    for side in (claim.value, *([claim.than] if claim.than else [])):
+        run = RunValues(analysis, {place: place for place in claim.match})
+        fields.append(study.calculation(side)(run))
+        requests += run.requests
+        if not fields[-1].values:
+            asked, why = run.requests[0], run.requests[0].why_nothing()
+            because = f"the run has no {asked}{f': {why}' if why else ''}"
+            return [Verdict("", UNTESTABLE, because)]
     alone = any("environment" in one.where for one in requests)
-    fields = [_as_one(field) if alone else field for field, _ in sides]
+    if alone:
+        fields = [_as_one(field) for field in fields]
     found = fields[0] if len(fields) == 1 else fields[0] / fields[1]
     names = {name for _, name, _ in found.items()}
     if not names:
         return [Verdict("", UNTESTABLE, "the run has no point that both sides share")]
-    limit = claim.more_than if claim.more_than is not None else claim.less_than
     unit = ReadableUnit("", 1.0)
-    if limit and not found.made_by:  # ratios and what is calculated have no unit
-        unit = readable_unit(analysis.register.metrics[requests[0].metric].unit, [limit])
+    if claim.limit and not found.made_by:  # ratios and what is calculated have no unit
+        unit = readable_unit(analysis.register.metrics[requests[0].metric].unit, [claim.limit])
     asked_of = _judged_at_each if claim.each else _judged
     return [
         Verdict(name, UNTESTABLE, shared)
         if (shared := _on_shared_cores(analysis, requests, found, name))
-        else asked_of(claim, found, name, unit)
+        else Verdict(name, *asked_of(claim, found, name, unit))
         for name in ([""] if alone else environments(analysis, names))
     ]
 
@@ -146,42 +144,38 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
     return [float(np.mean(one)) for one in logs.values() if len(one) == most], most
 
 
-def _judged_at_each(claim: Claim, field: Field, environment: str, unit: ReadableUnit) -> Verdict:
+def _judged_at_each(claim: Claim, field: Field, name: str, unit: ReadableUnit) -> tuple[str, str]:
     """Holds where it holds at every value of a place; fails where it fails at one of them."""
     axis = field.axes.index(str(claim.each))
-    places = dict.fromkeys(p[axis] for p in sorted(field.values) if environment in field.values[p])
+    places = dict.fromkeys(p[axis] for p in sorted(field.values) if name in field.values[p])
     found = {}
     for place in places:
-        part = {p: by for p, by in field.values.items() if p[axis] == place and environment in by}
-        found[place] = _judged(claim, Field(field.axes, part), environment, unit, len(places))
+        part = {p: by for p, by in field.values.items() if p[axis] == place and name in by}
+        found[place] = _judged(claim, Field(field.axes, part), name, unit, len(places))
     order = (FAILS, UNTESTABLE, UNRESOLVED, HOLDS)
-    place, worst = min(found.items(), key=lambda item: order.index(item[1].word))
-    held = sum(one.word == HOLDS for one in found.values())
-    because = f"holds at {held} of {len(found)}; {place}: {worst.because}"
-    return Verdict(environment, worst.word, because)
+    place, (word, why) = min(found.items(), key=lambda item: order.index(item[1][0]))
+    held = sum(word == HOLDS for word, _ in found.values())
+    return word, f"holds at {held} of {len(found)}; {place}: {why}"
 
 
 def _judged(
-    claim: Claim, field: Field, environment: str, unit: ReadableUnit, among: int = 1
-) -> Verdict:
-    """The verdict over all points; of several verdicts that may fail the level is shared."""
-    logs, points = _logs(field, environment)
+    claim: Claim, field: Field, name: str, unit: ReadableUnit, among: int = 1
+) -> tuple[str, str]:
+    """The word over all points, and why; of several that may fail the level is shared."""
+    logs, points = _logs(field, name)
     if not logs:
-        return Verdict(environment, UNTESTABLE, "no value is above 0")
-    summary = summarise(logs)
+        return UNTESTABLE, "no value is above 0"
+    summary, above, limit = summarise(logs), claim.more_than is not None, claim.limit
 
     def text(log: float) -> str:
         return three_digits(math.exp(log) / unit.factor)
 
     told = f"{text(summary.mean)} {unit.label}".strip()
-    above = claim.more_than is not None
-    limit = claim.more_than if claim.more_than is not None else claim.less_than
-    assert limit is not None
     asked = f"asked {'above' if above else 'below'} {limit / unit.factor:g}"
     over = count_text(points, "point")
     if summary.n < LEAST_LAUNCHES:
         few = "one launch" if summary.n == 1 else "two launches"
-        return Verdict(environment, UNRESOLVED, f"{told}, {asked}; {over}; {few}: not resolved")
+        return UNRESOLVED, f"{told}, {asked}; {over}; {few}: not resolved"
     grid = gap(np.array(logs))
 
     def half_width(level: float) -> float:
@@ -198,5 +192,4 @@ def _judged(
     else:
         holds, fails = high < limit, math.exp(summary.mean - half) >= limit
     word = HOLDS if holds else FAILS if fails else UNRESOLVED
-    because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; n = {summary.n}, {over}"
-    return Verdict(environment, word, because)
+    return word, f"{told} ({LEVEL:.0%}: {ends}), {asked}; n = {summary.n}, {over}"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model
 from records.errors import AssayError
 from records.sections import Name, Scalar, Section
 from records.units import UNITS
-from reports.verdicts.papers.fields import Field as Values
+from reports.verdicts.papers.fields import Field as RunField
 from reports.verdicts.papers.run_values import RunValues
 
 #: One folder a study.
@@ -53,23 +53,23 @@ def ending_of(name: str) -> str:
     return max((one for one in ENDINGS if name.endswith(one)), key=len, default="")
 
 
-class Measured(Section):
+class RunMetric(Section):
     """Values of a run: a metric of a check, where cases and points have these values."""
 
     check: str
     metric: str
     where: dict[Place, Scalar | list[Scalar]] = {}
 
-    def __call__(self, run: RunValues) -> Values:
+    def __call__(self, run: RunValues) -> RunField:
         """The values of a run."""
         return run.values(self.check, self.metric, self.where)
 
 
 #: A metric as it is, or the name of a calculation: `(RunValues) -> fields.Field`.
-Quantity = Measured | str
+Quantity = RunMetric | str
 
 
-class Column(Section):
+class PrintedColumn(Section):
     """A quantity of a printed table, and the same quantity of a run.
 
     `column` is its name in the CSV file, or one that the table's law adds; printed values times
@@ -98,7 +98,7 @@ class Column(Section):
         return found
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Column:
+    def _one_of_both(self) -> PrintedColumn:
         if (self.ours is None) == (not self.without):
             raise ValueError("a column has `ours`, or `without` with the reason")
         if self.unit not in UNITS:
@@ -106,7 +106,7 @@ class Column(Section):
         return self
 
 
-class Key(Section):
+class PrintedKey(Section):
     """A column that tells rows of a printed table apart, and the place where a run has the same.
 
     Without a `column` all rows have `then`. `today`: printed word → the run's, where they differ.
@@ -124,7 +124,7 @@ class Key(Section):
         return self.ours or self.column or self.title
 
 
-class Variant(Section):
+class RowKind(Section):
     """Rows of a run in a table of machines, where they are of several kinds.
 
     `ours`: column → its quantity in these rows, others are empty; without any as in the columns.
@@ -182,12 +182,12 @@ class PrintedTable(Section):
     law: str = ""
     at: dict[str, list[float]] = {}
     nearest: dict[str, float] = {}
-    keys: list[Key] = []
+    keys: list[PrintedKey] = []
     across: list[str] = []
     libraries: bool = False
     stands: str = "machine"
-    values: Annotated[list[Column], Field(min_length=1)]
-    variants: list[Variant] = []
+    values: Annotated[list[PrintedColumn], Field(min_length=1)]
+    variants: list[RowKind] = []
     x: str = ""
     drawn: list[str] = []
     plane: Plane | None = None
@@ -217,6 +217,11 @@ class Claim(Section):
     less_than: float | None = None
     untestable: str = ""
 
+    @property
+    def limit(self) -> float:
+        """What the value is held against; 0 of a claim that cannot be tested."""
+        return next((one for one in (self.more_than, self.less_than) if one is not None), 0.0)
+
     @model_validator(mode="after")
     def _testable_or_not(self) -> Claim:
         limits = [one for one in (self.more_than, self.less_than) if one is not None]
@@ -230,7 +235,7 @@ class Claim(Section):
         return self
 
 
-class Shown(Section):
+class ShownPart(Section):
     """A figure or statement without numbers, with which a run's own part of the report is shown.
 
     It follows the table numbered `after`. `only`: anchors of the tables and pictures; none: all.
@@ -283,7 +288,7 @@ class Study(Section):
     procedure: list[str]
     ranks_per_node: Annotated[int, Field(ge=0)] = 0
     tables: Annotated[list[PrintedTable], Field(min_length=1)]
-    shown: list[Shown] = []
+    shown: list[ShownPart] = []
     claims: list[Claim]
     missing: list[Uncounted] = []
 
@@ -297,23 +302,20 @@ class Study(Section):
 
     def printed(self, table: PrintedTable) -> list[dict[str, str]]:
         """The rows of a table, as printed."""
-        return [
-            row
-            for row in _rows(self.folder / table.file)
-            if all(row[column] in wanted for column, wanted in table.rows.items())
-        ]
+        rows = _rows(self.folder / table.file)
+        return [row for row in rows if all(row[k] in wanted for k, wanted in table.rows.items())]
 
     def calculation(self, asked: Quantity) -> Callable[..., Any]:
         """What a quantity, `calculated` or `law` names."""
-        return asked if isinstance(asked, Measured) else self._calculations[asked]
+        return asked if isinstance(asked, RunMetric) else self._calculations[asked]
 
-    def names(self) -> Iterator[str]:
+    def names(self) -> list[str]:
         """The calculations that are named somewhere."""
         asked: list[Quantity | None] = [s for one in self.claims for s in (one.value, one.than)]
         for table in self.tables:
             asked += [table.law, *(one for v in table.variants for one in v.ours.values())]
             asked += [one for column in table.values for one in (column.ours, column.calculated)]
-        yield from dict.fromkeys(one for one in asked if isinstance(one, str) and one)
+        return list(dict.fromkeys(one for one in asked if isinstance(one, str) and one))
 
 
 @cache

@@ -31,7 +31,7 @@ from reports.verdicts.papers.claims import (
 )
 from reports.verdicts.papers.definition import (
     PrintedTable,
-    Shown,
+    ShownPart,
     Study,
     Uncounted,
     load_study,
@@ -210,7 +210,7 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
         yield Uncounted(number=table.number, title=f"{table.title}: {', '.join(columns)}", why=why)
 
 
-def _shown(shown: Shown, analysis: Analysis) -> StudyPart:
+def _shown(shown: ShownPart, analysis: Analysis) -> StudyPart:
     """What a run shows with a figure or a statement that the paper prints without numbers."""
     check = shown.check
     if shown.shows == "mpi_profile":

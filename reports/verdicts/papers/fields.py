@@ -34,7 +34,7 @@ NOWHERE = plain_value(None)
 
 
 @dataclass(frozen=True)
-class Values:
+class BlockValues:
     """A quantity at one point: a value of each block, with the marks of its launches.
 
     A printed value is that of block 0; `case` is the position of a measured one's case.
@@ -45,7 +45,7 @@ class Values:
     case: int = 0
 
 
-def computed(formula: Callable[..., float], *parts: Values | None) -> Values | None:
+def computed(formula: Callable[..., float], *parts: BlockValues | None) -> BlockValues | None:
     """The formula of values, block by block; None where no block has all and gives a number."""
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
@@ -59,33 +59,33 @@ def computed(formula: Callable[..., float], *parts: Values | None) -> Values | N
         if math.isfinite(value):
             found[block] = value
     flags = tuple(dict.fromkeys(flag for part in known for flag in part.flags))
-    return Values(found, flags, known[0].case) if found else None
+    return BlockValues(found, flags, known[0].case) if found else None
 
 
 @dataclass(frozen=True)
 class Field:
-    """Values by point and by what is side by side: machines, libraries, environments.
+    """BlockValues by point and by what is side by side: machines, libraries, environments.
 
     `axes` name the coordinates of a point. `made_by` has what was calculated: nothing of values as
     printed or measured, else "calculated", and of fits and differences their kind.
     """
 
     axes: Point
-    values: dict[Point, dict[str, Values]]
+    values: dict[Point, dict[str, BlockValues]]
     made_by: frozenset[str] = frozenset()
 
-    def items(self) -> Iterator[tuple[Point, str, Values]]:
+    def items(self) -> Iterator[tuple[Point, str, BlockValues]]:
         """Point, name and values of each."""
         return ((p, name, one) for p, by in self.values.items() for name, one in by.items())
 
     def made(
         self,
-        found: Iterable[tuple[Point, str, Values | None]],
+        found: Iterable[tuple[Point, str, BlockValues | None]],
         axes: Sequence[str] | None = None,
         *kinds: str,
     ) -> Field:
         """Another field of what was calculated from this one."""
-        values: dict[Point, dict[str, Values]] = {}
+        values: dict[Point, dict[str, BlockValues]] = {}
         for point, name, one in found:
             if one is not None:
                 values.setdefault(point, {})[name] = one
@@ -108,12 +108,12 @@ class Field:
     def along(
         self,
         axes: Sequence[str],
-        formula: Callable[[dict[Point, Values]], Values | None],
+        formula: Callable[[dict[Point, BlockValues]], BlockValues | None],
         *kinds: str,
     ) -> Field:
         """The field without some axes, along which the formula makes one value of several."""
         places = [self.axes.index(axis) for axis in axes]
-        groups: dict[tuple[Point, str], dict[Point, Values]] = {}
+        groups: dict[tuple[Point, str], dict[Point, BlockValues]] = {}
         for point, name, one in self.items():
             there = tuple(point[place] for place in places)
             groups.setdefault((without(point, places), name), {})[there] = one
@@ -131,7 +131,7 @@ class Field:
     def pick(self, axis: str, wanted: Scalar) -> Field:
         """The values at a coordinate, which may be the "least" or "greatest" there is."""
 
-        def chosen(line: dict[Point, Values]) -> Values | None:
+        def chosen(line: dict[Point, BlockValues]) -> BlockValues | None:
             if wanted in ("least", "greatest"):
                 choose = min if wanted == "least" else max
                 return line[choose(line, key=lambda point: float(point[0]))]
@@ -180,7 +180,7 @@ class Field:
                 return alpha / beta if alpha > 0 and beta > 0 else math.nan
             return alpha if gives == "start_up" else beta
 
-        def fitted(line: dict[Point, Values]) -> Values | None:
+        def fitted(line: dict[Point, BlockValues]) -> BlockValues | None:
             times = {float(length): values for (length,), values in line.items()}
             sizes = sorted(size for size in times if size <= up_to)
             if len(sizes) < LEAST_LENGTHS:
@@ -204,7 +204,7 @@ class Field:
         names = {name for by in rest.values() for name in by}
         alone = next(iter(names)) if len(names) == 1 else None
 
-        def against(point: Point, name: str) -> Values | None:
+        def against(point: Point, name: str) -> BlockValues | None:
             return rest.get(without(point, blank), {}).get(name if alone is None else alone)
 
         return self.made(

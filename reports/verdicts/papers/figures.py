@@ -5,8 +5,7 @@ points of a plane."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from matplotlib.axes import Axes
+from functools import partial
 
 from reports.analysis import Row
 from reports.notation.palette import QUIET, Look
@@ -15,7 +14,7 @@ from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Ser
 from reports.show.rows import environments
 from reports.verdicts.papers.beside import Beside, by_variant, library_of
 from reports.verdicts.papers.fields import Point
-from reports.verdicts.papers.labels import Label, label_beside, label_near, room_beside
+from reports.verdicts.papers.labels import Label, label_beside, label_near
 
 #: Hollow markers of then, in the order of what is side by side in print.
 _MARKERS = ("o", "s", "^", "D", "v")
@@ -80,10 +79,6 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         for line in then
     ]
 
-    def write_names(axes: Axes) -> None:
-        room_beside(axes, ends)
-        label_beside(axes, ends)
-
     return Panel(
         title,
         lines,
@@ -97,7 +92,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         f"{one.study.authors} {year}, {one.table.number}",
         1.7 * HEIGHT_IN if many else HEIGHT_IN,
         wide=many,
-        label=write_names if ends else None,
+        label=partial(label_beside, ends=ends) if ends else None,
     )
 
 
@@ -141,54 +136,45 @@ def _now_rows(
 
 
 def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
-    """The figure of a table's machines; None for a table without one."""
+    """The figure of a table's machines: x and y of each, and means of a run; None for a table
+    without one."""
     plane = found[0].table.plane
     if plane is None:
         return None
     columns = {one.column.column: one for one in found}
     x, y = columns[plane.x], columns[plane.y]
-    points = [
-        (title, name, across.now[()][name], up.now[()][name])
-        for title, (across, up) in by_variant([x, y])
-        for name in environments(x.analysis, across.now.get((), {}))
-        if name in up.now.get((), {})
-    ]
-    return picture_of(
-        x.analysis,
-        [points],
-        lambda shown: _plane_panel(x, y, shown),
-        anchor=f"{WIDE_ANCHOR}-{anchor}",
-        title=f"{plane.figures}: {y.column.title} against {x.column.title}",
-        caption="Grey: the machines of then, each a point; coloured: this run's environments."
-        " Both axes are logarithmic; the best are above, on the left.",
-    )
-
-
-def _plane_panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row]]) -> Panel:
-    """x and y of every machine, and means of a run."""
-    footer = f"{x.study.authors} {x.study.year}, {x.table.number}"
-    both = [(name, x.si((), name), y.si((), name)) for name in x.across]
     ends = [
         Label(name, a / x.unit.factor, b / y.unit.factor, QUIET)
-        for name, a, b in both
-        if a is not None and b is not None
+        for name in x.across
+        if (a := x.si((), name)) is not None and (b := y.si((), name)) is not None
     ]
     grey = Look(QUIET, "o", ())
     marks = [Series([e.x for e in ends], [e.y for e in ends], grey, width=0, size=4)]
-    for title, name, across, up in points:
-        look = x.analysis.looks[name]
-        place = across.summary.mean / x.unit.factor, up.summary.mean / y.unit.factor
-        marks.append(Series([place[0]], [place[1]], look, name, width=0, size=7))
-        ends.append(Label(f"{name}{f', {title}' if title else ''}", *place, look.colour))
+    for title, (own_x, own_y) in by_variant([x, y]):
+        across, up = own_x.now.get((), {}), own_y.now.get((), {})
+        for name in environments(x.analysis, across.keys() & up.keys()):
+            look = x.analysis.looks[name]
+            a, b = across[name].summary.mean / x.unit.factor, up[name].summary.mean / y.unit.factor
+            marks.append(Series([a], [b], look, name, width=0, size=7))
+            ends.append(Label(f"{name}{f', {title}' if title else ''}", a, b, look.colour))
     told = "; ".join(f"{end.name} {end.x:.3g}, {end.y:.3g}" for end in ends)
-    return Panel(
+    panel = Panel(
         "machines then and now",
         marks,
         f"{x.column.title} and {y.column.title}: {told}",
         Axis(f"{x.column.title}, {x.unit.label}", scale="log", margin=0.12),
         Axis(f"{y.column.title}, {y.unit.label}", scale="log", margin=0.12),
-        footer,
+        f"{x.study.authors} {x.study.year}, {x.table.number}",
         1.8 * HEIGHT_IN,
         wide=True,
         label=lambda axes: label_near(axes, ends),
+    )
+    return picture_of(
+        x.analysis,
+        [panel],
+        lambda shown: shown,
+        anchor=f"{WIDE_ANCHOR}-{anchor}",
+        title=f"{plane.figures}: {y.column.title} against {x.column.title}",
+        caption="Grey: the machines of then, each a point; coloured: this run's environments."
+        " Both axes are logarithmic; the best are above, on the left.",
     )

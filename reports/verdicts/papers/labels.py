@@ -58,27 +58,19 @@ def label_near(axes: Axes, ends: Sequence[Label]) -> None:
                 break
 
 
-def room_beside(axes: Axes, ends: Sequence[Label]) -> None:
-    """Longer x axis, without further ticks, for the names of `label_beside`."""
-    _, letter = _letter(axes)
+def label_beside(axes: Axes, ends: Sequence[Label]) -> None:
+    """Names of lines in a column on the right, each joined to the end of its line; the x axis is
+    made longer for them, without further ticks.
+
+    The axes must have their final place.
+    """
+    height, letter = _letter(axes)
     width = letter * max(len(end.name) for end in ends)
     low, high = (float(place) for place in axes.get_xlim())
     ticks = [float(place) for place in axes.get_xticks() if low <= place <= high]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
-    share = 1 / (1 - min(width + 0.05, 0.6))
-    longer = (
-        low * (high / low) ** share if axes.get_xscale() == "log" else low + (high - low) * share
-    )
-    axes.set_xlim(low, longer)
-
-
-def label_beside(axes: Axes, ends: Sequence[Label]) -> None:
-    """Names of lines in a column on the right, each joined to the end of its line.
-
-    The axes must have their final place, and room for the names.
-    """
-    height, letter = _letter(axes)
-    left = 1 - letter * max(len(end.name) for end in ends)
+    share, is_log = 1 / (1 - min(width + 0.05, 0.6)), axes.get_xscale() == "log"
+    axes.set_xlim(low, low * (high / low) ** share if is_log else low + (high - low) * share)
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = [(float(to_axes.transform((end.x, end.y))[1]), end) for end in ends]
     # From the top down, with as much room below each as those that are left need.
@@ -87,7 +79,7 @@ def label_beside(axes: Axes, ends: Sequence[Label]) -> None:
     for place, (y, end) in enumerate(heights):
         middle = max(min(y, top - step / 2), (len(heights) - place - 0.5) * step)
         top = middle - step / 2
-        _write(axes, end, (left, middle), ":", 0.0)
+        _write(axes, end, (1 - width, middle), ":", 0.0)
 
 
 def _write(axes: Axes, end: Label, at: tuple[float, float], line: str, side: float) -> None:

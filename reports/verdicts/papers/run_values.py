@@ -11,7 +11,7 @@ from records.run.plan import PlannedCase
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.blocks import median_by_block
 from reports.show.lines import line_rate
-from reports.verdicts.papers.fields import Field, Point, Values, plain_value
+from reports.verdicts.papers.fields import BlockValues, Field, Point, plain_value
 
 #: What a case has of a parameter that it does not state: cases state what was there from the first
 #: version of their check on, and of later parameters what differs from this.
@@ -119,7 +119,7 @@ class RunValues:
             )
             cases = groups.setdefault((point, analysis.case(row).environment), {})
             cases.setdefault(row.series.case, []).append(row)
-        found: dict[Point, dict[str, Values]] = {}
+        found: dict[Point, dict[str, BlockValues]] = {}
         for (point, name), cases in groups.items():
             rows = max(cases.values(), key=lambda one: one[0].summary.n)
             found.setdefault(point, {})[name] = _together(rows)
@@ -140,10 +140,10 @@ def found_at(analysis: Analysis, row: Row, place: str) -> Any:
     return row.series.at_value(name) if kind == "at" else getattr(case, kind)
 
 
-def _together(rows: Sequence[Row]) -> Values:
+def _together(rows: Sequence[Row]) -> BlockValues:
     """The median over rows of a case, block by block."""
     flags = rows[0].flags if len(rows) == 1 else flags_of(rows)
-    return Values(median_by_block(rows), flags, rows[0].series.case)
+    return BlockValues(median_by_block(rows), flags, rows[0].series.case)
 
 
 def _texts(value: Any) -> set[str]:

@@ -116,11 +116,11 @@ def as_printed(text: str, scale: float) -> str:
 
 
 def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
-    if why := one.without_number.get(point, {}).get(name):
-        return [Cell("–", title=why, badges=(why,)), Cell("")]
-    row = one.now.get(point, {}).get(name)
+    row = one.measured.get(point, {}).get(name)
     if row is None:
         return [Cell(""), Cell("")]
+    if why := one.no_number(row):
+        return [Cell("–", title=why, badges=(why,)), Cell("")]
     reference = one.reference(point, name)
     known = reference is not None and reference > 0 and row.summary.mean > 0
     ratio = three_digits(row.summary.mean / reference) if reference and known else ""
