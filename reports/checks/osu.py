@@ -9,9 +9,8 @@ from typing import Any
 from reports.analysis import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block, compared_cells, rows_where
 from reports.notation.units import ReadableUnit, bytes_text
-from reports.show.generic import side_by_side_table
 from reports.show.rows import message_bytes, name_cell
-from reports.show.section import Section
+from reports.show.section import Section, side_by_side_table
 from reports.show.tables import Cell, Table, numeric, pivot
 
 #: What benchmarks are read by.

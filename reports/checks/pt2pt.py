@@ -14,10 +14,9 @@ from reports.checks.common.curves import (
 )
 from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.checks.common.hops import hops_picture, hops_table
-from reports.show.generic import side_by_side_table
 from reports.show.lines import size_picture
 from reports.show.panel import Picture
-from reports.show.section import Section
+from reports.show.section import Section, side_by_side_table
 from reports.show.tables import MOST_ROWS, Table
 
 METRICS = ("half_round_trip", "bandwidth")

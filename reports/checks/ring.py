@@ -4,8 +4,7 @@
 from functools import partial
 
 from reports.checks.common.curves import over_lengths
-from reports.show.generic import side_by_side_table
-from reports.show.section import Section
+from reports.show.section import Section, side_by_side_table
 
 rates = over_lengths(
     "ring",

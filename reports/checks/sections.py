@@ -15,10 +15,9 @@ from reports.analysis import Analysis
 from reports.notation.labels import value_text
 from reports.show.boxes import launches_picture
 from reports.show.draw import svg_of
-from reports.show.generic import generic_section
 from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
-from reports.show.section import Section, statistics_tables
+from reports.show.section import Section, generic_section, statistics_tables
 from reports.show.tables import Cell, Table, slug
 
 #: Packages of ours, of which a section from outside imports `reports.show` alone.

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 from html import escape
 from io import StringIO
 from math import isclose
@@ -185,13 +185,36 @@ def _plain(value: float) -> str:
     return fixed(value, 0) if isclose(value, round(value)) else f"{value:g}"
 
 
-@singledispatch
 def _draw(mark: Mark, axes: Axes) -> None:
     """Draw a mark; a heat map is drawn already."""
+    look: dict[str, Any]
+    match mark:
+        case Series():
+            _draw_series(mark, axes)
+        case Text():
+            _draw_text(mark, axes)
+        case Rule(to=None):
+            line = axes.axhline if mark.side == "y" else axes.axvline
+            style = (0, mark.dashes) if mark.dashes else "-"
+            line(mark.at, color=mark.colour, linewidth=mark.width, linestyle=style)
+        case Rule() if mark.to is not None:
+            band = axes.axhspan if mark.side == "y" else axes.axvspan
+            band(mark.at, mark.to, color=mark.colour, alpha=0.14, linewidth=0)
+        case Bars():
+            look = {"color": mark.colour, "linewidth": 1.8 if mark.edge else 0}
+            look |= {"edgecolor": mark.edge} if mark.edge else {}
+            bars = axes.barh if mark.level else axes.bar
+            bars(mark.at, mark.lengths, mark.thickness, mark.base, **look)
+        case Box():
+            look = {
+                part: {"color": mark.colour} for part in ("boxprops", "whiskerprops", "capprops")
+            }
+            look |= {"medianprops": {"color": INK, "linewidth": 1.6}, "orientation": "horizontal"}
+            look |= {"manage_ticks": False, "showfliers": False}
+            axes.boxplot(mark.values, positions=[mark.at], widths=0.55, **look)
 
 
-@_draw.register
-def _(mark: Series, axes: Axes) -> None:
+def _draw_series(mark: Series, axes: Axes) -> None:
     look = mark.look
     if mark.low and len(mark.x) > 1:
         axes.fill_between(mark.x, mark.low, mark.high, color=look.colour, alpha=0.18, linewidth=0)
@@ -223,20 +246,7 @@ def _(mark: Series, axes: Axes) -> None:
     )
 
 
-@_draw.register
-def _(mark: Rule, axes: Axes) -> None:
-    across = mark.side == "y"
-    if mark.to is not None:
-        band = axes.axhspan if across else axes.axvspan
-        band(mark.at, mark.to, color=mark.colour, alpha=0.14, linewidth=0)
-        return
-    line = axes.axhline if across else axes.axvline
-    style = (0, mark.dashes) if mark.dashes else "-"
-    line(mark.at, color=mark.colour, linewidth=mark.width, linestyle=style)
-
-
-@_draw.register
-def _(mark: Text, axes: Axes) -> None:
+def _draw_text(mark: Text, axes: Axes) -> None:
     across, up = ("axes fraction" if side in mark.shares else "data" for side in "xy")
     written = axes.annotate(
         mark.text,
@@ -253,23 +263,6 @@ def _(mark: Text, axes: Axes) -> None:
         annotation_clip=True,
     )
     written.set_in_layout(False)
-
-
-@_draw.register
-def _(mark: Bars, axes: Axes) -> None:
-    own: Any = {"color": mark.colour, "linewidth": 1.8 if mark.edge else 0}
-    own |= {"edgecolor": mark.edge} if mark.edge else {}
-    draw_bars = axes.barh if mark.level else axes.bar
-    draw_bars(mark.at, mark.lengths, mark.thickness, mark.base, **own)
-
-
-@_draw.register
-def _(mark: Box, axes: Axes) -> None:
-    own: dict[str, Any] = {"color": mark.colour}
-    look: dict[str, Any] = {"boxprops": own, "whiskerprops": own, "capprops": own}
-    look |= {"medianprops": {"color": INK, "linewidth": 1.6}, "orientation": "horizontal"}
-    look |= {"manage_ticks": False, "showfliers": False}
-    axes.boxplot(mark.values, positions=[mark.at], widths=0.55, **look)
 
 
 def _for_a_page(text: str, panel: Panel) -> str:

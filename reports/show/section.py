@@ -1,15 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report shows of one check."""
+"""What a report shows of one check; for checks that bring none each metric against each axis.
+
+What varies is a coordinate of the points or a parameter of the cases; where it is a number
+throughout it is an axis.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from reports.analysis import Analysis
-from reports.show.panel import Picture
-from reports.show.rows import metric_table
-from reports.show.tables import Table
+from records.axes import MESSAGE_BYTES, axis_of
+from reports.analysis import Analysis, Row, flags_of
+from reports.notation.labels import point_text
+from reports.notation.units import count_text, mean_words, readable_unit
+from reports.show.lines import EFFORT, MESSAGE_LENGTH, grouped, joined, line_rate, lines_picture
+from reports.show.panel import Axis, Picture
+from reports.show.rows import in_reading_order, measured_in, metric_table, side_by_side, value_cell
+from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
+
+#: Pictures of one section; what is beyond stands in the tables.
+MOST_PICTURES = 12
+#: Names of environments of more letters than this do not stand side by side below a picture.
+MOST_TICK_LETTERS = 30
+#: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
+LINEAR_UP_TO = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +47,145 @@ def statistics_tables(analysis: Analysis, check: str) -> list[Table]:
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
     made = (metric_table(analysis, check, name) for name in names)
     return [table for table in made if table is not None]
+
+
+def generic_section(analysis: Analysis, check: str) -> Section:
+    """Pictures and tables of every measured metric of a check."""
+    metrics = analysis.register.metrics
+    names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
+    drawn = [
+        (name, axis)
+        for name in names
+        for axis in axes_of(analysis, analysis.rows_of(check, name)) or [None]
+    ]
+    left = count_text(len(drawn) - MOST_PICTURES, "further picture")
+    note = f" {left} left out: the tables have all." if len(drawn) > MOST_PICTURES else ""
+    return Section(
+        pictures=[
+            partial(metric_picture, check=check, metric=metric, axis=axis, note=note)
+            for metric, axis in drawn[:MOST_PICTURES]
+        ],
+        tables=[partial(side_by_side_table, check=check, metric=name) for name in names],
+    )
+
+
+def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
+    """What varies over the rows, of the points and then of the cases, with each row's value."""
+    names = dict.fromkeys(name for row in rows for name, _ in row.series.at)
+    for check in {analysis.case(row).check for row in rows}:
+        names |= dict.fromkeys(analysis.labels[check].varying)
+    found = {name: [_value(analysis, row, name) for row in rows] for name in names}
+    return {name: values for name, values in found.items() if len(set(map(repr, values))) > 1}
+
+
+def _value(analysis: Analysis, row: Row, name: str) -> object:
+    own = row.series.at_value(name)
+    return analysis.case(row).params.get(name) if own is None else own
+
+
+def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str | None]:
+    """What varies and is a number in every row; of those that vary in step the first."""
+    axes: dict[str | None, list[object]] = {}
+    for name, values in varying(analysis, rows).items():
+        in_step = (_follows(values, one) and _follows(one, values) for one in axes.values())
+        if _are_numbers(values) and not any(in_step):
+            axes[name] = values
+    return list(axes)
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+
+
+def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether `other` alone determines `values`."""
+    pairs = {(repr(a), repr(b)) for a, b in zip(other, values, strict=True)}
+    return len(pairs) == len({first for first, _ in pairs})
+
+
+def metric_picture(
+    analysis: Analysis, check: str, metric: str, axis: str | None, note: str = ""
+) -> Picture | None:
+    """A metric against an axis, a panel for each combination of all else that varies.
+
+    Without an axis the environments stand side by side.
+    """
+    rows = analysis.rows_of(check, metric)
+    title = analysis.register.metric_title(metric)
+    title = title[:1].upper() + title[1:] + (f" against {axis_of(axis).title}" if axis else "")
+    x, without, place = _x_axis(analysis, rows, axis)
+    size, is_time = x.scale == "bytes", rows[0].unit == "s"
+    log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
+    return lines_picture(
+        analysis,
+        grouped(analysis, rows, without, place if size else None),
+        place,
+        x,
+        anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
+        title=title,
+        caption="One panel for each combination of what else varies." + note,
+        log_y=log_y,
+        from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
+        line_rate=line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
+    )
+
+
+def _x_axis(
+    analysis: Analysis, rows: Sequence[Row], axis: str | None
+) -> tuple[Axis, list[str], Callable[[Row], float]]:
+    """The x axis of a picture, what one curve goes over, and where a row is on it."""
+    if axis is None:
+        names = measured_in(analysis, rows)
+        fit = sum(map(len, names)) <= MOST_TICK_LETTERS
+        ticks = {float(place): name if fit else "" for place, name in enumerate(names)}
+        places = {name: float(place) for place, name in enumerate(names)}
+        x = Axis("environment", ticks=ticks)
+        return x, [], lambda row: places[analysis.case(row).environment]
+    found = varying(analysis, rows)
+    without = [name for name, values in found.items() if _follows(values, found[axis])]
+    values = sorted({float(str(value)) for value in found[axis]})
+    title = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
+    wide = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
+    x = Axis(title, scale="log" if wide else "linear", counts=True)
+    if axis_of(axis).unit == "bytes":
+        x = Axis(title, scale="bytes")
+        without += EFFORT
+    return x, without, lambda row: float(str(_value(analysis, row, axis)))
+
+
+def side_by_side_table(
+    analysis: Analysis, check: str, metric: str, found: Sequence[Row] | None = None, of: str = ""
+) -> Table | None:
+    """A metric by all that varies, a column an environment; of these rows, named `of`, or all."""
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if found is None else found)
+    if not rows:
+        return None
+    unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
+    blocks = analysis.run.blocks
+
+    def lead(name: str, values: Sequence[object]) -> Lead[Row]:
+        def text(row: Row) -> str:
+            value = _value(analysis, row, name)
+            return "–" if value is None else point_text(name, value)
+
+        return Column(axis_of(name).title or name, numeric=_are_numbers(values)), text
+
+    def cell(rows: list[Row]) -> Cell:
+        badges = flags_of(rows)
+        if rows and rows[0].summary.n != blocks:
+            badges = (f"n = {rows[0].summary.n}", *badges)
+        return replace(value_cell(rows, unit), badges=badges)
+
+    title = (
+        f"{analysis.register.metric_title(metric)}, {unit.label}: {mean_words(rows[0].unit)} ± s"
+    )
+    title = joined(of, title[:1].upper() + title[1:])
+    return pivot(
+        rows,
+        [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
+        [side_by_side(analysis, rows, cell)],
+        anchor="-".join(["table", *map(slug, filter(None, (check, metric, of))), "side-by-side"]),
+        title=title,
+        note=f"Over n = {blocks} launches unless a cell says otherwise; intervals, medians and"
+        " extremes stand in the tables below.",
+    )

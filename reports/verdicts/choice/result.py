@@ -28,8 +28,7 @@ from reports.result import (
     Sentence,
     Test,
 )
-from reports.show.headline import headline_table
-from reports.show.invalid import invalid_picture, invalid_table
+from reports.show.headline import headline_table, invalid_picture, invalid_table
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
 from reports.show.raw_links import RawLinks
