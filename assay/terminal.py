@@ -17,12 +17,19 @@ from assay.folding import HANG, folded, width_of
 from records.text.plain_text import plain
 
 
-class PatientStream:
-    """A stream that drops output without a reader, as behind `| head`, so that a command comes
-    to its own exit status; everything else is that of `stream`."""
+class _Wrapped:
+    """A stream; what a subclass does not change is that of `stream`."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class PatientStream(_Wrapped):
+    """A stream that drops output without a reader, as behind `| head`, so that a command comes
+    to its own exit status."""
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -42,25 +49,20 @@ class PatientStream:
         except BrokenPipeError:
             leave_pipe(self.stream)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
 
-
-class PlainStream:
-    """A stream whose text is plain; everything else is that of `stream`. `messages`: what it has
-    is for people, so that on a terminal lines that are too long are broken; in a file or a pipe a
-    message stays a line, which is searched for."""
+class PlainStream(_Wrapped):
+    """A stream whose text is plain. `messages`: what it has is for people, so that on a terminal
+    lines that are too long are broken; in a file or a pipe a message stays a line, which is
+    searched for."""
 
     def __init__(self, stream: TextIO, *, messages: bool) -> None:
-        self.stream, self._folds = stream, messages and stream.isatty()
+        super().__init__(stream)
+        self._folds = messages and stream.isatty()
 
     def write(self, text: str) -> int:
         """Write a text without its control characters."""
         text = plain(text)
         return self.stream.write(folded(text, width_of(self.stream)) if self._folds else text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of a probe: whoever waits for one is heard, and may end it."""
+"""Commands and steps: a caller that waits is called meanwhile, and may end them."""
 
 import os
+import pty
+import sys
 import time
 
 import pytest
 
-from assay.commands import run_command
+from assay.commands import output_of, run_command
 from assay.probe.job import END_MARK, JobFolder, Step
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
@@ -76,3 +78,17 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
             endless.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+_SHOW = "import os; print(os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"
+
+
+def test_a_short_command_cannot_reach_the_callers_terminal():
+    pid, master = pty.fork()
+    if pid == 0:
+        alone = output_of([sys.executable, "-c", _SHOW])
+        os._exit(0 if alone == "True /dev/null" else 1)
+    try:
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    finally:
+        os.close(master)
