@@ -89,8 +89,7 @@ def signature_check(folder: Path, signers: Path | None) -> Check:
 def judged_again(
     run_dir: Path, folder: Path, read_criteria: ReadCriteria, made_with: str
 ) -> list[Check]:
-    """Manifest, criteria, verdicts and page of a folder that holds a machine form, each made again
-    and compared with the stored one. `made_with` names this Assay."""
+    """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
     machine = folder / store.MACHINE
     try:
         stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
@@ -119,8 +118,11 @@ def judged_again(
     ]
     files += [f"{name} was added" for name in now if name not in recorded]
     same = isinstance(criteria, dict) and criteria.get("sha256") == dossier.form.criteria.sha256
-    other = dossier.form.made_with
-    note = "" if other == made_with else f"made with {other}; this is {made_with}"
+    note = (
+        ""
+        if (other := dossier.form.made_with) == made_with
+        else f"made with {other}; this is {made_with}"
+    )
     return [
         Check("every file of the run against the document", clipped(files)),
         Check("criteria file against the document", () if same else ("criteria.yaml was changed",)),

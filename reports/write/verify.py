@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -85,14 +85,7 @@ def verify(
         return [*checks, Check("document", told)]
     checks += [sums_check(folder), signature_check(folder, signers)]
     checks += judged_again(run_dir, folder, read_criteria, made_with)
-    if document is not None:
-        kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
-        same = digest(document) in [digest(path) for path in kept if path.is_file()]
-        told = () if same else (f"{document} is none of the run's documents",)
-        checks.append(Check(f"the document {document.name}", told))
-    if seal is not None:
-        checks.append(_seal(folder, seal.strip().lower()))
-    return checks
+    return [*checks, *_paper(folder, document, seal and seal.strip().lower())]
 
 
 class NotReadError(Exception):
@@ -156,16 +149,22 @@ def _named(path: Path, belonging: Belonging) -> Iterator[_NamedRaw]:
         yield _NamedRaw(*named, record.artifacts)
 
 
-def _seal(folder: Path, seal: str) -> Check:
-    """The document's seal against the beginning of the one on paper."""
+def _paper(folder: Path, document: Path | None, seal: str | None) -> Iterator[Check]:
+    """A document from elsewhere, and the beginning of a seal on paper, against the folder's."""
+    if document is not None:
+        kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
+        same = digest(document) in [digest(path) for path in kept if path.is_file()]
+        faults = () if same else (f"{document} is none of the run's documents",)
+        yield Check(f"the document {document.name}", faults)
+    if seal is None:
+        return
     found = digest(folder / store.MACHINE)
     if not re.fullmatch(rf"[0-9a-f]{{{LEAST_SEAL_DIGITS},64}}", seal):
-        told = f"{seal!r} is no seal; it has {LEAST_SEAL_DIGITS} to 64 hexadecimal digits"
-    elif not found.startswith(seal):
-        told = f"the seal of this document is {found}, not {seal}"
+        fault = f"{seal!r} is no seal; it has {LEAST_SEAL_DIGITS} to 64 hexadecimal digits"
+        yield Check("seal", (fault,))
     else:
-        return Check("seal")
-    return Check("seal", (told,))
+        other = (f"the seal of this document is {found}, not {seal}",)
+        yield Check("seal", () if found.startswith(seal) else other)
 
 
 def _records(run_dir: Path, plan: Plan, records: list[_NamedRaw], *, accepted: bool) -> Check:
@@ -183,13 +182,7 @@ def _records(run_dir: Path, plan: Plan, records: list[_NamedRaw], *, accepted: b
     notes = [f"{lacking} (not finished)"] if len(launched) < planned else []
     if chain.unchained:
         notes.append(f"{chain.unchained} without chain: an Assay of record schema 1 wrote them")
-    made = Counter((record.case_id, record.block) for record in records)
-    faults = [
-        f"{place[0]}, block {place[1]}: attempt {one.attempt} is there, of {one.attempt} attempts"
-        f" {made[place]} have a record"
-        for place, one in launched.items()
-        if one.attempt != made[place]
-    ]
+    faults = [*_attempts_lost(records, launched)]
     faults += [
         f"plan.json: case {case.id} has not the id of its check, environment and parameters"
         for case in plan.cases
@@ -212,6 +205,19 @@ def _records(run_dir: Path, plan: Plan, records: list[_NamedRaw], *, accepted: b
         more = f"the last {chain.records - seal.records} records are not sealed: the run was killed"
         faults.append(f"{more}; end it with: assay run --resume {run_dir}")
     return Check(what, tuple(faults), "; ".join(notes), unproven=unproven and not accepted)
+
+
+def _attempts_lost(
+    records: Iterable[_NamedRaw], launched: Mapping[tuple[str, int], _NamedRaw]
+) -> Iterator[str]:
+    """Launches whose latest attempt is not the last of as many records."""
+    made = Counter((record.case_id, record.block) for record in records)
+    for place, one in launched.items():
+        if one.attempt != made[place]:
+            yield (
+                f"{place[0]}, block {place[1]}: attempt {one.attempt} is there, of {one.attempt}"
+                f" attempts {made[place]} have a record"
+            )
 
 
 def _links(run_dir: Path) -> Iterator[str]:

@@ -56,17 +56,11 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     """The items of slow links of nodes and of cuts, then one for each pair that gets one."""
     gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
     every = peers_by_blocks(group, context)
+    best = [float(np.nanmax(p.centres)) if criterion.of == "best" else None for p in every]
+    pairs = group.ends, len(group.names), gap
     fabrics = [
-        fabric_of(
-            peers.centres,
-            group.ends,
-            len(group.names),
-            gap,
-            peers.error,
-            level=float(np.nanmax(peers.centres)) if criterion.of == "best" else None,
-            switches=group.switches,
-        )
-        for peers in every
+        fabric_of(peers.centres, *pairs, peers.error, level=level, switches=group.switches)
+        for peers, level in zip(every, best, strict=True)
     ]
     limits = criterion.at_least, criterion.at_most
     found = PeerComparison(group, context, limits, every, [fabric.level for fabric in fabrics])

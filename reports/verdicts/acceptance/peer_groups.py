@@ -55,43 +55,53 @@ class PeerGroup:
         """Nodes and pairs that were planned to have a value here and have none; of more pairs than
         MOST_MISSING their number. Where the criterion names a node, its pairs alone."""
         case, ran = self.first.case, context.evidence.nodes
-        pairs, rounds = len(self.first.place) == 2, case.params.get("rounds")
         only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
         named = {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}
         nodes: list[str] = []
-        lost: list[Place] = []
+        pairs: list[Place] = []
         further = 0
         if only:
             asked = dict.fromkeys(natural_order({*pair.split(":")}) for pair in only)
-            lost = [pair for pair in self._without_row(asked) if named <= {*pair}]
+            pairs = [pair for pair in self._without_row(asked) if named <= {*pair}]
         elif named:
-            if pairs and not rounds and case.nodes == len(ran) and named <= {*ran}:
+            if self._all_pairs(len(ran)) and case.nodes == len(ran) and named <= {*ran}:
                 others = [name for name in ran if name not in named] if len(named) == 1 else [""]
                 asked = dict.fromkeys(natural_order({*named, name} - {""}) for name in others)
-                lost = self._without_row(asked)
+                pairs = self._without_row(asked)
         else:
-            # All nodes that the run was on where the case needs as many, else those with a value.
-            whole = case.nodes == len(ran) and {*self.names} <= {*ran}
-            planned = natural_order(ran) if whole else self.names
-            nodes = [name for name in planned if name not in {*self.names}]
-            further = case.nodes - len(planned)
-            idle = isinstance(rounds, int) and chance_node_missed(case.nodes, rounds) > 0
-            if pairs and idle and len(nodes) + further == 1:
-                nodes, further = [], 0  # the sample leaves a node without a partner
-            # A launch has all pairs of its rounds; launches on other nodes each have others.
-            if pairs and not rounds and case.nodes >= len(planned):
+            nodes, further = self._nodes_lost(ran)
+            if self._all_pairs(len(self.names) + len(nodes)):
                 ends = self._ends_lost()
                 if len(ends) > MOST_MISSING:
                     yield context.missing(criterion, case, f"{len(ends)} pairs of nodes")
                 else:
-                    lost = [(self.names[one], self.names[two]) for one, two in ends.tolist()]
-        if len(lost) > MOST_MISSING and not named:
-            yield context.missing(criterion, case, f"{len(lost)} pairs of nodes")
-            lost = []
-        for place in (*((name,) for name in nodes), *lost):
+                    pairs = [tuple(self.names[end] for end in pair) for pair in ends.tolist()]
+        if len(pairs) > MOST_MISSING and not named:
+            yield context.missing(criterion, case, f"{len(pairs)} pairs of nodes")
+            pairs = []
+        for place in (*((name,) for name in nodes), *pairs):
             yield context.missing(criterion, case, "–".join(place), place)
         if further > 0:
             yield context.missing(criterion, case, f"{further} nodes")
+
+    def _all_pairs(self, nodes: int) -> bool:
+        """Whether a launch has all pairs of so many nodes: not of its rounds alone, and not those
+        of other nodes in each launch."""
+        case = self.first.case
+        return len(self.first.place) == 2 and not case.params.get("rounds") and case.nodes >= nodes
+
+    def _nodes_lost(self, ran: Sequence[str]) -> tuple[list[str], int]:
+        """Nodes without a value, of all that the run was on where the case needs as many; how many
+        others."""
+        case, known = self.first.case, {*self.names}
+        whole = case.nodes == len(ran) and known <= {*ran}
+        nodes = [name for name in natural_order(ran) if name not in known] if whole else []
+        further = case.nodes - len(known) - len(nodes)
+        rounds = case.params.get("rounds")
+        idle = isinstance(rounds, int) and chance_node_missed(case.nodes, rounds) > 0
+        if len(self.first.place) == 2 and idle and len(nodes) + further == 1:
+            return [], 0  # the sample leaves a node without a partner
+        return nodes, further
 
     def _without_row(self, pairs: Mapping[Place, None]) -> list[Place]:
         known = {self.place(row) for row in range(len(self.ends))}
@@ -102,8 +112,9 @@ class PeerGroup:
         nodes = len(self.names)
         lost = np.ones(nodes * (nodes - 1) // 2, dtype=bool)
         lost[positions_of(self.ends[:, 0], self.ends[:, 1], nodes)] = False
-        every = np.stack(np.triu_indices(nodes, 1), axis=1) if lost.any() else np.empty((0, 2))
-        return np.asarray(every[lost[: len(every)]], dtype=np.int64)
+        if not lost.any():
+            return np.empty((0, 2), dtype=np.int64)
+        return np.stack(np.triu_indices(nodes, 1), axis=1)[lost]
 
 
 def peer_groups(criterion: Criterion, context: Context, size: int) -> list[PeerGroup]:

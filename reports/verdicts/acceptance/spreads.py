@@ -114,11 +114,9 @@ def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> Item
 def _together(
     group: _SpreadGroup, criterion: SpreadCriterion, context: Context
 ) -> tuple[list[Item], int]:
-    """An item for all together, whose noisy ones do not count in it, and one for each, of very
-    many for the noisy and the widest; how many steady ones have none.
-
-    Who is noisy is asked of the blocks of the run, whether he still is of re-runs.
-    """
+    """An item for all together, in which noisy ones do not count, and one for each, of very many
+    for the noisy and the widest; how many steady ones have none. Who is noisy is asked of the
+    blocks of the run, whether he still is of re-runs."""
     limit, criteria, count = criterion.cv_at_most, context.criteria, len(group.logs)
     shared = bool(group.values(0).place) and count >= LEAST_PEERS
     logs = peers_of(group.logs).logs if shared else group.logs

@@ -287,13 +287,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         offset += part.plan.blocks
     cases = {case.id: case for case in run.plan.cases}
     values = [
-        Values(
-            cases[case_id],
-            metric,
-            dict(at),
-            np.concatenate([blocks for blocks, _ in parts]),
-            np.concatenate([numbers for _, numbers in parts]),
-        )
+        Values(cases[case_id], metric, dict(at), *map(np.concatenate, zip(*parts, strict=True)))
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
