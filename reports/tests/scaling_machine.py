@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reports.models.communication import cut, halo_transfers, hpl_transfers, squarest_grid
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, metric, write_run
 
 SIZES = (64, 512, 4096, 16384, 65536, 262144, 1048576)
 LATTICE = (32, 32, 32, 64)
@@ -115,8 +115,12 @@ def machine_run(
         if record["check"] == "pt2pt":
             times = {m: truth.alpha_s + truth.beta_s_per_byte * m for m in SIZES}
             record["metrics"] = [
-                _metric("half_round_trip", value * _own(rng, truth), message_bytes=m)
-                | {"at": {"construct": "Send/Recv", "message_bytes": m}}
+                metric(
+                    "half_round_trip",
+                    value * _own(rng, truth),
+                    construct="Send/Recv",
+                    message_bytes=m,
+                )
                 for m, value in times.items()
             ]
         else:
@@ -128,12 +132,11 @@ def machine_run(
             late = (slower or {}).get(record["ranks"], 1.0)
             whole = (compute + messages) * late * _own(rng, truth)
             name = "program_time" if record["check"] == "su3_rmd" else "time"
-            record["metrics"] = [_metric(name, whole)]
+            record["metrics"] = [metric(name, whole)]
             if record["check"] == "su3_rmd":
                 share = messages / (compute + messages)
-                record["metrics"].append(
-                    _metric("communication_time", share * whole * _own(rng, truth))
-                )
+                messages_s = share * whole * _own(rng, truth)
+                record["metrics"].append(metric("communication_time", messages_s))
         record["flags"] = (flags or {}).get(record["ranks"], [])
         return record
 
@@ -167,8 +170,12 @@ def operation_run(
         luck_there = of_count[ranks // on_node]
         errors = np.exp(launch * rng.standard_normal(len(sizes)))
         record["metrics"] = [
-            _metric("collective_time", luck_there * error * time_s(ranks, m))
-            | {"at": {"operation": "allreduce", "message_bytes": m}}
+            metric(
+                "collective_time",
+                luck_there * error * time_s(ranks, m),
+                operation="allreduce",
+                message_bytes=m,
+            )
             for m, error in zip(sizes, errors, strict=True)
         ]
         record["flags"] = (flags or {}).get(ranks // on_node, [])
@@ -179,8 +186,3 @@ def operation_run(
 
 def _own(rng: np.random.Generator, truth: Truth) -> float:
     return float(np.exp(truth.launch * rng.standard_normal()))
-
-
-def _metric(name: str, value: float, **at: int) -> dict[str, Any]:
-    metric = {"name": name, "unit": "s", "better": "lower", "value": float(value)}
-    return metric | ({"at": at} if at else {})

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from records.metric import schema_1_register
 from records.run.plan import LONG_DIGITS, canonical_json, case_digest
 
 ENVIRONMENTS = ("mpich", "openmpi", "lam", "lam-lamd")
@@ -214,9 +215,11 @@ def _record(
     }
 
 
-def _metric(name: str, unit: str, better: str, value: float, **at: str | int) -> dict[str, Any]:
-    metric: dict[str, Any] = {"name": name, "unit": unit, "better": better, "value": value}
-    return metric | {"at": at} if at else metric
+def metric(name: str, value: float, **at: str | int) -> dict[str, Any]:
+    """A registered metric as a record has it."""
+    known = schema_1_register().metrics[name]
+    made = {"name": name, "unit": known.unit, "better": known.better, "value": float(value)}
+    return made | ({"at": at} if at else {})
 
 
 def _hpl(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list[dict[str, Any]]:
@@ -226,10 +229,7 @@ def _hpl(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list[d
     rate *= SPEED.get(item["environment"], 0.8) ** 0.5 / drift
     rate *= 1 + (0.004 if ranks <= 2 else 0.05) * rng.standard_normal()
     work = 2 * params["n"] ** 3 / 3 + 1.5 * params["n"] ** 2
-    return [
-        _metric("rate", "flop/s", "higher", rate),
-        _metric("time", "s", "lower", work / rate),
-    ]
+    return [metric("rate", rate), metric("time", work / rate)]
 
 
 def _pt2pt(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list[dict[str, Any]]:
@@ -246,10 +246,8 @@ def _pt2pt(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list
             for suffix, factor in (("", 1.0), ("_best", 0.93), ("_mean", 1.04), ("_worst", 2.2)):
                 at = {"construct": construct, "message_bytes": size}
                 time_s = value * factor
-                metrics.append(_metric(f"half_round_trip{suffix}", "s", "lower", time_s, **at))
-                metrics.append(
-                    _metric(f"bandwidth{suffix}", "bytes/s", "higher", size / time_s, **at)
-                )
+                metrics.append(metric(f"half_round_trip{suffix}", time_s, **at))
+                metrics.append(metric(f"bandwidth{suffix}", size / time_s, **at))
     return metrics
 
 
@@ -265,7 +263,7 @@ def _startup(item: dict[str, Any], rng: np.random.Generator, drift: float) -> li
     }
     if item["environment"].startswith("lam"):
         parts |= {"daemon_boot": 0.07 * ranks * base, "daemon_halt": 1.0 * base}
-    return [_metric(name, "s", "lower", value) for name, value in parts.items()]
+    return [metric(name, value) for name, value in parts.items()]
 
 
 METRICS = {"hpl": _hpl, "pt2pt": _pt2pt, "startup": _startup}

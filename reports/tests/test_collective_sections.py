@@ -33,25 +33,22 @@ def _collectives(item, rng, drift):
         for size in (0,) if operation == "barrier" else SIZES:
             value = _time(operation, item["ranks"], size) * SPEED[item["environment"]] * drift
             at = {"operation": operation, "message_bytes": size}
-            metrics.append(synthetic._metric("collective_time", "s", "lower", value, **at))
+            metrics.append(synthetic.metric("collective_time", value, **at))
     return metrics
 
 
 def _interference(item, rng, drift):
-    def one(name, unit, value, **at):
-        better = "higher" if name in ("overlap", "availability", "stream_rate") else "lower"
-        return synthetic._metric(name, unit, better, value, **at)
-
-    metrics = []
-    for size in SIZES:
-        metrics += [
-            one("compute_slowdown", "1", 1.25, counting="endpoint", message_bytes=size),
-            one("overlap", "1", 0.0, message_bytes=size),
-            one("availability", "1", 0.5, message_bytes=size),
-            one("exchange_time", "s", 1e-5, message_bytes=size),
-            one("stream_rate", "bytes/s", 1e8, neighbours="resting", message_bytes=size),
-        ]
-    return metrics
+    return [
+        made
+        for size in SIZES
+        for made in (
+            synthetic.metric("compute_slowdown", 1.25, counting="endpoint", message_bytes=size),
+            synthetic.metric("overlap", 0.0, message_bytes=size),
+            synthetic.metric("availability", 0.5, message_bytes=size),
+            synthetic.metric("exchange_time", 1e-5, message_bytes=size),
+            synthetic.metric("stream_rate", 1e8, neighbours="resting", message_bytes=size),
+        )
+    ]
 
 
 @pytest.fixture

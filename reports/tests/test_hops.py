@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from records.metric import schema_1_register
 from reports.analysis import analyse
 from reports.checks.common.hops import (
     hop_series,
@@ -17,18 +16,12 @@ from reports.checks.common.hops import (
 )
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, metric, write_run
 
 pytestmark = pytest.mark.numerical
 
 PER_HOP_S = {"mpich": 1.2e-6, "lam": 0.0}
 BLOCKS = 7
-
-
-def metric(name, value, **at):
-    one = schema_1_register().metrics[name]
-    made = {"name": name, "unit": one.unit, "better": one.better, "value": value}
-    return made | ({"at": at} if at else {})
 
 
 def fill(record):

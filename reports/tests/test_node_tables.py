@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
 from reports.checks import netpipe, node
 from reports.checks.common.blocks import ratio_interval_cell
 from reports.load.loading import load_run
 from reports.show.tables import Table
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, metric, write_run
 
 CYCLE_S = 0.25e-9
 CASES = [
@@ -24,17 +23,6 @@ CASES = [
     case("netpipe", "mpich", {"transport": "library", "placement": "between-nodes"}),
     case("netpipe", "mpich", {"transport": "tcp", "placement": "between-nodes"}),
 ]
-
-
-def metric(name: str, value: float, **at: str | int) -> dict[str, Any]:
-    definition = schema_1_register().metrics[name]
-    return {
-        "name": name,
-        "unit": definition.unit,
-        "better": definition.better,
-        "value": value,
-        "at": at,
-    }
 
 
 def of_nodes() -> list[dict[str, Any]]:

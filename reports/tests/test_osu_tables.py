@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
 from reports.checks import osu as osu_tables
 from reports.load.loading import load_run
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, metric, write_run
 
 CASES = [
     case("osu", environment, {"test": test, "ranks": 2, "iterations": 100})
@@ -33,13 +32,7 @@ VALUES: dict[str, list[tuple[str, float, int | None]]] = {
 def with_metrics(record: dict[str, Any]) -> dict[str, Any]:
     """Each block has its own multiple of the values."""
     record["metrics"] = [
-        {
-            "name": name,
-            "unit": schema_1_register().metrics[name].unit,
-            "better": schema_1_register().metrics[name].better,
-            "value": record["block"] * value,
-            **({} if size is None else {"at": {"message_bytes": size}}),
-        }
+        metric(name, record["block"] * value, **({"message_bytes": size} if size else {}))
         for name, value, size in VALUES[record["params"]["test"]]
     ]
     return record
@@ -72,39 +65,30 @@ def test_a_run_without_osu_has_no_such_table(tmp_path: Path) -> None:
     assert not any(make(analysis) for make in osu_tables.SECTION.tables)
 
 
-ALIKE: tuple[tuple[str, dict[str, Any], str, str, dict[str, str], float], ...] = (
-    ("echo", {"placement": "between-nodes"}, "half_round_trip_loop", "s", {}, 3e-6),
-    ("osu", {"test": "osu_latency"}, "osu_latency", "s", {}, 2e-6),
-    ("streams", {"window": 64}, "window_rate", "bytes/s", {"direction": "one-way"}, 1e8),
-    ("osu", {"test": "osu_bw"}, "osu_bandwidth", "bytes/s", {}, 2e8),
-    (
-        *("collectives", {"operations": ["allreduce"]}, "collective_time", "s"),
-        *({"operation": "allreduce"}, 8e-6),
-    ),
-    ("osu", {"test": "osu_allreduce"}, "osu_latency", "s", {}, 4e-6),
+_ALLREDUCE = {"operation": "allreduce"}
+ALIKE: tuple[tuple[str, dict[str, Any], str, dict[str, str], float], ...] = (
+    ("echo", {"placement": "between-nodes"}, "half_round_trip_loop", {}, 3e-6),
+    ("osu", {"test": "osu_latency"}, "osu_latency", {}, 2e-6),
+    ("streams", {"window": 64}, "window_rate", {"direction": "one-way"}, 1e8),
+    ("osu", {"test": "osu_bw"}, "osu_bandwidth", {}, 2e8),
+    ("collectives", {"operations": ["allreduce"]}, "collective_time", _ALLREDUCE, 8e-6),
+    ("osu", {"test": "osu_allreduce"}, "osu_latency", {}, 4e-6),
     # Of other windows, and on one node: not measured alike.
-    ("streams", {"window": 32}, "window_rate", "bytes/s", {"direction": "one-way"}, 1e6),
-    ("echo", {"placement": "within-node"}, "half_round_trip_loop", "s", {}, 1e-7),
+    ("streams", {"window": 32}, "window_rate", {"direction": "one-way"}, 1e6),
+    ("echo", {"placement": "within-node"}, "half_round_trip_loop", {}, 1e-7),
 )
 
 
 def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> None:
     cases = [case(check, "mpich", params) for check, params, *_ in ALIKE]
     values = {
-        item["id"]: (name, unit, at, value)
-        for item, (_, _, name, unit, at, value) in zip(cases, ALIKE, strict=True)
+        item["id"]: (name, at, value)
+        for item, (_, _, name, at, value) in zip(cases, ALIKE, strict=True)
     }
 
     def measured(record: dict[str, Any]) -> dict[str, Any]:
-        name, unit, at, value = values[record["case_id"]]
-        metric = {
-            "name": name,
-            "unit": unit,
-            "better": "lower" if unit == "s" else "higher",
-            "value": record["block"] * value,
-            "at": {**at, "message_bytes": 8},
-        }
-        return record | {"metrics": [metric]}
+        name, at, value = values[record["case_id"]]
+        return record | {"metrics": [metric(name, record["block"] * value, **at, message_bytes=8)]}
 
     analysis = analyse(load_run(write_run(tmp_path / "run", cases, blocks=6, edit=measured)))
     table = osu_tables.comparison_table(analysis)

@@ -8,39 +8,30 @@ from reports.checks import ring, streams
 from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
 from reports.load.loading import load_run
 from reports.show.draw import svg_of
-from reports.tests.synthetic import case, quick_cases, write_run
+from reports.tests.synthetic import case, metric, quick_cases, write_run
 
 BANDWIDTHS = {("n1", "n2"): 12e6, ("n1", "n3"): 11.9e6, ("n2", "n3"): 9e6}
-
-
-def metric(name, unit, better, value, **at):
-    return {"name": name, "unit": unit, "better": better, "value": value, "at": at}
 
 
 def fill(record):
     if record["check"] == "alltoall_pairs":
         record["metrics"] = [
-            metric("pair_bandwidth", "bytes/s", "higher", rate, node=node, peer=peer)
+            metric(name, value, node=node, peer=peer)
             for (node, peer), rate in BANDWIDTHS.items()
-        ] + [
-            metric("pair_latency", "s", "lower", 100 / rate, node=node, peer=peer)
-            for (node, peer), rate in BANDWIDTHS.items()
+            for name, value in (("pair_bandwidth", rate), ("pair_latency", 100 / rate))
         ]
     if record["check"] == "streams":
         record["metrics"] = [
-            metric("window_rate", "bytes/s", "higher", 1e6, direction=way, message_bytes=size)
+            metric("window_rate", 1e6, direction=way, message_bytes=size)
             for way in ("one-way", "both-ways")
             for size in (64, 1024)
         ]
     if record["check"] == "ring":
         order = record["params"]["order"]
         record["metrics"] = [
-            metric(name, unit, better, value, order=order, message_bytes=size)
+            metric(name, value, order=order, message_bytes=size)
             for size in (8, 64)
-            for name, unit, better, value in (
-                ("ring_rate", "bytes/s", "higher", 1e6),
-                ("ring_time", "s", "lower", 2e-3),
-            )
+            for name, value in (("ring_rate", 1e6), ("ring_time", 2e-3))
         ]
     return record
 

@@ -15,7 +15,7 @@ from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.models.point_to_point import plain_line
 from reports.show.draw import svg_of
-from reports.tests.synthetic import case, quick_cases, write_run
+from reports.tests.synthetic import case, metric, quick_cases, write_run
 
 LIMIT = 65536
 SHORT = [0, *(round(2 ** (k / 2)) for k in range(2, 29))]
@@ -42,13 +42,11 @@ def analysis(tmp_path_factory):
     def fill(record):
         params = record["params"]
         record["metrics"] = [
-            {
-                "name": "half_round_trip",
-                "unit": "s",
-                "better": "lower",
-                "value": half_round_trip(record["environment"], size, params["iterations"]),
-                "at": {"message_bytes": size},
-            }
+            metric(
+                "half_round_trip",
+                half_round_trip(record["environment"], size, params["iterations"]),
+                message_bytes=size,
+            )
             for size in params["sizes"]
         ]
         return record

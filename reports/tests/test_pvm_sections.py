@@ -31,12 +31,12 @@ def _echo(item, rng, drift):
                 half *= 1 + 0.01 * rng.standard_normal()
             at = {"construct": construct, "message_bytes": size}
             for name in ("half_round_trip", "half_round_trip_mean"):
-                metrics.append(synthetic._metric(name, "s", "lower", half, **at))
-            metrics.append(synthetic._metric("send_time", "s", "lower", half / 4, **at))
+                metrics.append(synthetic.metric(name, half, **at))
+            metrics.append(synthetic.metric("send_time", half / 4, **at))
             if construct != "psend":
-                metrics.append(synthetic._metric("pack_time", "s", "lower", 3e-6, **at))
+                metrics.append(synthetic.metric("pack_time", 3e-6, **at))
     metrics += [
-        synthetic._metric("copy_time", "s", "lower", size * 1e-10, message_bytes=size)
+        synthetic.metric("copy_time", size * 1e-10, message_bytes=size)
         for size in item["params"]["sizes"]
         if size
     ]

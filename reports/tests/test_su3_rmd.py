@@ -7,7 +7,7 @@ from reports.analysis import analyse
 from reports.checks.su3_rmd.pictures import share_picture
 from reports.checks.su3_rmd.tables import overview, strong_scaling, weak_scaling
 from reports.load.loading import load_run
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, metric, write_run
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}
 #: Lattice length in t, ranks and program time: twice as fast on two ranks less a fifth.
@@ -24,13 +24,8 @@ def analysis(tmp_path):
 
     def with_metrics(record):
         time = times[record["params"]["nt"], record["params"]["ranks"]]
-        values = {"program_time": ("s", time), "launch": ("s", time + 1)}
-        values["communication_share"] = ("1", 0.2)
-        metrics = [
-            {"name": name, "unit": unit, "better": "lower", "value": value}
-            for name, (unit, value) in values.items()
-        ]
-        return record | {"metrics": metrics}
+        values = {"program_time": time, "launch": time + 1, "communication_share": 0.2}
+        return record | {"metrics": [metric(name, value) for name, value in values.items()]}
 
     write_run(tmp_path, cases, blocks=3, edit=with_metrics)
     return analyse(load_run(tmp_path))
