@@ -116,10 +116,11 @@ def _overview(check: CheckDefinition[Any]) -> dict[str, Any]:
 def explanation(check: CheckDefinition[Any]) -> CheckForm:
     """All that can be said of a check."""
     schema = check.parameters.model_json_schema(by_alias=True)
+    by_rank = type(check).memory_bytes_per_node is CheckDefinition.memory_bytes_per_node
     layout = {
         "ranks": check.ranks,
         "ranks on each node": check.ranks_asked_per_node,
-        "memory of a node": check.memory_bytes_per_node,
+        "memory of a node": check.bytes_per_rank if by_rank else check.memory_bytes_per_node,
         "estimated time": check.estimate_s,
     }
     parameters = [

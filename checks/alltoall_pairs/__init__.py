@@ -285,7 +285,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         return [((node, peer), {NODE: node, PEER: peer}) for node, peer in pairs]
 
     def bytes_per_rank(self, params: AlltoallPairsParameters) -> int:
-        """Two buffers of the greater length."""
+        """Two buffers of the greater length and the allowance, a rank."""
         return 2 * max(params.latency_bytes, params.bandwidth_bytes)
 
     def estimate_s(

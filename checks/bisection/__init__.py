@@ -74,7 +74,7 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
         return super().least_duration_s(params, metrics) / 2
 
     def bytes_per_rank(self, params: BisectionParameters) -> int:
-        """A window each way."""
+        """A window each way, and the allowance."""
         return 2 * params.window * params.message_bytes
 
     def estimate_s(self, params: BisectionParameters, layout: Layout, site: SiteCapacity) -> float:

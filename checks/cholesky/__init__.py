@@ -10,14 +10,7 @@ from checks.common.definition import FastMachine, Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
-from checks.common.parameters import (
-    ProfiledParameters,
-    Ranks,
-    RanksPerNode,
-    Seed,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, Seed, quantity
 from records.metric import MetricDefinition
 
 #: A right factor's scaled residual is below it, as HPL asks for.
@@ -28,7 +21,7 @@ class CholeskyParameters(ProfiledParameters):
     """One launch: a matrix, and the ranks that share its columns."""
 
     ranks: Ranks = quantity("Ranks that share the columns.", "ranks")
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
     n: int = quantity("Order of the matrix.", "rows", 300, ge=2, le=100_000)
     repetitions: int = quantity(
         "Factorisations after one that is left out.", "factorisations", 5, ge=1, le=10_000
@@ -90,7 +83,7 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
         yield params.repetitions * fast.compute_s(params.operations)
 
     def bytes_per_rank(self, params: CholeskyParameters) -> int:
-        """Its columns."""
+        """The columns of the node's ranks, and the allowance of each."""
         return 8 * -(-params.n // params.ranks) * params.n
 
     def estimate_s(self, params: CholeskyParameters, layout: Layout, site: SiteCapacity) -> float:

@@ -14,15 +14,7 @@ from checks.common.definition import FastMachine, Layout, SiteCapacity, gigabyte
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import Sizes
 from checks.common.metrics import time_metric
-from checks.common.parameters import (
-    EachOnce,
-    Parameters,
-    RanksPerNode,
-    Repeats,
-    Seed,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.parameters import EachOnce, Parameters, RanksPerNode, Repeats, Seed, quantity
 from records.metric import Metric
 
 #: The program checks that sums of its whole numbers are exact in MPI_FLOAT: no more ranks.
@@ -56,7 +48,7 @@ class CollectivesParameters(Parameters):
     """One launch of the program of collective operations."""
 
     ranks: int = quantity("Ranks that take part.", "ranks", ge=1, le=MAX_COLLECTIVE_RANKS)
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
     operations: Annotated[list[Operation], EachOnce(OPERATIONS, "operation")] = quantity(
         "Operations to measure.", "none", list(OPERATIONS)
     )
@@ -155,7 +147,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             yield calls * fast.message_s(size)
 
     def bytes_per_rank(self, params: CollectivesParameters) -> int:
-        """Two buffers with a block of the greatest size for every rank."""
+        """Two buffers with a block of the greatest size for every rank, and the allowance."""
         return 2 * params.ranks * params.message_bytes[-1]
 
     def memory_arithmetic(self, params: CollectivesParameters, layout: Layout) -> str:

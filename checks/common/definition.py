@@ -294,16 +294,16 @@ class CheckDefinition(ABC, Generic[P]):
         return False
 
     def ranks(self, params: Any) -> int:
-        """Ranks of one launch: the parameter `ranks`."""
+        """The parameter `ranks`."""
         return int(params.ranks)
 
     def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """Ranks on each node as the parameters ask for them: the parameter `ranks_per_node`."""
+        """The parameter `ranks_per_node`."""
         asked: RanksPerNode = params.ranks_per_node
         return asked
 
     def bytes_per_rank(self, params: P) -> int:
-        """Bytes of a rank's data, without RANK_ALLOWANCE_BYTES."""
+        """Bytes of a rank's data, without the allowance, which is added for each."""
         raise NotImplementedError(f"check {self.name} does not say what memory it takes")
 
     def memory_bytes_per_node(self, params: P, cores_per_node: int) -> int:

@@ -134,7 +134,7 @@ class MessagesDefinition(CheckDefinition[P]):
         return 2
 
     def bytes_per_rank(self, params: P) -> int:
-        """The messages held."""
+        """The messages held, and the allowance, for each rank."""
         return self.messages_held(params) * self.message_bytes(params)[-1]
 
     def memory_arithmetic(self, params: P, layout: Layout) -> str:

@@ -21,8 +21,6 @@ MAX_ITERATIONS = 1_000_000
 Ranks = Annotated[int, Field(ge=1, le=MAX_RANKS)]
 Repeats = Annotated[int, Field(ge=1, le=MAX_ITERATIONS)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
-#: A number of ranks, or as many as a node has cores, or half as many.
-RanksPerNode = Ranks | Literal["fill", "half"]
 
 
 class Parameters(BaseModel):
@@ -60,6 +58,17 @@ def quantity(description: str, unit: str, default: object = ..., **limits: Any) 
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
+#: The parameter `ranks_per_node`: a number, as many as a node has cores, or half as many.
+RanksPerNode = Annotated[
+    Ranks | Literal["fill", "half"],
+    quantity(
+        'Ranks on each node; "fill" takes as many as the site\'s node has cores, "half" half as'
+        " many, at most all.",
+        "ranks",
+    ),
+]
+
+
 def spaced_count(first: int, last: int, step: int | None, per_octave: int | None) -> int:
     """How many numbers `spaced` gives."""
     if step is not None:
@@ -74,16 +83,6 @@ def spaced(first: int, last: int, step: int | None, per_octave: int | None) -> S
         return range(first, last + 1, step)
     steps = (k / (per_octave or 1) for k in range(spaced_count(first, last, step, per_octave)))
     return [min(round(first * 2**step), last) for step in steps]
-
-
-def ranks_per_node_field() -> Any:
-    """The parameter `ranks_per_node`, the same in every check that has it."""
-    return quantity(
-        'Ranks on each node; "fill" takes as many as the site\'s node has cores, "half" half as'
-        " many, at most all.",
-        "ranks",
-        "fill",
-    )
 
 
 def refuse_least_above_greatest(least_bytes: int, greatest_bytes: int) -> None:

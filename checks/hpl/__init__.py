@@ -23,13 +23,7 @@ from checks.common.definition import (
 from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import RATE, time_metric
-from checks.common.parameters import (
-    ProfiledParameters,
-    Ranks,
-    RanksPerNode,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity
 
 MAX_N = 2_000_000
 
@@ -96,7 +90,7 @@ class HplParameters(ProfiledParameters):
     u: Form = quantity("Form in which the row panel U is kept.", "none", "transposed")
     equilibration: bool = quantity("Whether row exchanges are equilibrated.", "none", True)
     alignment: int = quantity("Alignment of the matrix in memory.", "doubles", 8, ge=1, le=4096)
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
 
 
 class HplDefinition(ManyRanksDefinition[HplParameters]):

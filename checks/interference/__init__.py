@@ -12,7 +12,7 @@ from checks.common.json_lines import Output
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition, Sizes, sizes_field
 from checks.common.metrics import rate_metric, time_metric
-from checks.common.parameters import Parameters, RanksPerNode, quantity, ranks_per_node_field
+from checks.common.parameters import Parameters, RanksPerNode, quantity
 from records.metric import Metric, MetricDefinition
 
 #: Ranks count alone one after the other, so that their number costs time.
@@ -77,7 +77,7 @@ class InterferenceParameters(Parameters):
         ge=2,
         le=MAX_INTERFERENCE_RANKS,
     )
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
     sizes: Sizes = sizes_field([1, 64, 1024, 16384, 65536, 262144])
     samples: int = quantity("Samples of each quantity and size.", "samples", 20, ge=3, le=100_000)
     warmup: int = quantity(

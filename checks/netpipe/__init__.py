@@ -87,7 +87,7 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
             size *= 2
 
     def bytes_per_rank(self, params: NetpipeParameters) -> int:
-        """Two buffers of the greatest size."""
+        """Two buffers of the greatest size, and the allowance, for each rank."""
         return 2 * params.greatest_bytes
 
     def estimate_s(self, params: NetpipeParameters, layout: Layout, site: SiteCapacity) -> float:

@@ -342,7 +342,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         return sizes
 
     def bytes_per_rank(self, params: NodeParameters) -> int:
-        """The greatest of what the kernels hold, one after the other."""
+        """The greatest of what the kernels hold, one after the other, and the allowance."""
         held = {
             "stream": 3 * params.stream_bytes,
             "dgemm": 3 * 8 * params.dgemm_n**2,

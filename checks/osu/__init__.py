@@ -14,7 +14,6 @@ from checks.common.parameters import (
     Parameters,
     RanksPerNode,
     quantity,
-    ranks_per_node_field,
     refuse_least_above_greatest,
 )
 from checks.osu.tables import METRICS, ONE_SIDED, TESTS, WINDOW, OsuTest
@@ -31,7 +30,7 @@ class OsuParameters(Parameters):
 
     test: TestName = quantity("The suite's program.", "none", "osu_latency")
     ranks: int = quantity("Ranks of the launch.", "ranks", 2, ge=2, le=MAX_RANKS)
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
     least_bytes: int = quantity("Least message (-m).", "bytes", 1, ge=0, le=2**30)
     greatest_bytes: int = quantity("Greatest message (-m).", "bytes", 65536, ge=1, le=2**30)
     suite_sizes: bool = quantity(
@@ -76,7 +75,7 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     repetitions = ("iterations",)
 
     def bytes_per_rank(self, params: OsuParameters) -> int:
-        """Two buffers of the greatest size for every rank."""
+        """Two buffers of the greatest size for every rank, at each rank, and the allowance."""
         return 2 * params.ranks * params.greatest_bytes if params.suite_test.sized else 0
 
     def durations_s(self, params: OsuParameters, metrics: Sequence[Metric]) -> Iterable[float]:

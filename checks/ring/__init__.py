@@ -18,7 +18,6 @@ from checks.common.parameters import (
     Repeats,
     Seed,
     quantity,
-    ranks_per_node_field,
 )
 
 RingOrder = Literal["natural", "gray", "random"]
@@ -31,7 +30,7 @@ class RingParameters(ProfiledParameters):
     """One launch of the ring program. In the order `gray` neighbours differ in one bit."""
 
     ranks: Ranks = quantity("Ranks in the ring.", "ranks")
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
     order: RingOrder = quantity(
         "Order of the ranks in the ring; gray needs a power of two of them.", "none", "natural"
     )

@@ -11,13 +11,7 @@ from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output, check_number, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, time_metric
-from checks.common.parameters import (
-    ProfiledParameters,
-    Ranks,
-    RanksPerNode,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity
 
 #: Metrics that the program prints.
 PROGRAM_METRICS = ("init", "first_instruction", "all_heard")
@@ -35,7 +29,7 @@ class StartupParameters(ProfiledParameters):
     """One launch of the start-up program."""
 
     ranks: Ranks = quantity("Ranks to start.", "ranks")
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
 
 
 class StartupDefinition(ManyRanksDefinition[StartupParameters]):
@@ -100,7 +94,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         return Reading([measured(self.metrics_by_name["whole_start"], whole_s), *metrics])
 
     def bytes_per_rank(self, params: StartupParameters) -> int:
-        """The program keeps no data."""
+        """The allowance of each rank; the program keeps no data."""
         return 0
 
     def estimate_s(self, params: StartupParameters, layout: Layout, site: SiteCapacity) -> float:

@@ -16,14 +16,7 @@ from checks.common.definition import RANK_ALLOWANCE_BYTES, FastMachine, Layout, 
 from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, RATE, time_metric
-from checks.common.parameters import (
-    MAX_RANKS,
-    ProfiledParameters,
-    Ranks,
-    RanksPerNode,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.parameters import MAX_RANKS, ProfiledParameters, Ranks, RanksPerNode, quantity
 from records.metric import Metric, MetricDefinition
 
 #: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
@@ -54,7 +47,7 @@ class Su3RmdParameters(ProfiledParameters):
     nz: int = quantity("Lattice extent in z.", "sites", ge=2, le=MOST_EXTENT)
     nt: int = quantity("Lattice extent in t.", "sites", ge=2, le=MOST_EXTENT)
     ranks: Ranks = quantity("Ranks that share the lattice.", "ranks")
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    ranks_per_node: RanksPerNode = "fill"
     trajectories: int = quantity("Measured trajectories.", "trajectories", ge=1, le=1_000_000)
     warmups: int = quantity("Trajectories before them.", "trajectories", 1, ge=0, le=1_000_000)
     beta: float = quantity("Coupling 6/g².", "1", 6.0, gt=0, le=100)
