@@ -150,7 +150,7 @@ def refuse_twice(content: bytes, where: str, what: str) -> None:
         found = dict(members)
         if len(found) < len(members):
             name = next(name for name, count in Counter(n for n, _ in members).items() if count > 1)
-            raise ValueError(f"the member {name!r} stands twice in one object")
+            raise ValueError(f"the member {name!r} appears twice in one object")
         return found
 
     def again(content: bytes) -> bytes:

@@ -52,5 +52,5 @@ def test_a_status_is_the_same_from_disk_and_from_the_driver(run: RunDirectory) -
 def test_a_record_that_stands_twice_is_refused(run: RunDirectory) -> None:
     text = run.records_file.read_bytes()
     run.records_file.write_bytes(text + text.splitlines(keepends=True)[-1])
-    with pytest.raises(AssayError, match="stands here again"):
+    with pytest.raises(AssayError, match="is recorded twice"):
         run.ledger()

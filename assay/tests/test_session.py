@@ -125,7 +125,7 @@ OF_A_LAUNCH = {
     "ok without output": (json.dumps({**GOOD, "status": "ok"}), "unfit files"),
     "failed with points": (json.dumps({**GOOD, "files": {"points": "/x"}}), "unfit files"),
     "cut by word": (json.dumps({**GOOD, "flags": ["raw-cut-to-64-MiB"]}), "unfit flags"),
-    "twice": ('{"status":"ok","status":"failed","launch_index":0}', "'status' stands twice"),
+    "twice": ('{"status":"ok","status":"failed","launch_index":0}', "'status' appears twice"),
     "deep": ('{"launch_index":0,"metrics":' + "[" * 100_000, "is none"),
     "cut": ('{"status":"ok","launch_index":0,"met', "truncated"),
 }

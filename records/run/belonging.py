@@ -77,7 +77,7 @@ class Belonging:
         """That the same attempt was asked about before."""
         place = record.case_id, record.block, record.attempt
         if place in self._seen:
-            return f"case {place[0]}, block {place[1]}, attempt {place[2]} stands here again"
+            return f"case {place[0]}, block {place[1]}, attempt {place[2]} is recorded twice"
         self._seen.add(place)
         return None
 

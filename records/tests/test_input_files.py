@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of others: huge ones cost nothing, a member that stands twice is a fault."""
+"""Files of others: huge ones cost nothing, a member that appears twice is a fault."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_huge_file_is_refused_before_it_is_read(
     ],
 )
 def test_a_member_that_stands_twice_is_a_fault(text: bytes) -> None:
-    with pytest.raises(AssayError, match=r"f:1: not x: the member '[abx]' stands twice"):
+    with pytest.raises(AssayError, match=r"f:1: not x: the member '[abx]' appears twice"):
         refuse_twice(text, "f", "x")
 
 

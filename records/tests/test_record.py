@@ -88,7 +88,7 @@ def test_a_member_that_stands_twice_is_refused(tmp_path):
     with RecordWriter(path) as writer:
         writer.append(record(1))
     path.write_bytes(path.read_bytes().replace(b'"status":"ok"', b'"status":"lost","status":"ok"'))
-    with pytest.raises(AssayError, match=r"jsonl:1: not a record: the member 'status' stands twic"):
+    with pytest.raises(AssayError, match=r"jsonl:1: not a record: the member 'status' appears"):
         list(read_records(path))
 
 

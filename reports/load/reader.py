@@ -276,7 +276,7 @@ class Reader:
             name, at = self._keys[place]
             raise AssayError(
                 f"records.jsonl: case {self.plan.cases[case].id}, block {blocks[twice[0]]}:"
-                f" metric {name} at {dict(at)} stands twice in one record; once is allowed."
+                f" metric {name} at {dict(at)} appears twice in one record; once is allowed."
             )
         edges = [0, *(np.flatnonzero(~steps) + 1).tolist(), len(ids)]
         owners = [divmod(found, len(self._keys)) for found in ids[edges[:-1]].tolist()]

@@ -119,7 +119,7 @@ def pair_columns(
     codes = low * len(ordered) + high
     order = np.argsort(codes)
     if (low == high).any() or (np.diff(codes[order]) == 0).any():
-        raise AssayError(f"{where}: a pair of nodes stands twice, or is of one node")
+        raise AssayError(f"{where}: a pair of nodes appears twice, or is of one node")
     at = dict(zip(names, switches, strict=True)) if switches else {}
     return PairColumns(
         ordered,

@@ -110,7 +110,7 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
         ({"block": 0}, "`block` is 0"),
         ({"metrics": [METRIC | {"name": "velocity"}]}, "a metric that plan.json defines"),
         ({"metrics": [METRIC | {"unit": "Gflop/s"}]}, "allowed: flop/s"),
-        ({"metrics": [METRIC, METRIC]}, "stands twice"),
+        ({"metrics": [METRIC, METRIC]}, "appears twice"),
         ({"metrics": [METRIC | {"at": {"message_bytes": -1}}]}, "message_bytes -1; allowed: 0 to "),
         *(
             ({"metrics": [METRIC | {"value": value}]}, "records.jsonl:5: rate is .*cannot be meas")
