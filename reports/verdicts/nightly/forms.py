@@ -53,7 +53,19 @@ class MissedPart(Part):
     reason: Annotated[str, key("Why.")]
 
 
-class ChangePart(Part):
+class SeriesPart(Part):
+    """What tells a series from all others."""
+
+    case_id: Annotated[str, key("The case.")]
+    check: Annotated[str, key("The check.")]
+    environment: Annotated[str, key("The environment.")]
+    metric: Annotated[str, key("The metric.")]
+    unit: Annotated[str, key("Its SI unit.")]
+    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
+    at: Annotated[dict[str, Any], key("The point.")]
+
+
+class ChangePart(SeriesPart):
     """A change of one series."""
 
     id: Annotated[int, key("Its number, as `accept-change` takes it.")]
@@ -66,13 +78,6 @@ class ChangePart(Part):
     state: Annotated[
         Literal["open", "went back", "accepted", "new reference"], key("What became of it.")
     ]
-    case_id: Annotated[str, key("The case.")]
-    check: Annotated[str, key("The check.")]
-    environment: Annotated[str, key("The environment.")]
-    metric: Annotated[str, key("The metric.")]
-    unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
-    at: Annotated[dict[str, Any], key("The point.")]
     before: Annotated[float, key("Median before, in SI base units.")]
     after: Annotated[float, key("Median after.")]
     author: Annotated[str | None, key("Who accepted it.")]
@@ -133,19 +138,12 @@ class FoundChangePart(Part):
     nights_before: Annotated[int, key("Nights, or of stage peers nodes, behind the median before.")]
 
 
-class SeriesFindingPart(Part):
+class SeriesFindingPart(SeriesPart):
     """What is said of one series."""
 
     verdict: Annotated[
         str, key("regression, open, suspect, dismissed, improvement, better, recovered, silent.")
     ]
-    case_id: Annotated[str, key("The case.")]
-    check: Annotated[str, key("The check.")]
-    environment: Annotated[str, key("The environment.")]
-    metric: Annotated[str, key("The metric.")]
-    unit: Annotated[str, key("Its SI unit.")]
-    better: Annotated[Literal["higher", "lower"], key("Which direction is better.")]
-    at: Annotated[dict[str, Any], key("The point.")]
     value: Annotated[float | None, key("Tonight's median, in SI base units.")]
     rerun: Annotated[float | None, key("The re-run's median.")]
     elsewhere: Annotated[float | None, key("The median of a re-run on other nodes.")]
