@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from checks.common.answer import mean_is_possible
 from checks.common.json_lines import OutputError, measured
 from checks.osu import CHECK, OsuParameters
-from checks.osu.tables import TESTS, WINDOW, Column, column_of
+from checks.osu.tables import TESTS, WINDOW, OsuColumn, column_of
 from records.metric import Metric
 
 #: A version may carry a vendor's suffix, as in 7.0-abc2.
@@ -55,7 +55,7 @@ _ROUNDING, _ROUNDING_S = 0.00505, 0.00505e-6
 
 
 @dataclass(frozen=True)
-class Table:
+class OsuTable:
     """A test's version and values, and a time that its iterations took at least."""
 
     version: str
@@ -72,7 +72,7 @@ def expected_sizes(least: int, greatest: int) -> list[int]:
     return sizes
 
 
-def parse(text: str, asked: OsuParameters) -> Table:
+def parse(text: str, asked: OsuParameters) -> OsuTable:
     """The whole table in `text`, of the test, the columns and exactly the sizes that were asked.
 
     Raises OutputError: no table, that of another test, a line that is none of it, an impossible
@@ -102,7 +102,7 @@ def parse(text: str, asked: OsuParameters) -> Table:
     if found != sizes:
         raise OutputError(f"OSU's table has {_named(found)}; asked were {_named(sizes)}")
     # Versions that choose their own sizes choose their iterations too.
-    return Table(title["version"], values, 0.0 if asked.suite_sizes else spent_s)
+    return OsuTable(title["version"], values, 0.0 if asked.suite_sizes else spent_s)
 
 
 def parse_partial(text: str) -> list[Metric]:
@@ -292,7 +292,7 @@ def _row(
     return size, values
 
 
-def _column(name: str) -> Column:
+def _column(name: str) -> OsuColumn:
     column = column_of(name)
     if column is None:
         raise OutputError(f"OSU's column {name!r} is not known")
@@ -305,7 +305,7 @@ def _integer(word: str, line: str) -> int:
     return int(word)
 
 
-def _value(column: Column, word: str, size: int | None, line: str) -> Metric:
+def _value(column: OsuColumn, word: str, size: int | None, line: str) -> Metric:
     if not _NUMBER.fullmatch(word):
         raise OutputError(f"{word!r} is not a number with two decimals: {line[:80]!r}")
     at = {"message_bytes": size, "percentile": column.percentile}

@@ -125,7 +125,7 @@ _FACTORS = (("us)", 1e-6), ("MB/s", 1e6), ("%)", 1e-2), ("", 1.0))
 
 
 @dataclass(frozen=True)
-class Column:
+class OsuColumn:
     """What a column is: the metric without "osu_", its factor to SI units, a tail's percentile."""
 
     metric: str
@@ -133,10 +133,10 @@ class Column:
     percentile: int | None = None
 
 
-def column_of(heading: str) -> Column | None:
+def column_of(heading: str) -> OsuColumn | None:
     """The column with this heading; None for one that is not known."""
     factor = next(factor for unit, factor in _FACTORS if unit in heading)
     if tail := _TAIL.fullmatch(heading):
         metric = "tail_latency" if tail["latency"] else "tail_bandwidth"
-        return Column(metric, factor, int(tail["of"]))
-    return Column(_COLUMNS[heading], factor) if heading in _COLUMNS else None
+        return OsuColumn(metric, factor, int(tail["of"]))
+    return OsuColumn(_COLUMNS[heading], factor) if heading in _COLUMNS else None

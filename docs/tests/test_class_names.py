@@ -18,7 +18,6 @@ ALLOWED = {
     "Change": 2,
     "CheckPart": 2,
     "Claim": 2,
-    "Column": 2,
     "Evidence": 2,
     "Finding": 2,
     "Job": 2,
@@ -42,7 +41,6 @@ ALLOWED = {
     "Series": 2,
     "Site": 2,
     "State": 2,
-    "Table": 2,
     "WorkFolderError": 2,
 }
 
