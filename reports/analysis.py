@@ -201,13 +201,15 @@ def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
     """Flags of each case over its ok launches, or those wrong on purpose; with counts if not of
     all. BEYOND_LIMIT is shown with its values."""
     flagged = {case for case, _, flags in run.tally if flags}
-    known: dict[int, Counter[str]] = {}
+    known: dict[int, dict[str, int]] = {}
     launched: Counter[int] = Counter()
     for (case, status, flags), count in run.tally.items():
         if case in flagged and (INVALID_ON_PURPOSE in flags if on_purpose else status == "ok"):
             launched[case] += count
-            of_case = known.setdefault(case, Counter())
-            of_case.update({flag: count for flag in flags if flag != BEYOND_LIMIT})
+            of_case = known.setdefault(case, {})
+            for flag in flags:
+                if flag != BEYOND_LIMIT:
+                    of_case[flag] = of_case.get(flag, 0) + count
     return {
         case: tuple(
             flag if count == launched[case] else f"{flag} in {count} of {launched[case]}"

@@ -7,17 +7,21 @@ from shlex import quote
 
 from reports.load.loading import Run
 
+#: What else is to be done about launches whose time was up.
+TIME_LIMIT_HINT = (
+    "Raise limits.launch_s in the campaign file, or lower its sizes, then run it again"
+)
+
 
 def run_again(run: Run, *, blocks: int | None = None) -> str:
     """A new run of the campaign, narrowed as this one was and with the same builds."""
     narrowed = {name: value for name, value in run.plan.narrowed.items() if name != "blocks"}
+    narrowed |= {"blocks": blocks} if blocks else {}
     options = [
-        f"--{name} {quote(','.join(value) if isinstance(value, list) else str(value))}"
+        f" --{name} {quote(','.join(value) if isinstance(value, list) else str(value))}"
         for name, value in narrowed.items()
     ]
-    if blocks:
-        options.append(f"--blocks {blocks}")
-    return " ".join([f"assay run {quote(run.plan.campaign)} {_site_and_builds(run)}", *options])
+    return f"assay run {_campaign(run)}{''.join(options)}"
 
 
 def resume(name: str) -> str:
@@ -25,20 +29,9 @@ def resume(name: str) -> str:
     return f"assay run --resume {name}"
 
 
-def doctor(run: Run) -> str:
-    """Find out what is missing."""
-    return f"assay doctor {_site(run)}"
-
-
 def plan(run: Run) -> str:
     """What would run, and why not."""
-    return f"assay plan {quote(run.plan.campaign)} {_site_and_builds(run)}"
-
-
-#: What else is to be done about launches whose time was up.
-TIME_LIMIT_HINT = (
-    "Raise limits.launch_s in the campaign file, or lower its sizes, then run it again"
-)
+    return f"assay plan {_campaign(run)}"
 
 
 def time_is_up(reason: str) -> bool:
@@ -48,7 +41,7 @@ def time_is_up(reason: str) -> bool:
 
 def mending(run: Run, reason: str) -> str:
     """The command that most likely fixes launches that failed for this reason."""
-    return plan(run) if time_is_up(reason) else doctor(run)
+    return plan(run) if time_is_up(reason) else f"assay doctor {_site(run)}"
 
 
 def accept(name: str, option: str = "") -> str:
@@ -65,9 +58,10 @@ def _site(run: Run) -> str:
     return f"--site {quote(run.provenance.site.asked_as or run.plan.site)}"
 
 
-def _site_and_builds(run: Run) -> str:
+def _campaign(run: Run) -> str:
+    """The campaign, its site, its builds."""
     builds = run.provenance.site.builds
-    return f"{_site(run)} --with {builds}" if builds else _site(run)
+    return f"{quote(run.plan.campaign)} {_site(run)}{f' --with {builds}' if builds else ''}"
 
 
 def name_of(run: Run) -> str:

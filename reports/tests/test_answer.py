@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from shutil import unpack_archive
@@ -38,12 +39,49 @@ def answered(factors: list[float], blocks: int, **options: Any) -> Answer:
     return answer_of(analyse(simulated_run(logs(factors, blocks, **options))))
 
 
-def test_a_clear_winner_is_named_with_the_least_it_gains() -> None:
-    answer = answered([1.2, 1.0, 1.4, 3.0], 8)
-    assert answer.state is State.DECIDED
-    assert answer.sentence.startswith("b is the best choice: a costs 2")
-    assert "d 3.00 times as much" in answer.sentence
-    assert "at least" in answer.sentence
+#: Costs, blocks, noise, launches that failed; the state and what sentence and `unknown` say.
+ANSWERS = {
+    "a clear winner is named with the least it gains": (
+        ([1.2, 1.0, 1.4, 3.0], 8, 0.01, {}),
+        (State.DECIDED, r"^b is the best choice: a costs 2.*at least.*d 3\.00 times as much"),
+    ),
+    "equivalent environments are a decision": (
+        ([1.0, 1.001, 1.5], 12, 0.005, {}),
+        (State.DECIDED, "b and a are equivalent within 3 %"),
+    ),
+    "one that fails is not the choice however cheap": (
+        ([1.0, 0.9], 12, 0.01, {(5 + n, 3 * m): "failed" for n in range(5) for m in range(4)}),
+        (State.DECIDED, "^a is the best choice: b failed in 20 of 60 launches"),
+    ),
+    "of one without a value nothing is known": (
+        ([1.0, 0.9], 6, 0.01, {(5 + n, m): "failed" for n in range(5) for m in range(6)}),
+        (State.OPEN, "anything of b: no launch of it has a value"),
+    ),
+    "one block says what it found and decides nothing": (
+        ([1.0, 1.3, 0.8, 4.0], 1, 0.01, {}),
+        (State.OPEN, r"c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d.*below 6 blocks"),
+    ),
+    "two blocks neither": (
+        ([1.0, 1.3, 0.8, 4.0], 2, 0.01, {}),
+        (State.OPEN, r"c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d.*below 6 blocks"),
+    ),
+    "five blocks do not decide either": (
+        ([1.0, 1.3, 0.8, 4.0], 5, 0.01, {}),
+        (State.OPEN, "5 blocks decide nothing"),
+    ),
+    "a single environment says what was measured": (
+        ([1.0], 1, 0.01, {}),
+        (State.MEASURED, "^a: HPL .*all 5 launches right.*1 block"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_has_its_state_and_numbers(name: str) -> None:
+    (factors, blocks, noise, bad), (state, said) = ANSWERS[name]
+    answer = answer_of(analyse(simulated_run(logs(factors, blocks, noise=noise), bad)))
+    assert answer.state is state
+    assert re.search(said, f"{answer.sentence} {answer.unknown}")
 
 
 def test_the_details_say_which_weights_would_change_the_order() -> None:
@@ -164,19 +202,6 @@ def test_what_carries_the_cost_of_those_that_are_out_is_said_in_few_words_too() 
     assert answer.sentence.endswith("c and d are out (mostly Start-up or HPL)."), answer.sentence
 
 
-def test_an_environment_that_fails_is_not_the_choice_however_cheap() -> None:
-    bad = {(case, block): "failed" for case in range(5, 10) for block in range(0, 12, 3)}
-    answer = answer_of(analyse(simulated_run(logs([1.0, 0.9], 12), bad)))
-    assert answer.sentence.startswith("a is the best choice: b failed in 20 of 60 launches")
-
-
-def test_of_an_environment_without_a_value_nothing_is_known() -> None:
-    bad = {(case, block): "failed" for case in range(5, 10) for block in range(6)}
-    answer = answer_of(analyse(simulated_run(logs([1.0, 0.9], 6), bad)))
-    assert answer.state is State.OPEN
-    assert "anything of b: no launch of it has a value" in answer.unknown
-
-
 def test_those_that_are_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:
     answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
     assert answer.state is State.OPEN
@@ -196,34 +221,6 @@ def test_so_many_blocks_as_the_answer_says_mostly_decide() -> None:
             decided += again.state is State.DECIDED
     assert asked >= 4
     assert decided >= 0.7 * asked
-
-
-def test_equivalent_environments_are_a_decision() -> None:
-    answer = answered([1.0, 1.001, 1.5], 12, noise=0.005)
-    assert answer.state is State.DECIDED
-    assert "b and a are equivalent within 3 %" in answer.sentence
-
-
-@pytest.mark.parametrize("blocks", [1, 2])
-def test_a_few_blocks_say_what_they_found_and_decide_nothing(blocks: int) -> None:
-    answer = answered([1.0, 1.3, 0.8, 4.0], blocks)
-    assert answer.state is State.OPEN
-    assert re.search(r"c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d", answer.sentence)
-    assert "below 6 blocks" in answer.unknown
-
-
-def test_five_blocks_do_not_decide_either() -> None:
-    answer = answered([1.0, 1.3, 0.8, 4.0], 5)
-    assert answer.state is State.OPEN
-    assert "5 blocks decide nothing" in answer.unknown
-
-
-def test_a_single_environment_says_what_was_measured() -> None:
-    answer = answered([1.0], 1)
-    assert answer.state is State.MEASURED
-    assert answer.sentence.startswith("a: HPL ")
-    assert "all 5 launches right" in answer.sentence
-    assert "1 block" in answer.unknown
 
 
 def test_what_comes_next_has_the_same_builds_scale_and_part_of_the_campaign() -> None:
@@ -249,7 +246,7 @@ def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:
     assert answer.command.startswith("assay run --resume ")
 
 
-def failing(path: Path, bad: set[int], reason: str = "the launcher ended with status 7") -> Answer:
+def failing(path: Path, bad: set[int], reason: str) -> Answer:
     """The answer of a run in which launches failed, by their number."""
     count = iter(range(10_000))
 
@@ -262,25 +259,32 @@ def failing(path: Path, bad: set[int], reason: str = "the launcher ended with st
     return answer_of(analyse(load_run(write_run(path / "run", cases, blocks=8, edit=edit))))
 
 
-def test_a_run_in_which_everything_failed_is_red_with_the_commonest_reason(tmp_path: Path) -> None:
-    answer = failing(tmp_path, set(range(16)))
+@pytest.mark.parametrize(
+    ("bad", "reason", "said", "command"),
+    [
+        (
+            range(16),
+            "the launcher ended with status 7",
+            "All 16 launches failed for one reason: the launcher ended with status 7",
+            "assay doctor --site virtual",
+        ),
+        (
+            range(16),
+            "time limit: the launch was ended after 120 s",
+            "All 16 launches failed for one reason: time limit",
+            "assay plan quick --site virtual",
+        ),
+        (range(4, 16), "status 7", "12 of 16 launches failed", "assay doctor --site virtual"),
+    ],
+)
+def test_a_run_in_which_most_failed_is_red_with_the_commonest_reason(
+    tmp_path: Path, bad: Iterable[int], reason: str, said: str, command: str
+) -> None:
+    answer = failing(tmp_path, {*bad}, reason)
     assert (answer.state, answer.state.colour) == (State.FAILED, "bad")
-    expected = "All 16 launches failed for one reason: the launcher ended with status 7"
-    assert answer.sentence == expected
-    assert answer.command == "assay doctor --site virtual"
-
-
-def test_launches_whose_time_was_up_need_more_of_it(tmp_path: Path) -> None:
-    reason = "time limit: the launch was ended after 120 s"
-    answer = failing(tmp_path, set(range(16)), reason)
-    assert answer.command == "assay plan quick --site virtual"
-    assert answer.details[0].startswith("Raise limits.launch_s")
-
-
-def test_a_run_in_which_most_failed_is_red_too(tmp_path: Path) -> None:
-    answer = failing(tmp_path, set(range(4, 16)))
-    assert answer.state is State.FAILED
-    assert answer.sentence.startswith("12 of 16 launches failed")
+    assert answer.sentence.startswith(said)
+    assert answer.command == command
+    assert answer.details[0].startswith("Raise limits.launch_s") == ("time limit" in reason)
 
 
 def test_a_run_without_records_says_how_to_begin(tmp_path: Path) -> None:
