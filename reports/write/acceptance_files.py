@@ -69,7 +69,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
 
 
 def lists(dossier: Dossier) -> dict[str, bytes]:
-    """The texts beside the document: checksums, the re-runs, and the campaign of a re-run."""
+    """The texts with the document: checksums, the re-runs, and the campaign of a re-run."""
     here = dossier.run.directory.resolve()
     paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
     texts = {

@@ -2,8 +2,8 @@
 """Verification: recomputes every checksum and every verdict from the records, and reports faults.
 
 What could not be verified is reported as such, and never counts as good. Nothing is repaired. If
-somebody changed the records and wrote the whole folder again, the seal on the signed paper still
-shows it.
+the records were changed and the whole folder was written again, the seal on the signed paper shows
+it.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ def verify(
         checks.append(_values(run_dir, read_records(path) if records else (), reread))
     if not accepted:
         note = "there is no acceptance document yet"
-        told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
-        return [*checks, Check("document", told, note)]
+        faults = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
+        return [*checks, Check("document", faults, note)]
     if found != "a folder" or kind_at(folder / store.MACHINE) is None:
-        told = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
-        return [*checks, Check("document", told)]
+        faults = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
+        return [*checks, Check("document", faults)]
     checks += [sums_check(folder), signature_check(folder, signers)]
     checks += judged_again(run_dir, folder, read_criteria, made_with)
     return [*checks, *_paper(folder, document, seal and seal.strip().lower())]

@@ -73,7 +73,9 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     parts = [(_finding(finding, dossier), finding.title.removeprefix("slow ")) for finding in named]
     accused = {accusation.criterion for finding in named for accusation in finding.accusations}
     place = 0 if verdict == "FAIL" and not any(map(_fails, named)) else len(parts)
-    without: dict[str, list[str]] = {}  # criteria that name nobody and have no bound, by the reason
+    without: dict[
+        str, list[str]
+    ] = {}  # criteria that name no node and have no bound, by the reason
     for result in bad:
         item = result.most_telling()
         if result.id in accused:

@@ -242,10 +242,10 @@ def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
     limits = [limit for limit in (at_least, at_most) if limit is not None]
     readable = readable_unit(unit, limits)
     suffix = "" if unit == "1" else f" {readable.label}"
-    told = [f"{limit / readable.factor:g}" for limit in limits]
-    if len(told) == 2:
-        return f"between {told[0]} and {told[1]}{suffix}"
-    return f"at {'least' if at_most is None else 'most'} {told[0]}{suffix}"
+    words = [f"{limit / readable.factor:g}" for limit in limits]
+    if len(words) == 2:
+        return f"between {words[0]} and {words[1]}{suffix}"
+    return f"at {'least' if at_most is None else 'most'} {words[0]}{suffix}"
 
 
 def judged(

@@ -25,7 +25,7 @@ MOST_MISSING = 100
 
 @dataclass(frozen=True)
 class PeerGroup:
-    """Nodes or pairs of one case and one point beside the nodes.
+    """Nodes or pairs of one case and one point.
 
     `ends` has for each row the numbers of its nodes among `names`, ascending; `first` are the
     values of the first row. `logs` are logarithms of the values, a peer a row and a block a column,

@@ -34,7 +34,7 @@ from reports.verdicts.acceptance.reruns import settled
 
 #: In machines up to this size one better node leaves open whether the others are slow.
 SMALL_MACHINE = 16
-#: A smaller shortfall is none by which groups are told apart.
+#: A smaller shortfall does not separate groups.
 LEAST_GAP = 0.005
 
 

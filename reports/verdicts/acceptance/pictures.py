@@ -60,12 +60,12 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Iterator[Panel]
             down += _LINE_IN * len(lines)
         marks += _margin_bar(down + 0.38 * _BAR_IN, item, _COLOUR[one.verdict])
         down += _BAR_IN
-    told = "; ".join(f"{one.title}: {_margin_words(item)}" for one, item in shown)
+    text = "; ".join(f"{one.title}: {_margin_words(item)}" for one, item in shown)
     ticks = {-0.5: "−50 %", -0.25: "−25 %", 0.0: "limit", 0.25: "+25 %", 0.5: "+50 %"}
     yield Panel(
         "Margin to each limit",
         marks,
-        f"Margin to each limit. {told}",
+        f"Margin to each limit. {text}",
         Axis(low=-_MOST_MARGIN, high=_MOST_MARGIN, ticks=ticks, grid=False),
         Axis(
             "bar: the median; line: to the bound that decides; outlined: accused",
@@ -141,8 +141,8 @@ def _node_map(environment: str, found: dict[str, dict[str, Item]], footer: str) 
     heat = Heat(
         list(found), nodes, values, shares("what good nodes reach"), texts, culprits, named=named
     )
-    told = ", ".join(natural_order(named)) or "none"
-    alt = f"{count_text(len(nodes), 'node')} by {len(found)} criteria; outlined: {told}."
+    outlined = ", ".join(natural_order(named)) or "none"
+    alt = f"{count_text(len(nodes), 'node')} by {len(found)} criteria; outlined: {outlined}."
     return heat_panel(f"Nodes by criterion, {environment}", footer, heat, alt)
 
 
@@ -188,13 +188,13 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
                 charged.append(place)
     higher = items[0].at_most is None
     scale = shares("what good pairs reach") if higher else multiples("good pairs' value")
-    told = ", ".join(item.subject for item in items if item.state in ACCUSED) or "none"
+    beyond = ", ".join(item.subject for item in items if item.state in ACCUSED) or "none"
     return heat_panel(
         f"Pairs of nodes, {title}",
         footer,
         Heat(nodes, nodes, values, scale, texts, culprits, charged, links),
         f"Pairs of nodes in {unit.label}, {title}: {count_text(len(pairs), 'pair')},"
-        f" beyond the limit: {told}.",
+        f" beyond the limit: {beyond}.",
         _pair_note(pairs, unit.label),
     )
 

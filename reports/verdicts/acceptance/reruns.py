@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Re-runs: what they say of a suspect, and what is run once more.
 
-Cases run as planned, or of a scan of pairs only those that are undecided, and with them good pairs,
-by which the conditions of the re-run are known: what a block shares is told from what one pair has.
+Cases run as planned; of a scan of pairs those that are undecided, and good ones, by which what all
+share in a block is separated from what one pair has.
 """
 
 from __future__ import annotations

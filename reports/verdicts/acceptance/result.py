@@ -115,7 +115,7 @@ def acceptance_result(
     """A judged acceptance as a result; the same dossier gives the same.
 
     `name` is what commands call the run, its id by default: a document stays the same wherever its
-    run lies. `links` lead to raw output, and learn of the pages that they need.
+    run is. `links` lead to raw output, and learn of the pages that they need.
     """
     run, criteria = dossier.run, dossier.criteria
     answer = answer_of_acceptance(dossier, name)
