@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tree stays easy to take up: floors, folders, thin modules, long and one-use functions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from records.tests.test_rooms import ROOT, imports_of, modules_of
+
+MODULES_IN_A_FOLDER = 20
+#: Fewer lines than these are no module of their own for a single importer.
+LEAST_LINES = 60
+#: A function of Python is rarely longer, one of C never.
+LINES_OF_PYTHON, LINES_OF_C = 40, 80
+LONG_FUNCTIONS = 38
+FLOORS = 12
+#: The share of all functions that are private and used once.
+USED_ONCE = 0.125
+
+
+def product() -> dict[str, Path]:
+    """The modules without tests."""
+    found = modules_of(ROOT).items()
+    return {name: file for name, file in found if "tests" not in name.split(".")}
+
+
+@cache
+def floors() -> dict[str, int]:
+    """The floor of each room of `reports`: one above the highest that it imports."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for item in imports_of(ROOT):
+        rooms = [".".join(name.split(".")[:2]) for name in (item.module, item.target)]
+        if not item.in_test and all(room.startswith("reports.") for room in rooms):
+            below[rooms[0]] |= {rooms[1]} - {rooms[0]}
+
+    @cache
+    def floor(room: str) -> int:
+        return 1 + max(map(floor, below.get(room, ())), default=0)
+
+    return {room: floor(room) for room in below}
+
+
+def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    nodes = ast.walk(ast.parse(file.read_text()))
+    return (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def test_reports_is_few_floors_deep() -> None:
+    assert max(floors().values()) <= FLOORS, sorted(floors().items(), key=lambda item: item[1])
+
+
+def test_no_folder_is_a_corridor_of_modules() -> None:
+    files = (file for file in product().values() if file.name != "__init__.py")
+    counts = Counter(file.parent.relative_to(ROOT) for file in files)
+    assert {place: n for place, n in counts.items() if n > MODULES_IN_A_FOLDER} == {}
+
+
+def test_a_thin_module_has_several_importers() -> None:
+    importers = defaultdict(set)
+    for item in imports_of(ROOT):
+        if not item.in_test and item.target != item.module:
+            importers[item.target].add(item.module)
+    thin = {
+        name: next(iter(importers[name]))
+        for name, file in product().items()
+        if len(importers[name]) == 1 and file.name != "__init__.py"
+        if len(file.read_text().splitlines()) < LEAST_LINES
+    }
+    assert thin == {}
+
+
+def test_few_functions_are_long() -> None:
+    long = [
+        f"{name}.{node.name}"
+        for name, file in product().items()
+        for node in functions(file)
+        if (node.end_lineno or 0) - node.lineno + 1 > LINES_OF_PYTHON
+    ]
+    assert len(long) <= LONG_FUNCTIONS, long
+
+
+def test_few_functions_are_shards_used_once() -> None:
+    words: Counter[str] = Counter()
+    names: list[str] = []
+    for file in product().values():
+        words.update(re.findall(r"\b_[a-z]\w*", file.read_text()))
+        names += [node.name for node in functions(file)]
+    once = {n for n in names if re.match(r"_[^_]", n) and words[n] <= 2}
+    assert len(once) / len(names) <= USED_ONCE, f"{len(once)} of {len(names)}"
+
+
+def test_no_function_of_c_is_long() -> None:
+    files = sorted(ROOT.glob("checks/**/*.[ch]"))
+    assert files
+    long = []
+    for file in files:
+        begun = 0
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            if line == "}" and begun and number - begun >= LINES_OF_C:
+                long.append(f"{file.relative_to(ROOT)}:{begun}")
+            if line.startswith("}") or line.endswith(";"):
+                begun = begun if line.startswith(" ") else 0
+            elif not begun and re.match(r"\w", line):
+                begun = number
+    assert long == []
