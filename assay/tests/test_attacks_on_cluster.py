@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+from assay.tests.test_run_on_cluster import (
     ASSAY,
     SITE,
     campaign,
-    cluster,
-    pytestmark,
+    pytestmark,  # noqa: F401  what these tests need
     records_of,
 )
 from checks.common.sources import CHECKS
@@ -107,7 +106,7 @@ def rights_of(uid):
 
 
 @pytest.fixture(scope="module")
-def attacked(cluster, tmp_path_factory):  # noqa: F811
+def attacked(cluster, tmp_path_factory):
     """Run directory after all attacks, the records by attack, and rights seen meanwhile."""
     folder = tmp_path_factory.mktemp("attacked")
     check = folder / "checks" / "thief"
@@ -201,7 +200,7 @@ def test_the_session_and_what_it_starts_have_no_capability(attacked):
     assert {command: mask for command, mask in rights.items() if mask} == {}
 
 
-def test_the_jobs_user_prepares_no_work_folder(cluster):  # noqa: F811
+def test_the_jobs_user_prepares_no_work_folder(cluster):
     facts = cluster.site_facts()
     runs = facts["runs_dir"]
     before = set(Path(runs).iterdir())

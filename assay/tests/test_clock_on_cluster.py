@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+from assay.tests.test_run_on_cluster import (
     ASSAY,
     SITE,
     campaign,
-    cluster,
-    folder,
     planned_keys,
     records_of,
     wait_for_records,
@@ -40,7 +38,7 @@ LAUNCHES = "  - check: startup\n    fixed: {ranks: 2, ranks_per_node: 1}\n" + (
 
 
 @pytest.fixture
-def clock(cluster):  # noqa: F811
+def clock(cluster):
     """A clock whose files nodes see."""
     place = Path(cluster.site_facts()["runs_dir"], "clock-of-a-test")
     place.mkdir()
@@ -70,7 +68,7 @@ def said(*words):
 
 
 def test_a_run_during_which_the_clock_is_set_both_ways_is_complete_and_consistent(
-    folder,  # noqa: F811
+    folder,
     clock,
 ):
     file = campaign(folder, "clock", "mpich, lam", 4, LAUNCHES, launch_s=60)
@@ -93,7 +91,7 @@ def test_a_run_during_which_the_clock_is_set_both_ways_is_complete_and_consisten
 
 
 def test_a_clock_set_between_a_run_and_its_resumption_changes_nothing(
-    folder,  # noqa: F811
+    folder,
     clock,
 ):
     file = campaign(folder, "resumed", "mpich", 3, LAUNCHES, launch_s=60)

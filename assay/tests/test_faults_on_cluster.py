@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+from assay.tests.test_run_on_cluster import (
     ASSAY,
     PING_PONG,
     SITE,
     campaign,
-    cluster,
     finish,
-    folder,
     planned_keys,
     records_of,
     run,
@@ -44,7 +42,7 @@ int main(void) { return 0; }
 
 
 @pytest.fixture
-def programs(cluster):  # noqa: F811
+def programs(cluster):
     """The folder that comes first in the PATH of the jobs' user, as it was afterwards."""
     where = Path(cluster.site_facts()["state_dir"]) / "bin"
     before = {path.name: path.read_bytes() for path in where.iterdir()}
@@ -61,16 +59,16 @@ def put(path, script):
     path.chmod(0o755)
 
 
-def processes(cluster, *pattern):  # noqa: F811
+def processes(cluster, *pattern):
     command = ["pgrep", "-u", str(cluster.site_facts()["uid"]), *pattern]
     return subprocess.run(command, capture_output=True, check=False).stdout.split()
 
 
-def jobs(cluster):  # noqa: F811
+def jobs(cluster):
     return cluster.status()["jobs"]
 
 
-def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended(folder):  # noqa: F811
+def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended(folder):
     write_check(folder / "mine")
     source = folder / "mine" / "hello" / "hello.c"
     source.write_text(BROKEN_FOR_LAM)
@@ -99,7 +97,7 @@ def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended
         ("squeue", "echo 'slurm_load_jobs error: Munge' >&2; exit 1", "slurm_load_jobs error"),
     ],
 )
-def test_a_scheduler_that_does_not_answer_begins_no_run(folder, programs, program, script, told):  # noqa: F811
+def test_a_scheduler_that_does_not_answer_begins_no_run(folder, programs, program, script, told):
     put(programs / program, script)
     status, output = run(campaign(folder, "none", "mpich", 1, ONE_STARTUP), "--site", SITE)
     assert status == 4
@@ -109,8 +107,8 @@ def test_a_scheduler_that_does_not_answer_begins_no_run(folder, programs, progra
 
 
 def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
-    cluster,  # noqa: F811
-    folder,  # noqa: F811
+    cluster,
+    folder,
     programs,
 ):
     name = campaign(folder, "three", "mpich", 40, PING_PONG)
@@ -151,7 +149,7 @@ SEEN = (
 )
 
 
-def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):  # noqa: F811
+def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):
     shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
     script = f"{DAEMON} & env -i {DAEMON} & {SEEN.format(2)}"
     command = cluster.user_command(["srun", "-N2", "sh", "-c", script])
@@ -167,7 +165,7 @@ def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(clu
     shell.wait()
 
 
-def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):  # noqa: F811
+def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
     """Within the job, before the epilog of a virtual cluster does it."""
     launched = f"srun --mpi=none sh -c {shlex.quote(f'{DAEMON} & {SEEN.format(1)}')}"
     count = f"srun --mpi=none sh -c {shlex.quote(SEEN.format(0))}"
@@ -186,7 +184,7 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
     assert after.split() == ["0", "0"], answer
 
 
-def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):  # noqa: F811
+def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):
     endless = PING_PONG.replace("iterations: 10", "iterations: 100000, constructs: [Send/Recv]")
     name = campaign(folder, "dead-lamd", "lam", 1, endless, launch_s=1200)
     process = start(name, "--site", SITE)

@@ -7,12 +7,11 @@ import subprocess
 
 import pytest
 
-from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+from assay.tests.test_run_on_cluster import (
     ASSAY,
     SITE,
     campaign,
-    cluster,
-    pytestmark,
+    pytestmark,  # noqa: F401  what these tests need
     records_of,
 )
 from checks.common.sources import CHECKS
@@ -183,7 +182,7 @@ def told(*words):
 
 
 @pytest.fixture(scope="module")
-def forged(cluster, tmp_path_factory):  # noqa: F811
+def forged(cluster, tmp_path_factory):
     """Run directory after all forgeries, and the status of the run."""
     folder = tmp_path_factory.mktemp("forged")
     check = folder / "checks" / "forger"

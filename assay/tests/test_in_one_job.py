@@ -2,18 +2,17 @@
 """Launches as steps of one allocation, on a real virtual cluster: placed, cut off, resumed."""
 
 import itertools
-import os
 import re
 import signal
 import subprocess
 
-import pytest
-
 from assay.run import start as beginning
 from assay.sites.loading import load_site
 from assay.tests.test_run_on_cluster import (
+    CLUSTER,
     FOUR_NODES,
     PING_PONG,
+    SITE,
     STARTUP,
     campaign,
     finish,
@@ -25,26 +24,9 @@ from assay.tests.test_run_on_cluster import (
     the_run,
     wait_for_records,
 )
-from virtual_cluster import ClusterSpec, up
 from virtual_cluster.host import tries
 from virtual_cluster.slurm import ask
 from virtual_cluster.state import folders
-
-CLUSTER = f"t-j{os.getpid()}"
-SITE = f"virtual:{CLUSTER}"
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
-    yield made
-    made.down(lambda _: None)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def slurm(cluster, *argv):

@@ -13,7 +13,6 @@ from assay.tests.test_run_on_cluster import (
     PING_PONG,
     campaign,
     finish,
-    folder,
     planned_keys,
     pytestmark,
     records_of,
@@ -26,7 +25,7 @@ from virtual_cluster import up
 from virtual_cluster.host import tries
 from virtual_cluster.spec import ClusterSpec
 
-__all__ = ["folder", "pytestmark"]
+__all__ = ["pytestmark"]
 CLUSTER = f"t-i{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
 HOPS = (
@@ -64,6 +63,21 @@ def in_job(cluster, monkeypatch):
     yield entered
     for job in jobs:
         slurm(cluster, "scancel", job)
+
+
+def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):
+    status, output = run(campaign(folder, "apart", "mpich", 1, HOPS), "--site", SITE)
+    assert status == 0, output
+    found = {r.params["hops"]: r for r in records_of(the_run(folder, "apart"))}
+    assert [found[hops].status for hops in (1, 2, 3)] == ["ok", "skipped", "ok"]
+    assert found[1].nodes == ["n1", "n2"]
+    # n3 has n1's core on a machine of two cores; n4 has another one.
+    assert found[3].nodes[0] == "n1"
+    assert found[3].nodes[1] in {"n3", "n4"}
+    for hops in (1, 3):
+        measured = [metric.value for metric in found[hops].metrics if metric.name == "hops"]
+        assert measured == [hops]
+        assert "oversubscribed" not in found[hops].flags
 
 
 def test_an_allocation_has_nodes_so_far_apart_as_asked(cluster, folder, in_job):

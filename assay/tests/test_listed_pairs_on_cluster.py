@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listed pairs of hosts on a virtual cluster of more nodes than a launch has: it gets theirs."""
 
-import os
-
 import pytest
 
 from assay.tests.test_run_on_cluster import campaign, pytestmark, records_of, run, the_run
-from virtual_cluster import up
-from virtual_cluster.spec import ClusterSpec
 
 __all__ = ["pytestmark"]
 PAIRS = (
@@ -15,13 +11,6 @@ PAIRS = (
     "    fixed: {ranks: 3, turns: false, latency_iterations: 5, bandwidth_iterations: 3,"
     " only: ['n4:n3', 'n3:n9']}\n"
 )
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    made = up(ClusterSpec(f"t-l{os.getpid()}", nodes=4, network="unlimited"), lambda _: None)
-    yield made
-    made.down(lambda _: None)
 
 
 @pytest.mark.parametrize("options", [[], ["--in-one-job", "--nodes=4"]])

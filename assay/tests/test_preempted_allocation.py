@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from assay.tests.test_in_one_job import folder, jobs, slurm  # noqa: F401  a fixture among them
+from assay.tests.test_in_one_job import jobs, slurm
 from assay.tests.test_run_on_cluster import (
     STARTUP,
     campaign,
@@ -49,7 +49,7 @@ def cluster():
     made.down(lambda _: None)
 
 
-def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder):  # noqa: F811
+def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder):
     name = campaign(folder, "preempted", "mpich", 40, STARTUP, launch_s=60)
     process = start(name, "--site", SITE, "--in-one-job", "--time", "0:04:00")
     path = wait_for_records(folder, "preempted", 2)
@@ -64,7 +64,7 @@ def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder):  # noqa:
     assert jobs(cluster) == []
 
 
-def test_launches_that_may_last_longer_than_any_job_have_an_allocation(cluster, folder):  # noqa: F811
+def test_launches_that_may_last_longer_than_any_job_have_an_allocation(cluster, folder):
     name = campaign(folder, "capped", "mpich", 1, STARTUP, launch_s=3600)
     status, output = finish(start(name, "--site", SITE, "--in-one-job"))
     assert status == 0, output

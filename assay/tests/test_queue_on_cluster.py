@@ -8,13 +8,11 @@ import time
 
 import pytest
 
-from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+from assay.tests.test_run_on_cluster import (
     ASSAY,
     SITE,
     campaign,
-    cluster,
     finish,
-    folder,
     planned_keys,
     records_of,
     run,
@@ -31,7 +29,7 @@ ALL_NODES = "  - check: startup\n    fixed: {ranks: 4, ranks_per_node: 1}\n"
 
 
 @pytest.fixture
-def slurm(cluster):  # noqa: F811
+def slurm(cluster):
     """Gives Slurm a command as its administrator; afterwards nothing of the test is left."""
 
     def command(*argv):
@@ -69,7 +67,7 @@ def waits_for(reason):
     return re.search(reason, current.get("queue", {}).get("reason", "")) and current
 
 
-def wait_in_queue(folder, name, reason, end):  # noqa: F811
+def wait_in_queue(folder, name, reason, end):
     """A run of four nodes that waits, until `end()`; its output and status."""
     process = start(campaign(folder, name, "mpich", 1, ALL_NODES), "--site", SITE)
     current = wait_for(lambda: waits_for(reason))
@@ -83,14 +81,14 @@ def wait_in_queue(folder, name, reason, end):  # noqa: F811
     return status, output
 
 
-def all_ok(folder, name):  # noqa: F811
+def all_ok(folder, name):
     path = the_run(folder, name)
     assert {r.status for r in records_of(path)} == {"ok"}
     assert sorted((r.case_id, r.block) for r in records_of(path)) == planned_keys(path)
     assert not (path / "queue.json").exists()
 
 
-def test_a_run_waits_for_nodes_that_another_user_has_and_status_says_why(folder, slurm):  # noqa: F811
+def test_a_run_waits_for_nodes_that_another_user_has_and_status_says_why(folder, slurm):
     busy(slurm, 1000)
     status, output = wait_in_queue(
         folder, "busy", "Resources", lambda: slurm("scancel", "--user=nobody")
@@ -100,7 +98,7 @@ def test_a_run_waits_for_nodes_that_another_user_has_and_status_says_why(folder,
     assert "its nodes are in use" in output
 
 
-def test_maintenance_is_waited_for(folder, slurm):  # noqa: F811
+def test_maintenance_is_waited_for(folder, slurm):
     slurm(
         *("scontrol", "create", "reservation", "reservationname=service", "starttime=now"),
         *("duration=60", "users=root", "flags=maint,ignore_jobs", "nodes=ALL"),
@@ -115,7 +113,7 @@ def test_maintenance_is_waited_for(folder, slurm):  # noqa: F811
     all_ok(folder, "service")
 
 
-def test_a_drained_node_is_waited_for(folder, slurm):  # noqa: F811
+def test_a_drained_node_is_waited_for(folder, slurm):
     slurm("scontrol", "update", "nodename=n4", "state=drain", "reason=test")
     status, output = wait_in_queue(
         folder,
@@ -129,7 +127,7 @@ def test_a_drained_node_is_waited_for(folder, slurm):  # noqa: F811
     assert "n4 is drained" in output
 
 
-def test_what_the_partition_never_takes_is_refused_before_the_run(folder, slurm):  # noqa: F811
+def test_what_the_partition_never_takes_is_refused_before_the_run(folder, slurm):
     slurm("scontrol", "update", "partitionname=all", "MaxNodes=3")
     status, output = run(campaign(folder, "never", "mpich", 1, ALL_NODES), "--site", SITE)
     assert status == 2, output
@@ -137,7 +135,7 @@ def test_what_the_partition_never_takes_is_refused_before_the_run(folder, slurm)
     assert not (folder / "results").exists()
 
 
-def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, slurm):  # noqa: F811
+def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, slurm):
     busy(slurm, 1000)
     process = start(campaign(folder, "limit", "mpich", 1, ALL_NODES), "--site", SITE)
     wait_for(lambda: waits_for("Resources"))
@@ -149,7 +147,7 @@ def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, 
     assert not records_of(the_run(folder, "limit"))
 
 
-def test_a_wait_ends_with_the_campaigns_own_limit_and_the_run_can_go_on(folder, slurm):  # noqa: F811
+def test_a_wait_ends_with_the_campaigns_own_limit_and_the_run_can_go_on(folder, slurm):
     busy(slurm, 1000)
     text = campaign(folder, "patient", "mpich", 1, ALL_NODES)
     limited = (folder / "patient.yaml").read_text().replace("launch_s: 400", "queue_s: 3")

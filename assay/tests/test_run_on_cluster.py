@@ -59,19 +59,6 @@ FOUR_NODES = "  - check: startup\n    fixed: {ranks: 4, ranks_per_node: 1}\n"
 PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup: 2}\n"
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
-    yield made
-    made.down(lambda _: None)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def start(*arguments):
     return subprocess.Popen([ASSAY, "run", *arguments], stdout=-1, stderr=-2, text=True)
 
