@@ -93,7 +93,7 @@ def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder,
 
 
 def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(cluster, folder):
-    name = campaign(folder, "cut", "mpich", 6, STARTUP)
+    name = campaign(folder, "cut", "mpich", 20, STARTUP)
     process = start(name, "--site", SITE, "--in-one-job")
     path = wait_for_records(folder, "cut", 2)
     slurm(cluster, "scancel", *jobs(cluster))
