@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs that attack whoever runs the harness, on a virtual cluster: nothing is read or written."""
 
+import os
 import stat
 import subprocess
 import time
@@ -10,13 +11,13 @@ import pytest
 
 from assay.tests.test_run_on_cluster import (
     ASSAY,
-    SITE,
     campaign,
     pytestmark,  # noqa: F401  what these tests need
     records_of,
 )
 from checks.common.sources import CHECKS
 from records.run.archive import RawFiles
+from virtual_cluster import ClusterSpec, up
 
 #: The start-up program, after an attack from within the job.
 DEFINITION = """
@@ -106,6 +107,14 @@ def rights_of(uid):
 
 
 @pytest.fixture(scope="module")
+def cluster():
+    """One of its own: what these jobs leave on it hurts no other test."""
+    made = up(ClusterSpec(f"t-a{os.getpid()}", nodes=4, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.fixture(scope="module")
 def attacked(cluster, tmp_path_factory):
     """Run directory after all attacks, the records by attack, and rights seen meanwhile."""
     folder = tmp_path_factory.mktemp("attacked")
@@ -121,7 +130,8 @@ def attacked(cluster, tmp_path_factory):
     key = f"{facts['state_dir']}/munge/key"
     swaps = ["/usr/bin/python3", "-c", SWAPS, facts["runs_dir"], key]
     attacker = subprocess.Popen(cluster.user_command(swaps), cwd="/")
-    words = [ASSAY, "run", name, "--site", SITE, "--checks", str(folder / "checks")]
+    site = f"virtual:{cluster.name}"
+    words = [ASSAY, "run", name, "--site", site, "--checks", str(folder / "checks")]
     rights = {}
     try:
         with subprocess.Popen(words, cwd=folder, stdout=-1, stderr=-2, text=True) as process:

@@ -3,18 +3,19 @@
 can be read by every command."""
 
 import json
+import os
 import subprocess
 
 import pytest
 
 from assay.tests.test_run_on_cluster import (
     ASSAY,
-    SITE,
     campaign,
     pytestmark,  # noqa: F401  what these tests need
     records_of,
 )
 from checks.common.sources import CHECKS
+from virtual_cluster import ClusterSpec, up
 
 #: The start-up program, whose outcome is changed before it is sent.
 DEFINITION = """
@@ -182,6 +183,14 @@ def told(*words):
 
 
 @pytest.fixture(scope="module")
+def cluster():
+    """One of its own: what these jobs leave on it hurts no other test."""
+    made = up(ClusterSpec(f"t-f{os.getpid()}", nodes=4, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.fixture(scope="module")
 def forged(cluster, tmp_path_factory):
     """Run directory after all forgeries, and the status of the run."""
     folder = tmp_path_factory.mktemp("forged")
@@ -195,7 +204,8 @@ def forged(cluster, tmp_path_factory):
     names = [*FORGERIES, *HARMLESS]
     cases = f"  - check: forger\n    fixed: {{ranks: 1}}\n    matrix: {{forgery: {names}}}\n"
     name = campaign(folder, "forged", "mpich", 1, cases)
-    command = [ASSAY, "run", name, "--site", SITE, "--checks", str(check.parent)]
+    site = f"virtual:{cluster.name}"
+    command = [ASSAY, "run", name, "--site", site, "--checks", str(check.parent)]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     runs = list((folder / "results" / "forged").iterdir())
     assert len(runs) == 1, ended.stdout
