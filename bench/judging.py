@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that the benches use of the code that judges, so that a change there is met in one place."""
 
-from reports.choice.cells import LEAST_DIFFERENCE
-from reports.choice.compare import Comparisons, Judgements, compare_environments
-from reports.choice.races import outcome, races
+from reports.analysis.cells import LEAST_DIFFERENCE
+from reports.analysis.compare import Comparisons, Judgements, compare_environments
+from reports.analysis.races import outcome, races
 from reports.verdicts.acceptance.judge import judge as judge_acceptance
 from reports.verdicts.acceptance.model import Finding, Judgement
 from reports.verdicts.acceptance.values import Evidence, LaunchRef, Values, gather, stated_rates

@@ -20,7 +20,7 @@ from typing import Any
 
 from bench.judging import predict
 from bench.rows import Row, printed
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.scaling_machine import SIZES, lattice_params, scaled
 from reports.tests.synthetic import case, write_run

@@ -56,7 +56,7 @@ def cases(shape: str, values: int) -> list[dict[str, Any]]:
 def measure(directory: Path, *, pdf: bool) -> None:
     """Build the report of `directory` and print what it took, as JSON."""
     started = time.monotonic()
-    from reports.write.report import FORMATS, build_report  # slow: part of what is measured
+    from assay.documents.report import FORMATS, build_report  # slow: part of what is measured
 
     build_report(directory, formats=[name for name in FORMATS if pdf or name != "pdf"])
     taken = {
@@ -97,8 +97,8 @@ def _measured(directory: Path, how: str) -> dict[str, float]:
 def weighed(campaign: str = "measurements") -> Row:
     """Weight of the page of a whole campaign and length of its text: all its cases and points,
     with seeded values."""
+    from assay.documents.report import build_report  # slow: loads all formats
     from reports.tests.whole_campaigns import write_campaign  # slow: loads every check
-    from reports.write.report import build_report
 
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         report = write_campaign(Path(folder) / "run", campaign, blocks=3) / "report"

@@ -11,6 +11,8 @@ from typing import Any
 from assay import criteria_names
 from assay.cli.arguments import tell_pictures
 from assay.criteria.loading import load_criteria
+from assay.documents import acceptance_files as store
+from assay.documents.verify import unproven
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
@@ -24,8 +26,6 @@ from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
-from reports.write import acceptance_files as store
-from reports.write.verify import unproven
 
 _STATUS = {
     "PASS": ExitStatus.PASS,

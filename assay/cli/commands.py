@@ -13,7 +13,7 @@ from assay.cli.arguments import JSON, Argument, argument, flag, pictures, repeat
 from checks.common.sources import FURTHER_CHECKS
 from records.history import DEFAULT_HISTORY
 
-#: The formats of a report, as `reports.write.report` writes them; loading that takes a second.
+#: The formats of a report, as `assay.documents.report` writes them; loading that takes a second.
 REPORT_FORMATS = ("html", "md", "csv", "junit", "json", "parquet", "pdf")
 #: The kinds of raw files, as in `records.run.run_directory.RAW_SUFFIX`.
 RAW_KINDS = ("script", "stdout", "stderr")

@@ -9,6 +9,7 @@ import sys
 import msgspec
 
 from assay.cli.arguments import tell_pictures
+from assay.documents.report import write_document
 from assay.screens.screen import Screen
 from records.errors import ExitStatus
 from records.forms import as_text
@@ -23,7 +24,6 @@ from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
 from reports.verdicts.papers.tables import LONG
-from reports.write.report import write_document
 
 #: Folder of the documents of a study in a run directory.
 FOLDER = "paper"

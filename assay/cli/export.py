@@ -12,8 +12,11 @@ from records.files import write_whole
 from records.history.reading import read_history
 from records.history.store import Store
 from records.run.run_directory import open_run
-from reports.analysis import analyse
-from reports.export import (
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
+from reports.render.metrics import openmetrics
+from reports.result import Sample
+from reports.verdicts.export import (
     Point,
     count_samples,
     line_protocol,
@@ -22,9 +25,6 @@ from reports.export import (
     run_points,
     run_samples,
 )
-from reports.load.loading import load_run
-from reports.render.metrics import openmetrics
-from reports.result import Sample
 from reports.verdicts.nightly.check import newest_night
 from reports.verdicts.nightly.result import night_result
 

@@ -11,7 +11,7 @@ from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import latest_run, open_run
-from reports.analysis import Analysis, analyse
+from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures

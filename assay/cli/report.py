@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.cli.arguments import tell_pictures
+from assay.documents.report import Report, build_report, default_formats, take_out
 from assay.forms import RunForm, status_form
 from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
 from assay.screens.screen import Screen
@@ -20,11 +21,10 @@ from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import as_text
 from records.run.run_directory import latest_run, open_run
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Section
 from reports.verdicts.choice.form import report_form
-from reports.write.report import Report, build_report, default_formats, take_out
 
 
 def report_command(arguments: argparse.Namespace) -> int:

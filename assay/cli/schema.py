@@ -25,7 +25,7 @@ from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table
 from records.run.plan import SCHEMA, Plan
-from reports.choice.forms import VerdictsForm
+from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm

@@ -8,12 +8,12 @@ import re
 from pathlib import Path
 
 from assay.criteria.loading import criteria_from_text
+from assay.documents.verify import verify
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run
 from reports.verdicts.acceptance.forms import VerifiedPart, VerifyForm
-from reports.write.verify import verify
 
 #: Nothing differs, but a rewrite of the whole folder would not have been detected.
 _CONSISTENT = "consistent; not held against a seal on paper"

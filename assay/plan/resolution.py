@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import exp
 
 from records.run.plan import Plan
-from reports.choice.cells import LEAST_DIFFERENCE
+from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.notation.units import percent
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable, shared_gain
 from reports.statistics.spending import DECLARED_SHARE, spent

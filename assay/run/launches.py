@@ -159,7 +159,7 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
     plan, interims = run.plan(), run.interims()
     if plan.sequential is None or (interims and interims[-1].ended):
         return None
-    from reports.choice.races import judge_after  # slow: SciPy
+    from reports.analysis.races import judge_after  # slow: SciPy
     from reports.load.loading import load_run  # slow: SciPy
 
     block = plan.sequential.interims[len(interims)]

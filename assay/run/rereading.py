@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assay.documents.verify import NotReadError
 from checks.common.base import NOT_JUDGED, MpiCheck
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
@@ -34,7 +35,6 @@ from records.run.plan import Plan
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.record import Record
 from records.site.pair_scans import ARTIFACT
-from reports.write.verify import NotReadError
 
 _SECRET = re.compile(
     rf"^export ({SESSION_SECRET}|{PROGRAM_SECRET})=([0-9a-f]{{16}})$", re.MULTILINE

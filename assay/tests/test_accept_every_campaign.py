@@ -14,9 +14,9 @@ from pypdf import PdfReader
 from assay import criteria_names
 from assay.cli import main
 from assay.criteria.loading import load_criteria
+from assay.documents import acceptance_files as store
 from assay.schema.loading import campaign_names
 from reports.render.pdf import find_browser
-from reports.write import acceptance_files as store
 
 STORED = Path(__file__).with_name("stored_runs")
 STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}

@@ -19,12 +19,12 @@ from rich.cells import cell_len
 from assay.cli import main
 from assay.cli.commands import COMMANDS
 from assay.cli.parser import make_parser
+from assay.documents import acceptance_files as store
+from assay.documents import report
 from assay.folding import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
-from reports.write import acceptance_files as store
-from reports.write import report
 
 #: What is never broken: a path, a command to be copied, what stands in backticks.
 WHOLE = re.compile(r"\S*/\S*|\bassay [a-z].*|`[^`]+`")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
+from assay.documents import acceptance_files as store
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.test_damaged_runs import CONTENTS, KINDS, Damage, no_longer_than
 from reports.tests import acceptance_runs as runs
-from reports.write import acceptance_files as store
 
 CAMPAIGN = """\
 schema: 1

@@ -20,12 +20,12 @@ import msgspec
 import pytest
 
 from assay.cli import main
+from assay.documents import acceptance_files as store
 from assay.tests.campaign_texts import CRITERIA
 from records.run.chain import SEAL
 from records.run.plan import case_id
 from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.tests import acceptance_runs as runs
-from reports.write import acceptance_files as store
 
 Damage = Callable[[Path], object]
 

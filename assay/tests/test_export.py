@@ -21,11 +21,11 @@ from assay.cli import main
 from records.history.model import Change, Missed
 from records.history.store import Store
 from records.units import UNITS
-from reports.export import Point, line_protocol
 from reports.render.metrics import openmetrics as metrics_text
 from reports.result import Sample
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_nightly_history import write_night
+from reports.verdicts.export import Point, line_protocol
 
 DASHBOARD = ROOT / "docs/examples/grafana-dashboard.json"
 NIGHTS = 5

@@ -19,7 +19,7 @@ from assay.screens.screen import Screen
 from assay.screens.status import MOST_OPEN, show_status
 from records.run.interims import Interim
 from records.run.run_directory import RunDirectory
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
 from reports.verdicts.choice.sentences import summary

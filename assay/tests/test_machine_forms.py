@@ -19,6 +19,8 @@ from assay.cli.parser import make_parser
 from assay.cli.report import end
 from assay.cli.schema import FORMS, form_schema
 from assay.criteria.risks import PlanRisksForm, Risk
+from assay.documents import acceptance_files as store
+from assay.documents import report
 from assay.onboarding.check import SiteChangePart, SiteCheckForm
 from assay.onboarding.init import SiteInitForm
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
@@ -33,8 +35,6 @@ from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
-from reports.write import acceptance_files as store
-from reports.write import report
 
 Capture = pytest.CaptureFixture[str]
 

@@ -17,6 +17,7 @@ import pytest
 from pypdf import PdfReader
 
 from assay.cli import main
+from assay.documents import acceptance_files as store
 from assay.run.progress import Progress
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
@@ -30,7 +31,6 @@ from records.run.record import Record
 from records.text.plain_text import SUBSTITUTE, one_line, plain
 from records.text.withheld import WITHHELD
 from reports.tests import acceptance_runs, synthetic
-from reports.write import acceptance_files as store
 
 #: Each kind once: C0, ESC, DEL, C1, bidi, separators, byte order mark, tags.
 CONTROLS = [

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from assay.cli import main
 from assay.cli.report import end
+from assay.documents import acceptance_files as store
 from assay.folding import MOST, WIDTH
 from assay.run.launches import Launch
 from assay.run.progress import Progress, TimeLeft, time_text
@@ -27,7 +28,6 @@ from records.run.record import Record
 from records.run.run_directory import open_run
 from reports.show.tables import Column
 from reports.tests import acceptance_runs, synthetic
-from reports.write import acceptance_files as store
 
 LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
 

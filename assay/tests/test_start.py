@@ -14,9 +14,9 @@ import pytest
 from assay.cli import commands
 from assay.cli.commands import COMMANDS
 from assay.cli.parser import loaded, make_parser
+from assay.documents.report import FORMATS
 from assay.nightly.schedule import KINDS
 from records.run.run_directory import RAW_SUFFIX
-from reports.write.report import FORMATS
 
 #: Libraries that take longer to load than all of ours.
 SLOW = {"matplotlib", "msgspec", "numpy", "polars", "pydantic", "reframe", "rich", "scipy", "yaml"}

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.plan import runs_alone
 from bench.rows import Row, efforts, share
-from reports.neighbours import ALPHA
+from reports.analysis.neighbours import ALPHA
 from reports.statistics.stratified import Shift, stratified_shift
 
 TOPIC = "Whether neighbours mattered"

@@ -23,7 +23,7 @@ from bench.claims.collectives import COUNTS as LAW_COUNTS
 from bench.claims.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck, TrueLaw
 from bench.judging import predict
 from bench.rows import Row, efforts, mean, share
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.models.communication import squarest_grid
 from reports.notation.units import bytes_text

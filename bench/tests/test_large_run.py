@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
+from assay.documents.report import build_report
 from bench.large_run import make_run
 from records.run.archive import RawFiles
 from records.run.record import read_records
-from reports.write.report import build_report
 
 LINK = re.compile(r'href="(raw/[^"#]+)#([^"]+)"')
 

@@ -16,7 +16,7 @@ from bench.judging import judge_acceptance as judge
 from bench.simulated.machines import Machine
 from records.errors import AssayError
 from records.site.pair_places import sampled_pairs
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, scans_table, slow_pairs_table
 from reports.load.loading import load_run
 from reports.show.draw import svg_of

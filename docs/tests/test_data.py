@@ -17,15 +17,15 @@ import polars as pl
 import pytest
 
 from assay.cli.schema import FOLDER, FORMS, form_schema
+from assay.documents.report import build_report
 from records.forms import key_table
 from records.history.store import Store
 from records.history.tables import SCHEMA as HISTORY_SCHEMA
-from reports.choice.forms import VerdictsForm
+from reports.analysis.forms import VerdictsForm
 from reports.render.frames import COMMON, CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.nightly.night import read_night
-from reports.write.report import build_report
 
 PAGE = Path(__file__).parents[1] / "data.md"
 

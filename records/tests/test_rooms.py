@@ -150,10 +150,9 @@ def test_the_project_has_no_fault() -> None:
     assert faults(ROOT) == []
 
 
-#: Rooms that make results, and the rooms that show them and write them to disk.
+#: Rooms that make results, and the room that shows them.
 VERDICTS = "reports.verdicts."
 RENDERERS = "reports.render."
-SHOWING = (RENDERERS, "reports.write.")
 
 
 def test_a_verdict_knows_no_renderer_and_a_renderer_no_verdict() -> None:
@@ -162,7 +161,7 @@ def test_a_verdict_knows_no_renderer_and_a_renderer_no_verdict() -> None:
         for item in imports_of(ROOT)
         if not item.in_test
         and (
-            (item.module.startswith(VERDICTS) and item.target.startswith(SHOWING))
+            (item.module.startswith(VERDICTS) and item.target.startswith(RENDERERS))
             or (item.module.startswith(RENDERERS) and item.target.startswith(VERDICTS))
         )
     ]

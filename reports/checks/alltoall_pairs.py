@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, sample_told
-from reports.analysis import Analysis, Row
+from records.text.natural import natural_order
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import of_check
 from reports.checks.common.hops import hops_picture, hops_table
-from reports.notation.natural import natural_order
 from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, three_digits
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares

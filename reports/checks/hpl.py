@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.checks.common.curves import of_check, over
 from reports.checks.common.roofline import roofline_picture
 from reports.show.lines import grid_of, grouped, lines_picture

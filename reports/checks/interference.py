@@ -8,7 +8,7 @@ forwarded them, none where the network did.
 
 from __future__ import annotations
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import case_and_message
 from reports.notation.units import ReadableUnit
 from reports.notation.values import PLAIN

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.checks.common.blocks import (
     ByBlock,
     by_block,

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import (
     ByBlock,
     echo_times,

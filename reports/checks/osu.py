@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block, compared_cells, rows_where
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import message_bytes, name_cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import (
     DrawPicture,
     chosen_construct,

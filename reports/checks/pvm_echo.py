@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block, together
 from reports.checks.common.curves import case_and_message
 from reports.notation.units import ReadableUnit, bytes_text

@@ -11,7 +11,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from records.axes import axis_of
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
 from reports.show.boxes import launches_picture
 from reports.show.draw import svg_of

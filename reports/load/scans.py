@@ -20,8 +20,8 @@ from records.errors import AssayError
 from records.input_files import opened_below
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER
+from records.text.natural import natural_order
 from reports.load.launches import Series
-from reports.notation.natural import natural_order
 
 Floats = NDArray[np.float32]
 

@@ -17,7 +17,7 @@ from polars.io.plugins import register_io_source
 from records.axes import MESSAGE_BYTES, axis_of
 from records.run.plan import PlannedCase
 from records.text.plain_text import plain
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.notation.labels import pairs_text
 
 _LAYOUT = ("ranks", "ranks_per_node", "nodes")

@@ -16,7 +16,7 @@ is a function of the run's `Analysis` that gives a `Picture`, a `Table`, or None
 - `quantity`, `with_spread`, `with_range`, `between` write numbers; `readable_unit` finds the unit.
 """
 
-from reports.analysis import (
+from reports.analysis.run import (
     Analysis as Analysis,
     Row as Row,
     flags_of as flags_of,

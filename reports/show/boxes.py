@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from records.axes import along_curve
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.notation.units import readable_unit
 from reports.show.lines import Curves, footer, grouped, picture_of
 from reports.show.panel import Axis, Box, Mark, Panel, Picture, Series, rows_axis

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from reports.analysis import Analysis, Row, flags_of
-from reports.choice.cells import ESTIMAND
+from reports.analysis.cells import ESTIMAND
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.load.loading import AtKey
 from reports.notation.units import ReadableUnit, bytes_text, count_text, percent, readable_unit
 from reports.show.lines import line_rate, size_picture

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
 from reports.notation.palette import BAD, QUIET, Look

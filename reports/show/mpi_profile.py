@@ -18,7 +18,7 @@ import numpy as np
 from records.run.mpi_profile import CallProfile, RankProfile
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.notation.units import bytes_text, fixed, percent, readable_unit
 from reports.notation.values import with_spread
 from reports.show.lines import counted_footer, picture_of

@@ -9,7 +9,7 @@ from heapq import nsmallest
 
 from records.axes import axis_of
 from records.flags import BEYOND_LIMIT
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.units import (
     ReadableUnit,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from records.axes import MESSAGE_BYTES, axis_of
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.units import count_text, mean_words, readable_unit
 from reports.show.lines import EFFORT, MESSAGE_LENGTH, grouped, joined, line_rate, lines_picture

@@ -15,6 +15,8 @@ import pytest
 from pypdf import PdfReader
 
 from assay.criteria.loading import criteria_from_text
+from assay.documents import acceptance_files as store
+from assay.documents.verify import verify
 from records.errors import AssayError
 from records.run.chain import SEAL
 from records.run.checksums import SIGNATURE, digest, sign, sums_text
@@ -23,8 +25,6 @@ from reports.render import html
 from reports.render.junit import junit
 from reports.render.pdf import find_browser
 from reports.verdicts.acceptance.result import acceptance_result
-from reports.write import acceptance_files as store
-from reports.write.verify import verify
 
 from . import acceptance_runs as runs
 

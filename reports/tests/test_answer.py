@@ -17,9 +17,9 @@ import pytest
 from assay.cli.parser import make_parser
 from assay.schema import load_campaign
 from bench.simulated.campaigns import NAMES, POINTS, simulated_run
-from reports.analysis import analyse
+from reports.analysis.run import analyse
+from reports.analysis.sensitivity import turns
 from reports.answers import MOST_WORDS, Answer, State, fitting, listed
-from reports.choice.sensitivity import turns
 from reports.load.loading import Run, Series, load_run
 from reports.tests.synthetic import case, quick_cases, write_run
 from reports.verdicts.choice.answer import answer_of

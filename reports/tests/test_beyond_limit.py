@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from reports.analysis import analyse
+from assay.documents.report import build_report
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
-from reports.write.report import build_report
 
 RATE = {"unit": "bytes/s", "better": "higher", "definition": "a rate", "limit": "link"}
 CHECK = {"name": "stream", "title": "Stream", "deciding": "", "shown": ""}

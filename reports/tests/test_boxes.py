@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.criteria.loading import criteria_from_text
+from assay.documents.report import build_report
 from reports.render import html
 from reports.tests import acceptance_runs
 from reports.tests.browser import Browser
@@ -27,7 +28,6 @@ from reports.verdicts.comparison.result import comparison_result
 from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
-from reports.write.report import build_report
 
 pytestmark = [needs_browser, pytest.mark.long]
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()

@@ -13,6 +13,7 @@ import html5lib  # type: ignore[import-untyped]
 import pytest
 from pypdf import PdfReader
 
+from assay.documents.report import build_report
 from bench.simulated.nights import Event, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
@@ -23,7 +24,6 @@ from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.result import night_result
-from reports.write.report import build_report
 
 needs_browser = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: apt-get install chromium"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from assay.documents.report import build_report
 from records.errors import AssayError
 from reports.render import markdown
 from reports.render.frames import CSV_COLUMNS
@@ -17,7 +18,6 @@ from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.verdicts.choice.launches import MOST_REASONS
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.write.report import build_report
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
@@ -257,7 +257,7 @@ def test_failure_leaves_the_earlier_report_whole(
     run = write_run(tmp_path / "run", small(), blocks=3)
     build_report(run)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
-    monkeypatch.setattr("reports.write.report.json_pieces", lambda *_: 1 / 0)
+    monkeypatch.setattr("assay.documents.report.json_pieces", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build_report(run)
     assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports.analysis import Analysis, analyse
-from reports.choice.cells import Comparison
-from reports.choice.leaders import rankings
+from reports.analysis.cells import Comparison
+from reports.analysis.leaders import rankings
+from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.statistics.signed_rank import paired_effect
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from reports.analysis import analyse
+from assay.documents.report import build_report
+from reports.analysis.run import analyse
 from reports.checks import interference
 from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
 from reports.notation.units import three_digits
 from reports.tests import synthetic
-from reports.write.report import build_report
 
 COUNTS = (2, 3, 4, 6, 8, 16)
 SIZES = (4, 1024, 65536, 1048576)

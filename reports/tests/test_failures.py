@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports.analysis import Analysis, analyse
-from reports.choice.failures import FailureRate
-from reports.choice.leaders import rankings
+from reports.analysis.failures import FailureRate
+from reports.analysis.leaders import rankings
+from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 from reports.verdicts.choice.sentences import summary

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from assay.documents.report import build_report
 from records.errors import AssayError
 from reports.tests.synthetic import HPL_FIXED, case, write_run
-from reports.write.report import build_report
 
 FORMATS = ("html", "md", "csv", "json")
 Edit = Callable[[dict[str, Any]], dict[str, Any] | None]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.checks.common.hops import (
     hop_series,
     hops_picture,

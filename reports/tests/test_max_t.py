@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.choice.cells import LEAST_DIFFERENCE, Judgement
+from reports.analysis.cells import LEAST_DIFFERENCE, Judgement
 from reports.statistics.descriptive import (
     Matrix,
     clopper_pearson,

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.show.mpi_profile import (
     case_profiles,

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.neighbours import Neighbours, neighbours_of
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.neighbours import Neighbours, neighbours_of
 from reports.statistics.stratified import Shift, stratified_shift
 from reports.tests.synthetic import case, write_run
 from reports.verdicts.choice.answer import answer_of

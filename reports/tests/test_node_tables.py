@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reports.analysis import Analysis, analyse
+from reports.analysis.run import Analysis, analyse
 from reports.checks import netpipe, node
 from reports.checks.common.blocks import ratio_interval_cell
 from reports.load.loading import load_run

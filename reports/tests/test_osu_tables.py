@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reports.analysis import Analysis, analyse
+from reports.analysis.run import Analysis, analyse
 from reports.checks import osu as osu_tables
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, metric, write_run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from records.site.pair_places import sampled_pairs
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, seen
 from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns

@@ -3,7 +3,7 @@
 
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.checks import ring, streams
 from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
 from reports.load.loading import load_run

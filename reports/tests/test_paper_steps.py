@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from assay.cli import main
-from reports.analysis import Analysis, analyse
+from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
 from reports.tests.whole_campaigns import write_campaign

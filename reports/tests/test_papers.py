@@ -17,7 +17,7 @@ from assay import ROOT
 from assay.cli import main
 from checks.common.registry import CHECKS
 from records.errors import AssayError
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown
 from reports.render.markdown import md

@@ -16,9 +16,10 @@ import pytest
 from matplotlib.image import imread
 
 from assay.criteria.loading import criteria_from_text
+from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.analysis import Analysis, analyse
+from reports.analysis.run import Analysis, analyse
 from reports.checks.common.roofline import Roof, reached, roof_of, roofline_picture
 from reports.load.loading import load_run
 from reports.notation.palette import BAD, GOOD, Look
@@ -55,7 +56,6 @@ from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
-from reports.write.report import take_out
 
 LOOK = Look("#0072B2", "o", ())
 #: Per environment of the synthetic roofline: flop/s of HPL on two nodes.

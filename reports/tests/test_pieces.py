@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from assay.documents.report import MOST_LINES, build_report
 from reports.render import html
 from reports.result import Block, Result, Section, Sentence
 from reports.show.tables import Cell, Column, Table
 from reports.tests.synthetic import case, write_run
-from reports.write.report import MOST_LINES, build_report
 
 EMPTY: Any = None
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.checks.common.fits import (
     _numbers,
     curves,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bench.claims.prediction import serial_share
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.models.communication import (
     Transfer,

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from reports.analysis import analyse
+from assay.documents.report import build_report
+from reports.analysis.run import analyse
 from reports.checks import pvm_echo as pvm
 from reports.load.loading import load_run
 from reports.tests import synthetic
-from reports.write.report import build_report
 
 SHORT = (0, 256, 512, 1024)
 LONG = (65536, 800000)

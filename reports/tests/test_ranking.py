@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from bench.simulated.campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition, schema_1_register
 from records.run.plan import Plan
-from reports.analysis import Analysis, analyse
-from reports.choice.failures import FailureRate
-from reports.choice.leaders import crossovers, win_tie_loss
-from reports.choice.score import Costs, OverallScore
+from reports.analysis.failures import FailureRate
+from reports.analysis.leaders import crossovers, win_tie_loss
+from reports.analysis.run import Analysis, analyse
+from reports.analysis.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.show.panel import Panel, Rule, Series
 from reports.statistics.descriptive import Matrix

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from assay.documents.raw_pages import HEAD, TAIL, write_raw_pages
+from assay.documents.report import build_report
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from reports.load.loading import load_run
 from reports.show.raw_links import RawLinks
 from reports.tests.synthetic import case, write_run
 from reports.verdicts.choice import launches as listings
-from reports.write.raw_pages import HEAD, TAIL, write_raw_pages
-from reports.write.report import build_report
 
 CASES = [case("startup", "mpich", {"ranks": ranks}, ranks) for ranks in range(1, 7)]
 FAILS = CASES[4]["id"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from assay.documents.report import build_report
 from records.errors import AssayError
 from records.history.reading import read_history
 from records.history.store import Store
@@ -19,7 +20,6 @@ from reports.tests.synthetic import case, write_run
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
-from reports.write.report import build_report
 
 WOBBLE = {
     "name": "wobble",

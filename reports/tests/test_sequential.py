@@ -13,9 +13,9 @@ import pytest
 from bench.simulated.campaigns import NAMES, POINTS, simulated_run
 from records.run.interims import Interim
 from records.run.plan import Sequential
-from reports.choice.cells import Judgement
-from reports.choice.compare import compare_after, compare_environments
-from reports.choice.races import NOTHING_IN_COMMON, Race, judge_after, known
+from reports.analysis.cells import Judgement
+from reports.analysis.compare import compare_after, compare_environments
+from reports.analysis.races import NOTHING_IN_COMMON, Race, judge_after, known
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from assay.documents.report import build_report
 from records.history.reading import read_history
 from records.history.store import Store
 from records.run.plan import case_id
 from records.run.run_directory import RunDirectory
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.nightly.night import read_night
-from reports.write.report import build_report
 
 RUN = Path(__file__).with_name("stored_run")
 EXPECTED = RUN / "expected"

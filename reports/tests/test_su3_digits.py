@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.original_digits import NUMBERS, differences
+from reports.analysis.run import analyse
 from reports.checks.su3_rmd.tables import AGREE, digits_table
 from reports.load.loading import load_run
-from reports.original_digits import NUMBERS, differences
 from reports.show.tables import Cell
 from reports.tests.synthetic import case, write_run
 from reports.verdicts.choice.answer import not_known

@@ -3,7 +3,7 @@
 
 import pytest
 
-from reports.analysis import analyse
+from reports.analysis.run import analyse
 from reports.checks.su3_rmd.pictures import share_picture
 from reports.checks.su3_rmd.tables import overview, strong_scaling, weak_scaling
 from reports.load.loading import load_run

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from assay.documents.verify import _NamedRaw, _raw_faults
 from records.run.archive import ArchiveWriter, Packed
-from reports.write.verify import _NamedRaw, _raw_faults
 
 STEM = "hpl-1.b1.a1"
 TEXTS = {f"{STEM}.out": b"rate 1\n" * 40, f"{STEM}.err": b""}

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.models.collectives import CollectiveModel, Points, fit_collective, points
 from reports.show.rows import message_bytes
 

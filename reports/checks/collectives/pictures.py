@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.checks.collectives.measured import Measured, measured, position, words
 from reports.notation.palette import QUIET, Look
 from reports.notation.units import readable_unit

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from statistics import median
 from typing import Any, TypeVar
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.notation.units import ReadableUnit
 from reports.notation.values import between
 from reports.show.rows import message_bytes, range_cell

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.notation.units import bytes_text
 from reports.show.lines import grouped, joined, lines_picture, size_picture
 from reports.show.panel import Axis, Picture

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common.curves import chosen_construct
 from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
 from reports.models.parts import LEAST_POINTS

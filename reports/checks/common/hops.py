@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from statistics import linear_regression, median
 
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.units import bytes_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
 from reports.show.lines import EFFORT, counted_footer, joined, picture_of

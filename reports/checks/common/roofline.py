@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.notation.palette import INK, QUIET, Look
 from reports.notation.units import percent
 from reports.show.lines import footer, picture_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from records.run.plan import PlannedCase
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.notation.labels import lattice_text
 
 CHECK = "su3_rmd"

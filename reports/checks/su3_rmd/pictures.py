@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_series
 from reports.notation.units import count_text
 from reports.show.lines import footer, grouped, joined, lines_picture, picture_of

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from records.run.plan import PlannedCase
-from reports.analysis import Analysis, flags_of
+from reports.analysis.original_digits import NUMBERS, Printed, beside_originals, differences
+from reports.analysis.run import Analysis, flags_of
 from reports.checks.su3_rmd.cases import (
     CHECK,
     LAYOUT,
@@ -19,7 +20,6 @@ from reports.checks.su3_rmd.cases import (
 )
 from reports.notation.labels import lattice_text
 from reports.notation.units import ReadableUnit, count_text, fixed, percent, readable_unit
-from reports.original_digits import NUMBERS, Printed, beside_originals, differences
 from reports.show.rows import name_cell, value_cell
 from reports.show.tables import Cell, Column, Lead, Table, Value, numeric, pivot, slug
 

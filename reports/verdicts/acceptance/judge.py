@@ -11,7 +11,7 @@ from typing import Any
 
 from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
 from records.run.plan import PlannedCase
-from reports.notation.natural import natural
+from records.text.natural import natural
 from reports.notation.units import readable_unit
 from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
 from reports.verdicts.acceptance.criteria_judges import (

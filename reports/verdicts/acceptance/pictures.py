@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from reports.notation.natural import natural_order
+from records.text.natural import natural_order
 from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
 from reports.notation.units import count_text, readable_unit, three_digits
 from reports.show.layout import wrapped

@@ -10,11 +10,11 @@ from dataclasses import replace
 from records.flags import INVALID_ON_PURPOSE
 from records.text.reasons import grouped
 from reports import commands
-from reports.analysis import BAD, Analysis
+from reports.analysis.neighbours import neighbours_of
+from reports.analysis.original_digits import beside_originals, differences
+from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, fitting, listed, short_reason
-from reports.neighbours import neighbours_of
 from reports.notation.units import count_text, fixed, readable_unit, three_digits
-from reports.original_digits import beside_originals, differences
 from reports.statistics.max_t import LEAST_BLOCKS
 from reports.verdicts.choice.leader import choice
 

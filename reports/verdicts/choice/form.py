@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from records.forms import Form, key
-from reports.analysis import STATUSES, Analysis
+from reports.analysis.forms import AheadPart, StandingPart, ahead_keys, standing_keys
+from reports.analysis.leaders import rankings
+from reports.analysis.run import STATUSES, Analysis
 from reports.answers import AnswerPart
-from reports.choice.forms import AheadPart, StandingPart, ahead_keys, standing_keys
-from reports.choice.leaders import rankings
 from reports.statistics.descriptive import Interval
 from reports.verdicts.choice.answer import answer_of
 

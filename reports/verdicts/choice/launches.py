@@ -10,7 +10,7 @@ import numpy as np
 from records.flags import INVALID_ON_PURPOSE
 from records.run.belonging import checksum_of, raw_paths
 from records.run.plan import PlannedCase
-from reports.analysis import STATUSES, Analysis, Hole
+from reports.analysis.run import STATUSES, Analysis, Hole
 from reports.load.launches import Launch, Mask
 from reports.load.loading import Run
 from reports.notation.units import count_text, fixed, moment_text

@@ -10,12 +10,12 @@ from math import log
 from records.metric import Register
 from records.text.reasons import grouped
 from reports import commands
-from reports.analysis import Analysis
+from reports.analysis.cells import LEAST_DIFFERENCE
+from reports.analysis.compare import Comparisons
+from reports.analysis.ranking import Pair, Standing
+from reports.analysis.run import Analysis
+from reports.analysis.score import OverallScore
 from reports.answers import Answer, State, fitting, listed
-from reports.choice.cells import LEAST_DIFFERENCE
-from reports.choice.compare import Comparisons
-from reports.choice.ranking import Pair, Standing
-from reports.choice.score import OverallScore
 from reports.notation.units import (
     count_text,
     fixed,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.analysis import Analysis
-from reports.choice.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, Judgement
+from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, Judgement
+from reports.analysis.run import Analysis
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, Look
 from reports.notation.units import level_text, three_digits

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from reports.analysis import NOT_RUN, STATUSES, Analysis
+from reports.analysis.cells import Judgement
+from reports.analysis.compare import Comparisons
+from reports.analysis.forms import LaunchesPart, VerdictsForm, choice_part
+from reports.analysis.leaders import rankings
+from reports.analysis.run import NOT_RUN, STATUSES, Analysis
 from reports.answers import Answer, State
 from reports.checks.sections import CheckPart
-from reports.choice.cells import Judgement
-from reports.choice.compare import Comparisons
-from reports.choice.forms import LaunchesPart, VerdictsForm, choice_part
-from reports.choice.leaders import rankings
 from reports.notation.units import count_text, fixed, level_text, moment_text, signed_percent
 from reports.notation.values import between
 from reports.result import (

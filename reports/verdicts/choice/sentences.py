@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reports.analysis import BAD, Analysis
+from reports.analysis.leaders import Ranking, crossovers, rankings
+from reports.analysis.neighbours import neighbours_of
+from reports.analysis.races import outcome
+from reports.analysis.run import BAD, Analysis
+from reports.analysis.score import OverallScore
 from reports.answers import State
-from reports.choice.leaders import Ranking, crossovers, rankings
-from reports.choice.races import outcome
-from reports.choice.score import OverallScore
-from reports.neighbours import neighbours_of
 from reports.notation.units import bytes_text, count_text, p_text, percent
 from reports.notation.values import interval_text
 from reports.result import Sentence

@@ -9,12 +9,12 @@ import numpy as np
 
 from records.metric import Register
 from records.run.interims import Interim
-from reports.analysis import Analysis, Row
-from reports.choice.cells import ESTIMAND, ESTIMANDS, Comparison, Judgement
-from reports.choice.compare import Comparisons
-from reports.choice.leaders import Crossover, Tally, crossovers, win_tie_loss
-from reports.choice.ranking import Pair, Standing
-from reports.choice.score import OverallScore
+from reports.analysis.cells import ESTIMAND, ESTIMANDS, Comparison, Judgement
+from reports.analysis.compare import Comparisons
+from reports.analysis.leaders import Crossover, Tally, crossovers, win_tie_loss
+from reports.analysis.ranking import Pair, Standing
+from reports.analysis.run import Analysis, Row
+from reports.analysis.score import OverallScore
 from reports.notation.units import (
     ReadableUnit,
     advantage_text,

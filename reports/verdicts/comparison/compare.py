@@ -14,7 +14,7 @@ from records.errors import AssayError
 from records.metric import MetricDefinition
 from records.run.plan import PlannedCase
 from records.run.provenance import EnvironmentAsRun, Provenance, SpackPackage
-from reports.analysis import Analysis, Row, analyse
+from reports.analysis.run import Analysis, Row, analyse
 from reports.load.launches import AtKey
 from reports.load.loading import load_run
 from reports.show.provenance import provenance_rows

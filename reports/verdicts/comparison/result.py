@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from records.forms import Form, Part, key
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.notation.units import count_text, percent, readable_unit, signed_percent, three_digits
 from reports.notation.values import between
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reports.analysis import Analysis, Row
+from reports.analysis.run import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
 from reports.notation.units import ReadableUnit, readable_unit

@@ -11,7 +11,7 @@ import numpy as np
 
 from records.flags import shares_cores
 from records.run.plan import PlannedCase
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between
 from reports.show.rows import environments

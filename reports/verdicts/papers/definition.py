@@ -20,7 +20,7 @@ from reports.verdicts.papers.fields import Field as RunField
 from reports.verdicts.papers.run_values import RunValues
 
 #: One folder a study.
-FOLDER = Path(__file__).parents[2] / "studies"
+FOLDER = Path(__file__).with_name("studies")
 #: The files of a study: its text and tables, and, in `CALCULATIONS`, what is calculated for them.
 FILE, CODE = "study.yaml", "study.py"
 #: Units by the ending of a column's or key's name: for readers, in SI, and printed value to SI.
@@ -359,7 +359,9 @@ def read_study(path: Path) -> Study:
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
         if any(one["type"] == "extra_forbidden" for one in error.errors()):
-            faults.append(f"calculations belong in {CODE}, see reports/studies/README.md")
+            faults.append(
+                f"calculations belong in {CODE}, see reports/verdicts/papers/studies/README.md"
+            )
         raise AssayError(f"{path}: " + "; ".join(faults)) from error
     study._folder = path.parent
     code = path.with_name(CODE)

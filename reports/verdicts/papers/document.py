@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from reports.analysis import Analysis, analyse
+from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import own_section
 from reports.load.loading import load_run
 from reports.notation.units import count_text, fixed

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from reports.analysis import Row
+from reports.analysis.run import Row
 from reports.notation.palette import QUIET, Look
 from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, line_of, picture_of, ranges_text
 from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series

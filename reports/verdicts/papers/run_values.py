@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from records.run.plan import PlannedCase
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common.blocks import median_by_block
 from reports.show.lines import line_rate
 from reports.verdicts.papers.fields import BlockValues, Field, Point, plain_value

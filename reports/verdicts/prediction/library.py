@@ -17,7 +17,7 @@ import numpy as np
 
 from records.axes import axis_of
 from records.flags import shares_cores
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.collectives.measured import Measured as Family
 from reports.checks.collectives.measured import measured, points_of, words
 from reports.checks.common.blocks import ByBlock, echo_times

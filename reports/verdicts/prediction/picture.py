@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.notation.palette import PAPER
 from reports.notation.units import ReadableUnit, fixed, readable_unit
 from reports.notation.values import between, quantity

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from reports.analysis import Analysis, flags_of
+from reports.analysis.run import Analysis, flags_of
 from reports.checks.collectives.expressions import alternatives, expression_text
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.checks.collectives.measured import words

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.notation.units import ReadableUnit, percent, readable_unit, three_digits
 from reports.notation.values import between

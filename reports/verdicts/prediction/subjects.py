@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from records.run.plan import PlannedCase
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.su3_rmd.cases import EXTENTS, LAYOUT, lattice_cases, settings_text
 from reports.models.communication import (
     cut,

@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from assay.documents.raw_pages import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, read_whole
@@ -19,7 +20,6 @@ from reports.render import html
 from reports.render.pdf import find_browser, html_to_pdf
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
 from reports.verdicts.acceptance.result import acceptance_result, raw_links
-from reports.write.raw_pages import write_raw_pages
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from assay.documents import acceptance_files as store
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.input_files import decoded, kind_at, read_whole
@@ -17,7 +18,6 @@ from records.run.checksums import SIGNATURE, digest, read_sums, signer
 from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
 from reports.verdicts.acceptance.result import acceptance_result
-from reports.write import acceptance_files as store
 
 ReadCriteria = Callable[[str, str], Criteria]
 #: At most so many faults of one kind are listed.

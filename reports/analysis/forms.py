@@ -11,12 +11,12 @@ from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from records.run.interims import Interim
+from reports.analysis.cells import Comparison
+from reports.analysis.compare import Comparisons
+from reports.analysis.leaders import Ranking, rankings
+from reports.analysis.ranking import Standing
+from reports.analysis.score import OverallScore
 from reports.answers import AnswerPart
-from reports.choice.cells import Comparison
-from reports.choice.compare import Comparisons
-from reports.choice.leaders import Ranking, rankings
-from reports.choice.ranking import Standing
-from reports.choice.score import OverallScore
 from reports.statistics.descriptive import Interval
 from reports.statistics.serial import lag_1_limit
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from assay.documents.raw_pages import write_raw_pages
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.run.run_directory import refuse_other
-from reports.analysis import Analysis, analyse
+from reports.analysis.forms import VerdictsForm, cell_part
+from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
-from reports.choice.forms import VerdictsForm, cell_part
 from reports.load.loading import load_run
 from reports.render import frames, html, markdown
 from reports.render.files import json_pieces, write_folder
@@ -29,7 +30,6 @@ from reports.show.slides import write_pictures
 from reports.verdicts.choice.launches import listed_with_raw_output
 from reports.verdicts.choice.result import choice_result, run_pictures
 from reports.verdicts.papers.document import study_section
-from reports.write.raw_pages import write_raw_pages
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
 FILES = {

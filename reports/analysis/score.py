@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.metric import Register
-from reports.choice.cells import Judgement
-from reports.choice.failures import FailureRate, Failures
-from reports.choice.pairing import PointKey, Table
-from reports.choice.ranking import Pair, Standing, standings
-from reports.choice.sensitivity import Turn, turns
+from reports.analysis.cells import Judgement
+from reports.analysis.failures import FailureRate, Failures
+from reports.analysis.pairing import PointKey, Table
+from reports.analysis.ranking import Pair, Standing, standings
+from reports.analysis.sensitivity import Turn, turns
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question

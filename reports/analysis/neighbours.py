@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 from reports.load.launches import BESIDE, NOT_DRAWN, Launches
 from reports.notation.units import count_text
 from reports.statistics.stratified import LEAST_OF_EACH, Shift, comparable, stratified_shift

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reports.choice.cells import ALPHA, Judgement
-from reports.choice.failures import FailureRate
+from reports.analysis.cells import ALPHA, Judgement
+from reports.analysis.failures import FailureRate
 from reports.statistics.descriptive import Interval
 from reports.statistics.signed_rank import PairedEffect
 

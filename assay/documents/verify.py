@@ -18,6 +18,15 @@ from pathlib import Path
 
 import msgspec
 
+from assay.documents import acceptance_files as store
+from assay.documents.acceptance_check import (
+    Check,
+    ReadCriteria,
+    clipped,
+    judged_again,
+    signature_check,
+    sums_check,
+)
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.run.archive import RawFiles
@@ -30,15 +39,6 @@ from records.run.provenance import read_provenance
 from records.run.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
 from reports.load.raw_state import file_fault, raw_fault
 from reports.verdicts.acceptance.dossier import FOLDER
-from reports.write import acceptance_files as store
-from reports.write.acceptance_check import (
-    Check,
-    ReadCriteria,
-    clipped,
-    judged_again,
-    signature_check,
-    sums_check,
-)
 
 #: Digits of the seal on paper that are enough.
 LEAST_SEAL_DIGITS = 8

@@ -10,9 +10,9 @@ from itertools import chain, islice
 import numpy as np
 from msgspec.structs import replace
 
-from reports.choice.cells import Comparison, Judgement
-from reports.choice.family import Family, gather
-from reports.choice.score import OverallScore
+from reports.analysis.cells import Comparison, Judgement
+from reports.analysis.family import Family, gather
+from reports.analysis.score import OverallScore
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels
 from reports.statistics.max_t import LEAST_BLOCKS, JointBounds, Question, answers

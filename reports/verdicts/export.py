@@ -19,7 +19,7 @@ import numpy as np
 from records.errors import AssayError
 from records.history.model import History, Missed
 from records.text.plain_text import one_line
-from reports.analysis import STATUSES, Analysis, Row
+from reports.analysis.run import STATUSES, Analysis, Row
 from reports.notation.labels import pairs_text
 from reports.notation.units import time_of
 from reports.result import Sample

@@ -17,8 +17,8 @@ from functools import cached_property
 from itertools import combinations
 
 from records.run.interims import asked_blocks
-from reports.choice.cells import LEAST_DIFFERENCE, Comparison, Judgement
-from reports.choice.compare import Comparisons, compare_after
+from reports.analysis.cells import LEAST_DIFFERENCE, Comparison, Judgement
+from reports.analysis.compare import Comparisons, compare_after
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from records.run.plan import PlannedCase
-from reports.analysis import Analysis
+from reports.analysis.run import Analysis
 
 #: What a measurement prints, in the order of its line, and how readers know it.
 NUMBERS = {

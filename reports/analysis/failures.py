@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from records.flags import INVALID_ON_PURPOSE
 from records.metric import Better
-from reports.choice.pairing import PointKey, Table
+from reports.analysis.pairing import PointKey, Table
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Interval, clopper_pearson, fisher_greater
 from reports.statistics.signed_rank import LEAST_N

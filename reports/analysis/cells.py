@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from reports.choice.failures import FailureRate
+from reports.analysis.failures import FailureRate
 from reports.load.loading import AtKey
 from reports.notation.units import advantage_text, percent
 from reports.notation.values import between, not_resolved

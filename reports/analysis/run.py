@@ -16,7 +16,7 @@ from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.record import Status
 from records.site.limits import Nominal, bound, is_beyond
-from reports.choice.compare import Comparisons, compare_environments
+from reports.analysis.compare import Comparisons, compare_environments
 from reports.load.loading import Launch, Run, Series, stacked
 from reports.notation.labels import CheckLabels, check_labels
 from reports.notation.palette import Look, looks

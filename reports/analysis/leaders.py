@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from records.axes import MESSAGE_BYTES
-from reports.choice.cells import Comparison
-from reports.choice.compare import Comparisons
+from reports.analysis.cells import Comparison
+from reports.analysis.compare import Comparisons
 
 
 @dataclass(frozen=True, slots=True)
