@@ -59,7 +59,7 @@ def test_when_all_launches_failed_the_report_says_so(tmp_path: Path) -> None:
         return record | {"status": "failed", "reason": "launcher error", "metrics": []}
 
     text, verdicts = reported(small(tmp_path, fail))
-    assert "0 ok, 24 failed" in text
+    assert "run run: 24 failed" in text
     assert verdicts["choice"]["overall"] == []
     assert "No valid launch yet" in (tmp_path / "run/report/index.html").read_text()
 

@@ -25,11 +25,13 @@ def night(context):
 def test_a_changed_fact_of_nodes_is_named():
     other = {**KNOWN, "node.kernel": "Linux 5.14 on c1; Linux 6.1 on c2"}
     (change,) = context_changes(night(KNOWN), night(other))
-    assert change.text == "node.kernel: Linux 5.14 → Linux 5.14 on c1; Linux 6.1 on c2"
+    assert (change.name, change.before) == ("node.kernel", "Linux 5.14")
+    assert change.after == "Linux 5.14 on c1; Linux 6.1 on c2"
     (change,) = context_changes(night(KNOWN), night({**KNOWN, "node.gpus": "A100"}))
-    assert change.text == "node.gpus: none → A100"
+    assert (change.name, change.before, change.after) == ("node.gpus", None, "A100")
     (change,) = context_changes(night(KNOWN), night({**KNOWN, "environments.mpich.library": "4.1"}))
-    assert change.text == "environments.mpich.library: 4.0.2 → 4.1"
+    library = ("environments.mpich.library", "4.0.2", "4.1")
+    assert (change.name, change.before, change.after) == library
 
 
 def test_a_night_that_asked_no_nodes_says_nothing_of_them():
