@@ -5,11 +5,17 @@ from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome, races
 from reports.verdicts.acceptance.judge import judge as judge_acceptance
-from reports.verdicts.acceptance.model import Finding, Judgement
-from reports.verdicts.acceptance.values import Evidence, LaunchRef, Values, gather, stated_rates
+from reports.verdicts.acceptance.model import AcceptanceFinding, AcceptanceJudgement
+from reports.verdicts.acceptance.values import (
+    CriterionEvidence,
+    LaunchRef,
+    Values,
+    gather,
+    stated_rates,
+)
 from reports.verdicts.comparison.days import day_spreads, two_days_interval
 from reports.verdicts.nightly.check import check_history
-from reports.verdicts.nightly.findings import Finding as NightFinding
+from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
@@ -17,10 +23,10 @@ from reports.verdicts.prediction.predict import predict
 
 __all__ = [
     "LEAST_DIFFERENCE",
+    "AcceptanceFinding",
+    "AcceptanceJudgement",
     "Comparisons",
-    "Evidence",
-    "Finding",
-    "Judgement",
+    "CriterionEvidence",
     "Judgements",
     "LaunchRef",
     "NightFinding",

@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from assay.criteria.loading import load_criteria
-from bench.judging import Evidence, gather
+from bench.judging import CriterionEvidence, gather
 from bench.judging import judge_acceptance as judge
 from records.criteria import Criteria
 from reports.load.loading import load_run
 
 
-def resampled(evidence: Evidence, seed: int) -> Evidence:
+def resampled(evidence: CriterionEvidence, seed: int) -> CriterionEvidence:
     """The evidence with its blocks drawn anew, renumbered 1, 2, …; launches stay as they are."""
     blocks = sorted({int(b) for values in evidence.values for b in values.blocks})
     drawn = np.random.default_rng(seed).choice(blocks, len(blocks))
@@ -37,7 +37,7 @@ def resampled(evidence: Evidence, seed: int) -> Evidence:
     return replace(evidence, values=found)
 
 
-def names(evidence: Evidence, criteria: Criteria, times: int) -> Counter[str]:
+def names(evidence: CriterionEvidence, criteria: Criteria, times: int) -> Counter[str]:
     """How many resamples name each node or link."""
     found: Counter[str] = Counter()
     for seed in range(1, times + 1):

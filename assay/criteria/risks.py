@@ -33,8 +33,8 @@ from records.forms import Form, Part, key
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.model import Judgement
-from reports.verdicts.acceptance.values import Evidence, LaunchRef, Values
+from reports.verdicts.acceptance.model import AcceptanceJudgement
+from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, Values
 
 #: Coefficient of variation of a launch.
 CV = 0.01
@@ -82,7 +82,7 @@ def risks(
     return found
 
 
-def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
+def _undecided(ends: Sequence[AcceptanceJudgement]) -> Iterator[str]:
     """What left judgements open: criteria with what they lack, and that none is absolute."""
     lacks: Counter[tuple[str, str]] = Counter()
     for end in ends:
@@ -174,7 +174,7 @@ class _Simulated:
     cv: float
     defects: Mapping[str, float]
 
-    def judged_to_the_end(self, seed: int) -> Judgement:
+    def judged_to_the_end(self, seed: int) -> AcceptanceJudgement:
         """A machine run, judged, and run again until nothing is asked for."""
         rng = np.random.default_rng(seed)
         first = range(1, self.plan.blocks + 1)
@@ -268,7 +268,7 @@ class _Simulated:
         scatter = np.exp(self.cv * rng.standard_normal(len(blocks)))
         return replace(series, blocks=np.array(blocks), values=series.values[0] * scatter)
 
-    def _evidence(self, values: list[Values]) -> Evidence:
+    def _evidence(self, values: list[Values]) -> CriterionEvidence:
         cases = [case for case in self.plan.cases if case.skipped is None]
         launches = {
             (case.id, block): LaunchRef("simulated", case.id, block, "ok", (), {})
@@ -278,4 +278,6 @@ class _Simulated:
         nodes = max((case.nodes for case in cases), default=0)
         names = tuple(f"n{number + 1}" for number in range(nodes))
         fresh = self.plan.blocks + 1
-        return Evidence(values, launches, cases, self.plan.register, self.rates, names, fresh)
+        return CriterionEvidence(
+            values, launches, cases, self.plan.register, self.rates, names, fresh
+        )

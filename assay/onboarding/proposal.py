@@ -10,7 +10,7 @@ from typing import Any
 from assay.onboarding.modules import FoundMpi
 from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import EnvironmentProof, Proof
-from assay.onboarding.slurm_view import Limits, Partition, SlurmView, said
+from assay.onboarding.slurm_view import Partition, SlurmLimits, SlurmView, said
 from assay.sites.description import EnvironmentKeys
 from assay.sites.slurm import callers_access
 from records.errors import AssayError
@@ -67,7 +67,7 @@ def _accesses(view: SlurmView, partition: str) -> Iterator[tuple[str, ...]]:
     yield ()
 
 
-def _limits(view: SlurmView, access: Access) -> Iterator[Limits]:
+def _limits(view: SlurmView, access: Access) -> Iterator[SlurmLimits]:
     """What account and QOS allow."""
     words = [*callers_access(), *access]
     options = dict(option.lstrip("-").split("=", 1) for option in words)
@@ -82,7 +82,7 @@ def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str,
     """The keys of a partition: nodes in service and times within all limits, and what cases may
     ask for: GPUs, memory where Slurm gives it out, switches of a tree."""
     node = kind.nodes[0]
-    limits: list[Partition | Limits] = [kind.partition, *_limits(view, access)]
+    limits: list[Partition | SlurmLimits] = [kind.partition, *_limits(view, access)]
     longest = min((one.longest_job_s for one in limits if one.longest_job_s), default=None)
     resources = {"gpu": [f"--gres={kind.gpus}:{{count}}"]} if kind.gpus else {}
     if "MEMORY" in view.settings.get("SelectTypeParameters", "").upper():

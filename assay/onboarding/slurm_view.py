@@ -66,7 +66,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Limits:
+class SlurmLimits:
     """What an account or a QOS allows; None: nothing is said."""
 
     longest_job_s: int | None = None
@@ -79,7 +79,7 @@ class Association:
 
     account: str
     qos: tuple[str, ...]
-    limits: Limits
+    limits: SlurmLimits
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class SlurmView:
     partitions: dict[str, Partition]
     nodes: list[Node]
     associations: list[Association]
-    qos: dict[str, Limits]
+    qos: dict[str, SlurmLimits]
     mpi_types: list[str]
     topology: TopologyDescription | None
 
@@ -252,17 +252,17 @@ def associations_of(text: str, default_account: str) -> list[Association]:
     for account, qos, default, wall, tres in _rows(text, 5):
         names = [name.strip("+-") for name in qos.split(",") if name]
         names.sort(key=lambda name: name != default)
-        limits = Limits(seconds_of(wall), _nodes_in(tres))
+        limits = SlurmLimits(seconds_of(wall), _nodes_in(tres))
         found.setdefault(account, Association(account, tuple(names), limits))
     return sorted(found.values(), key=lambda one: one.account != default_account)
 
 
-def qos_of(text: str) -> dict[str, Limits]:
+def qos_of(text: str) -> dict[str, SlurmLimits]:
     """`sacctmgr -nP show qos format=name,maxwall,maxtres,maxtrespu`."""
     found = {}
     for name, wall, *tres in _rows(text, 4):
         nodes = [count for one in tres if (count := _nodes_in(one)) is not None]
-        found[name] = Limits(seconds_of(wall), min(nodes, default=None))
+        found[name] = SlurmLimits(seconds_of(wall), min(nodes, default=None))
     return found
 
 

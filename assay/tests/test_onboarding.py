@@ -12,7 +12,7 @@ from assay.onboarding.proposal import library_pattern, network_data
 from assay.onboarding.questions import Questions
 from assay.onboarding.site_text import site_text
 from assay.onboarding.slurm_view import (
-    Limits,
+    SlurmLimits,
     SlurmView,
     associations_of,
     fields_of,
@@ -149,11 +149,11 @@ def test_little_differences_of_memory_are_one_kind():
 def test_accounts_and_qos():
     assoc = "chem|normal,long|normal||\nphys|long|long|1-00:00:00|node=4\n"
     first, second = associations_of(assoc, "phys")
-    assert (first.account, first.qos, first.limits) == ("phys", ("long",), Limits(86400, 4))
+    assert (first.account, first.qos, first.limits) == ("phys", ("long",), SlurmLimits(86400, 4))
     assert second.qos == ("normal", "long")
     assert qos_of("normal|||\nlong|12:00:00|node=8|cpu=4,node=2\n") == {
-        "normal": Limits(),
-        "long": Limits(43200, 2),
+        "normal": SlurmLimits(),
+        "long": SlurmLimits(43200, 2),
     }
 
 

@@ -16,7 +16,13 @@ import msgspec
 import numpy as np
 
 from bench.claims.acceptance import criteria_of, criterion, titles_of
-from bench.judging import Evidence, Judgement, LaunchRef, Values, judge_acceptance
+from bench.judging import (
+    AcceptanceJudgement,
+    CriterionEvidence,
+    LaunchRef,
+    Values,
+    judge_acceptance,
+)
 from bench.rows import Row, efforts, mean, share
 from bench.simulated.machines import Machine, Noise, measured_pairs
 from records.metric import MetricDefinition, Register
@@ -81,7 +87,7 @@ class Scan:
             blocks = np.concatenate([before.blocks, more])
             self.values[place] = self._values(place, blocks, np.concatenate([before.values, row]))
 
-    def judged(self, reruns: int) -> Judgement:
+    def judged(self, reruns: int) -> AcceptanceJudgement:
         """The judgement after so many re-runs."""
         launches = {
             (CASE, block): LaunchRef("simulated", CASE, block, "ok", (), {})
@@ -89,11 +95,11 @@ class Scan:
         }
         nodes = tuple(self.machine.names)
         more = (launches, [self.case], REGISTER, Nominal(), nodes, BLOCKS + 1)
-        evidence = Evidence([*self.values], *more)
+        evidence = CriterionEvidence([*self.values], *more)
         return judge_acceptance(CRITERIA, evidence, date(2026, 11, 22), reruns)
 
 
-def judged_in_rounds(machine: Machine, seed: int) -> tuple[Judgement, float]:
+def judged_in_rounds(machine: Machine, seed: int) -> tuple[AcceptanceJudgement, float]:
     """One machine, scanned and judged until nothing is asked for any more: the last judgement, and
     the share of the scan that was measured again."""
     scan, tested = Scan(machine, seed), 0

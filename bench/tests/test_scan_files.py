@@ -11,7 +11,7 @@ import pytest
 
 from bench.claims.pair_scans import CRITERIA
 from bench.claims.scan_files import BLOCKS, faults, judged, named, scanned
-from bench.judging import Evidence, gather
+from bench.judging import CriterionEvidence, gather
 from bench.judging import judge_acceptance as judge
 from bench.simulated.machines import Machine
 from records.errors import AssayError
@@ -35,7 +35,7 @@ def run(request, tmp_path_factory):
     return load_run(directory)
 
 
-def told(evidence: Evidence) -> set[str]:
+def told(evidence: CriterionEvidence) -> set[str]:
     judgement = judge(CRITERIA, evidence, date(2026, 11, 22), 0)
     return {f"{one.kind} {one.name}" for one in judgement.findings}
 

@@ -44,7 +44,7 @@ Word = Literal[
 ]
 
 
-class Judgement(msgspec.Struct, frozen=True, gc=False):
+class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
     """What the family of all questions says of one: bounds of the geometric mean of the ratios,
     which hold together at 95 %, 0 and inf where there are none; `p` adjusted alike; `detectable`
     the least ratio found beyond the margin with 80 % power, inf where none is known.
@@ -56,7 +56,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     detectable: float
 
     @classmethod
-    def of(cls, answer: JointBounds) -> Judgement:
+    def of(cls, answer: JointBounds) -> ComparisonJudgement:
         """The judgement from bounds of ln of the ratio."""
         most = _MOST_OPEN**2 if answer.low <= 0 <= answer.high else _MOST_APART
         bounded = answer.high - answer.low <= log(most) and abs(answer.low) < _MOST_LOG
@@ -104,10 +104,10 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
         """Whether the bounds exclude 1."""
         return not self.low <= 1 <= self.high
 
-    def inverse(self) -> Judgement:
+    def inverse(self) -> ComparisonJudgement:
         """The judgement of the pair turned round."""
         low, high = (1 / self.high, 1 / self.low) if self.bounded else (self.low, self.high)
-        return Judgement(low, high, self.p, self.detectable)
+        return ComparisonJudgement(low, high, self.p, self.detectable)
 
 
 #: Words that speak well of the environment, and of the reference.
@@ -137,7 +137,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     curve: str = ""
     at: AtKey = ()
     effect: PairedEffect | None = None
-    judgement: Judgement | None = None
+    judgement: ComparisonJudgement | None = None
     p_holm: float | None = None
     family: int = 0
     failures: tuple[FailureRate, FailureRate] = (FailureRate(), FailureRate())

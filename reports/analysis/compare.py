@@ -10,7 +10,7 @@ from itertools import chain, islice
 import numpy as np
 from msgspec.structs import replace
 
-from reports.analysis.cells import Comparison, Judgement
+from reports.analysis.cells import Comparison, ComparisonJudgement
 from reports.analysis.family import Family, gather
 from reports.analysis.score import OverallScore
 from reports.load.loading import Run
@@ -132,7 +132,7 @@ def _judged(
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
     for place, cell in enumerate(cells):
         effect, answer = effects.get(place), answered[first + place]
-        judgement = Judgement.of(answer) if answer else None
+        judgement = ComparisonJudgement.of(answer) if answer else None
         cells[place] = replace(
             cell,
             effect=judgement.holding(effect) if judgement and effect else effect,

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import combinations
 
 from records.run.interims import asked_blocks
-from reports.analysis.cells import LEAST_DIFFERENCE, Comparison, Judgement
+from reports.analysis.cells import LEAST_DIFFERENCE, Comparison, ComparisonJudgement
 from reports.analysis.compare import Comparisons, compare_after
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
@@ -30,7 +30,7 @@ class Race:
     `checks` bear on it, all weighted ones where there are none."""
 
     title: str
-    pairs: Mapping[tuple[str, str], Judgement | None]
+    pairs: Mapping[tuple[str, str], ComparisonJudgement | None]
     unfit: frozenset[str] = frozenset()
     settled: frozenset[tuple[str, str]] = frozenset()
     checks: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Race:
         ]
 
 
-def known(judged: Judgement | None) -> bool:
+def known(judged: ComparisonJudgement | None) -> bool:
     """Whether more blocks would tell nothing that counts."""
     if judged is None or judged.word == "not resolved":
         return False

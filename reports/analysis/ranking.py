@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from reports.analysis.cells import ALPHA, Judgement
+from reports.analysis.cells import ALPHA, ComparisonJudgement
 from reports.analysis.failures import FailureRate
 from reports.statistics.descriptive import Interval
 from reports.statistics.signed_rank import PairedEffect
@@ -23,7 +23,7 @@ class Pair:
     first: str
     second: str
     effect: PairedEffect
-    judgement: Judgement | None
+    judgement: ComparisonJudgement | None
     lag: float = 0.0
     carried: tuple[tuple[str, float], ...] = ()
 
@@ -55,7 +55,7 @@ class Standing:
 
     environment: str
     score: float
-    judgement: Judgement | None
+    judgement: ComparisonJudgement | None
     interval: Interval | None
     best: int
     worst: int

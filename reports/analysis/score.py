@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.metric import Register
-from reports.analysis.cells import Judgement
+from reports.analysis.cells import ComparisonJudgement
 from reports.analysis.failures import FailureRate, Failures
 from reports.analysis.pairing import PointKey, Table
 from reports.analysis.ranking import Pair, Standing, standings
@@ -115,7 +115,7 @@ class Costs:
         both = combinations(self.names, 2)
         for names, item, answer in zip(both, questions, answered, strict=False):
             effect = paired_effects(item.values[np.newaxis, :])[0]
-            judgement = Judgement.of(answer) if answer else None
+            judgement = ComparisonJudgement.of(answer) if answer else None
             effect = judgement.holding(effect) if judgement else effect
             lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
             pairs.append(Pair(*names, effect, judgement, lag, carried))

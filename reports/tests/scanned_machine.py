@@ -14,7 +14,7 @@ from records.run.plan import PlannedCase
 from records.site.limits import Nominal
 from records.site.pair_places import Indices, sampled_pairs
 from reports.load.scans import PairColumns
-from reports.verdicts.acceptance.values import Evidence, LaunchRef, ScanValues
+from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, ScanValues
 
 LEVEL, CV, CASE = 1e10, 0.01, "alltoall_pairs-1"
 REGISTER = Register.of(
@@ -61,7 +61,7 @@ def scan(
     again: Sequence[PairColumns] = (),
     nominal: bool = False,
     **made: Any,
-) -> Evidence:
+) -> CriterionEvidence:
     """The evidence of a scan of five blocks; `again` are parts of its re-runs, later blocks."""
     params = {"rounds": rounds, "seed": 1}
     case = PlannedCase(
@@ -80,7 +80,7 @@ def scan(
     parts = [(part, 0) for part in (first, *again)]
     blocks = [block for part, _ in parts for block in part.blocks]
     launches = {(CASE, block): LaunchRef("r", CASE, block, "ok", (), {}) for block in blocks}
-    return Evidence(
+    return CriterionEvidence(
         [],
         launches,
         [case],

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.analysis.cells import LEAST_DIFFERENCE, Judgement
+from reports.analysis.cells import LEAST_DIFFERENCE, ComparisonJudgement
 from reports.statistics.descriptive import (
     Matrix,
     clopper_pearson,
@@ -76,9 +76,12 @@ def test_equal_values_bound_nothing() -> None:
     rows = np.array([[0.0] * 8, [0.3] * 8, np.random.default_rng(2).normal(0, 0.01, 8)])
     nothing, something, measured = judged(rows)
     assert (nothing.low, nothing.high, nothing.p) == (-np.inf, np.inf, 1)
-    assert (Judgement.of(nothing).word, Judgement.of(nothing).text) == ("not resolved", "no bounds")
+    assert (ComparisonJudgement.of(nothing).word, ComparisonJudgement.of(nothing).text) == (
+        "not resolved",
+        "no bounds",
+    )
     assert (something.low, something.high) == pytest.approx((0, 0.6), abs=1e-9)
-    assert something.p > 0.04 and Judgement.of(something).word == "not slower"
+    assert something.p > 0.04 and ComparisonJudgement.of(something).word == "not slower"
     assert measured.high - measured.low < np.inf
 
 
@@ -90,7 +93,7 @@ def test_a_coarse_timer_makes_no_winner(noise: float) -> None:
     for _ in range(200):
         times = np.round(1.003 * np.exp(rng.normal(0, noise, (2, 5, 6))), 2)
         rows = np.log(times[0] / times[1])
-        found = [Judgement.of(answer) for answer in judged(rows)]
+        found = [ComparisonJudgement.of(answer) for answer in judged(rows)]
         assert not any(np.isnan(one.low) or one.low == one.high for one in found)
         false += any(one.word in ("faster", "slower") or one.separated for one in found)
     assert false <= stats.binom.ppf(0.999, 200, 0.05)
@@ -101,10 +104,10 @@ def test_no_factor_is_told_that_six_coarse_values_cannot_show() -> None:
     for seed in range(100):
         rng = np.random.default_rng(seed)
         times = np.round(np.exp(rng.normal(0, 0.08, (2, 60, 6))), 1)
-        for one in map(Judgement.of, judged(np.log(times[0] / times[1]))):
+        for one in map(ComparisonJudgement.of, judged(np.log(times[0] / times[1]))):
             assert not one.bounded or one.high / one.low <= 100
             assert one.detectable <= 10.3 or one.detectable == np.inf
-    apart = Judgement.of(JointBounds(np.log(1.5), np.log(300), 0.01, 1.0))
+    apart = ComparisonJudgement.of(JointBounds(np.log(1.5), np.log(300), 0.01, 1.0))
     assert (apart.word, apart.bounded) == ("faster", True)
 
 
@@ -174,8 +177,8 @@ def test_what_five_blocks_call_detectable_six_find_four_times_in_five() -> None:
 def test_words_turn_round_with_the_pair(low: float, high: float, word: str) -> None:
     turned = {"faster": "slower", "slower": "faster", "not slower": "not faster"}
     turned |= {"not faster": "not slower"}
-    assert Judgement(low, high, 0.5, 1.1).word == word
-    assert Judgement(1 / high, 1 / low, 0.5, 1.1).word == turned.get(word, word)
+    assert ComparisonJudgement(low, high, 0.5, 1.1).word == word
+    assert ComparisonJudgement(1 / high, 1 / low, 0.5, 1.1).word == turned.get(word, word)
     assert LEAST_DIFFERENCE == 1.03
 
 

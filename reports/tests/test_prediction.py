@@ -25,7 +25,7 @@ from reports.models.communication import (
 from reports.models.scaling import Counts, fit_law
 from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 from reports.verdicts.prediction.library import Library, Link, Resampled, library_of
-from reports.verdicts.prediction.outcome import Outcome
+from reports.verdicts.prediction.outcome import PredictionOutcome
 from reports.verdicts.prediction.picture import prediction_picture
 from reports.verdicts.prediction.predict import predict
 
@@ -33,7 +33,9 @@ COUNTS = (1, 2, 4, 8, 16)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 
-def outcome_of(run: Path, nodes: tuple[int, ...] = (), left_out: tuple[int, ...] = ()) -> Outcome:
+def outcome_of(
+    run: Path, nodes: tuple[int, ...] = (), left_out: tuple[int, ...] = ()
+) -> PredictionOutcome:
     return predict(analyse(load_run(run)), nodes, left_out)
 
 

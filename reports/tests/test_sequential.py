@@ -13,7 +13,7 @@ import pytest
 from bench.simulated.campaigns import NAMES, POINTS, simulated_run
 from records.run.interims import Interim
 from records.run.plan import Sequential
-from reports.analysis.cells import Judgement
+from reports.analysis.cells import ComparisonJudgement
 from reports.analysis.compare import compare_after, compare_environments
 from reports.analysis.races import NOTHING_IN_COMMON, Race, judge_after, known
 from reports.load.loading import Run
@@ -137,12 +137,12 @@ def test_p_says_the_same_as_bounds() -> None:
 def test_a_bound_on_one_side_is_known_when_its_bounds_are_narrow(
     low: float, high: float, enough: bool
 ) -> None:
-    assert known(Judgement(low, high, 0.01, 1.1)) is enough
+    assert known(ComparisonJudgement(low, high, 0.01, 1.1)) is enough
     assert not known(None)
 
 
 def test_who_has_lost_a_race_is_no_question_in_it() -> None:
-    wide, faster = Judgement(0.5, 2, 1, 2), Judgement(1.1, 2, 0.01, 2)
+    wide, faster = ComparisonJudgement(0.5, 2, 1, 2), ComparisonJudgement(1.1, 2, 0.01, 2)
     pairs = {("b", "a"): faster, ("c", "a"): wide, ("c", "b"): wide}
     assert Race("x", pairs).beaten == {"a"}
     assert Race("x", pairs).open == [("c", "b")]

@@ -9,7 +9,7 @@ from reports import commands
 from reports.answers import Answer, State, fitting, listed
 from reports.notation.units import count_text, percent, readable_unit, three_digits
 from reports.verdicts.acceptance.dossier import Dossier
-from reports.verdicts.acceptance.model import Finding, Item
+from reports.verdicts.acceptance.model import AcceptanceFinding, Item
 from reports.verdicts.acceptance.wording import (
     NONE_ABSOLUTE,
     REHEARSAL,
@@ -104,16 +104,16 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     yield f"{head}."
 
 
-def _fails(finding: Finding) -> bool:
+def _fails(finding: AcceptanceFinding) -> bool:
     return any(accusation.item.verdict == "FAIL" for accusation in finding.accusations)
 
 
-def _gravity(finding: Finding) -> tuple[bool, bool]:
+def _gravity(finding: AcceptanceFinding) -> tuple[bool, bool]:
     """What fails before what is suspected, what is slow before what scatters or is missing."""
     return not _fails(finding), finding.kind in ("unsteady", "missing")
 
 
-def _finding(finding: Finding, dossier: Dossier) -> str:
+def _finding(finding: AcceptanceFinding, dossier: Dossier) -> str:
     """ "node n2 reaches 42–51 % of the good nodes' DGEMM rate (limit 75 %)"."""
     items = [accusation.item for accusation in finding.accusations]
     if finding.kind == "missing":

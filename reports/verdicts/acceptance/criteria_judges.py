@@ -30,7 +30,7 @@ from reports.verdicts.acceptance.bounds import (
     rows_by_medians,
 )
 from reports.verdicts.acceptance.model import Item, JudgedCriterion, LaunchKey, judged, limit_text
-from reports.verdicts.acceptance.values import Evidence, Values
+from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
 #: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
 MOST_OF_NOMINAL = 2.0
@@ -41,7 +41,7 @@ class Context:
     """Criteria and evidence; all items and judged criteria are made here."""
 
     criteria: Criteria
-    evidence: Evidence
+    evidence: CriterionEvidence
 
     @cached_property
     def labels(self) -> dict[str, CheckLabels]:

@@ -17,8 +17,8 @@ from records.run.rerun import rerun_ids
 from reports.load.loading import Run, load_run
 from reports.verdicts.acceptance.forms import AcceptanceForm, ChainPart, CriteriaPart, judged_keys
 from reports.verdicts.acceptance.judge import judge
-from reports.verdicts.acceptance.model import Judgement
-from reports.verdicts.acceptance.values import Evidence, gather
+from reports.verdicts.acceptance.model import AcceptanceJudgement
+from reports.verdicts.acceptance.values import CriterionEvidence, gather
 
 FOLDER = "acceptance"
 
@@ -30,8 +30,8 @@ class Dossier:
     run: Run
     reruns: tuple[Run, ...]
     criteria: Criteria
-    evidence: Evidence
-    judgement: Judgement
+    evidence: CriterionEvidence
+    judgement: AcceptanceJudgement
     day: date
     form: AcceptanceForm
     content: bytes

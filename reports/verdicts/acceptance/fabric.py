@@ -47,7 +47,7 @@ _MOST_SLOW, _LEAST_PAIRS, _LEAST_SIDE = 0.6, 3, 3
 
 
 @dataclass(frozen=True)
-class Part:
+class FabricPart:
     """A part of the network: the link of one node, or a cut between groups of nodes.
 
     `pairs` are the rows of the pairs that it joins to good nodes or groups: those by which its
@@ -69,7 +69,7 @@ class Fabric:
     """The level of good pairs, and the slow parts; `explained` gives each pair's part, or −1."""
 
     level: float
-    parts: tuple[Part, ...]
+    parts: tuple[FabricPart, ...]
     explained: Indices
 
 
@@ -108,14 +108,14 @@ class _Pairs:
         ends = np.concatenate([self.low[chosen], self.high[chosen]])
         return np.bincount(ends, minlength=self.nodes).astype(np.int64)
 
-    def cut(self, groups: Sequence[Sequence[int]]) -> Part:
+    def cut(self, groups: Sequence[Sequence[int]]) -> FabricPart:
         """The cut between these groups, with the pairs that join two of them."""
         side = np.full(self.nodes, -1)
         for place, group in enumerate(groups):
             side[list(group)] = place
         low, high = side[self.low], side[self.high]
         crossing = np.flatnonzero((low != high) & (np.minimum(low, high) >= 0))
-        return Part("cut", tuple(tuple(group) for group in groups), crossing)
+        return FabricPart("cut", tuple(tuple(group) for group in groups), crossing)
 
     def matrix(self) -> Matrix:
         """What each pair of nodes falls short, symmetric; NaN where there is none."""
@@ -192,7 +192,7 @@ def _good_level(centres: Matrix, ends: Indices, nodes: int, gap: float, error: f
             return top.level
 
 
-def _by_groups(pairs: _Pairs) -> Iterator[Part]:
+def _by_groups(pairs: _Pairs) -> Iterator[FabricPart]:
     """Nodes that reach each other within `gap` are groups. A node in none has a slow link; groups
     that do not reach each other are on two sides of a slow cut."""
     deviations = pairs.matrix()
@@ -203,7 +203,7 @@ def _by_groups(pairs: _Pairs) -> Iterator[Part]:
         best, *others = np.argsort(reached, kind="stable").tolist()
         rows = pairs.rows_of(node)
         other = pairs.low[rows] + pairs.high[rows] - node
-        yield Part("link", ((node,),), rows[np.isin(other, groups[best])])
+        yield FabricPart("link", ((node,),), rows[np.isin(other, groups[best])])
         if others and reached[others[0]] - reached[best] > pairs.gap:
             sides[best].append(node)  # on the side of the group that it reaches much better
     yield from _cuts(pairs, deviations, sorted(tuple(sorted(side)) for side in sides))
@@ -239,7 +239,7 @@ def _groups(deviations: Matrix, gap: float, error: float) -> tuple[list[Nodes], 
     return kept, sorted(single)
 
 
-def _cuts(pairs: _Pairs, deviations: Matrix, groups: Sequence[Nodes]) -> Iterator[Part]:
+def _cuts(pairs: _Pairs, deviations: Matrix, groups: Sequence[Nodes]) -> Iterator[FabricPart]:
     """The cuts between groups, the least slow first; groups apart alike are one cut of several."""
     count, gap = len(groups), pairs.gap
     if count < 2:
@@ -262,7 +262,7 @@ def _cuts(pairs: _Pairs, deviations: Matrix, groups: Sequence[Nodes]) -> Iterato
         sides = [tuple(sorted(n for part in parts for n in part)) for parts in merged.values()]
 
 
-def _explained_by_slowest(parts: Sequence[Part], pairs: _Pairs) -> Indices:
+def _explained_by_slowest(parts: Sequence[FabricPart], pairs: _Pairs) -> Indices:
     """The slowest part on the way of each pair, −1 where there is none.
 
     A pair that is slower than all parts on its way together is not explained by them.
@@ -279,7 +279,7 @@ def _explained_by_slowest(parts: Sequence[Part], pairs: _Pairs) -> Indices:
     return found
 
 
-def _by_shares(pairs: _Pairs, switches: Sequence[str]) -> list[Part]:
+def _by_shares(pairs: _Pairs, switches: Sequence[str]) -> list[FabricPart]:
     """Links of nodes most of whose pairs with good nodes are slow, cuts between switches."""
     cuts = list(_cuts_of_switches(pairs, switches))
     left = np.ones(len(pairs.short), dtype=bool)
@@ -288,7 +288,7 @@ def _by_shares(pairs: _Pairs, switches: Sequence[str]) -> list[Part]:
     return [*_links_and_cuts(pairs, list(_links(pairs, left))), *cuts]
 
 
-def _links(pairs: _Pairs, left: Flags) -> Iterator[Part]:
+def _links(pairs: _Pairs, left: Flags) -> Iterator[FabricPart]:
     """The slow links of nodes, the worst first: each takes its pairs from the nodes it met."""
     known, bad = pairs.counts(left), pairs.counts(left & pairs.slow)
     for _ in range(pairs.nodes):
@@ -301,10 +301,10 @@ def _links(pairs: _Pairs, left: Flags) -> Iterator[Part]:
         left[mine] = False
         known = known - pairs.counts(mine)
         bad = bad - pairs.counts(mine[pairs.slow[mine]])
-        yield Part("link", ((node,),), mine)
+        yield FabricPart("link", ((node,),), mine)
 
 
-def _links_and_cuts(pairs: _Pairs, links: Sequence[Part]) -> Iterator[Part]:
+def _links_and_cuts(pairs: _Pairs, links: Sequence[FabricPart]) -> Iterator[FabricPart]:
     """Nodes with slow links that reach each other well are one side of a cut: no link is slow."""
     accused = np.zeros(pairs.nodes, dtype=bool)
     accused[[part.nodes[0] for part in links]] = True
@@ -317,7 +317,7 @@ def _links_and_cuts(pairs: _Pairs, links: Sequence[Part]) -> Iterator[Part]:
         yield pairs.cut([np.flatnonzero(one).tolist() for one in (side, ~side)])
 
 
-def _cuts_of_switches(pairs: _Pairs, switches: Sequence[str]) -> Iterator[Part]:
+def _cuts_of_switches(pairs: _Pairs, switches: Sequence[str]) -> Iterator[FabricPart]:
     """Cuts between switches: an uplink, which all pairs of its switch with others cross, or one
     between groups. The median of each pair of switches is one value, explained as pairs of nodes
     are."""
@@ -341,7 +341,7 @@ def _cuts_of_switches(pairs: _Pairs, switches: Sequence[str]) -> Iterator[Part]:
     medians = np.where(np.isfinite(medians), medians, typical[ends].min(axis=1))
     parts = fabric_of(medians, ends, count, pairs.gap, pairs.error, level=0.0).parts
     if count == 2 and -medians[0] > pairs.gap:
-        parts = (Part("cut", ((0,), (1,)), np.zeros(1, dtype=np.int64)),)
+        parts = (FabricPart("cut", ((0,), (1,)), np.zeros(1, dtype=np.int64)),)
     for part in parts:
         groups = [np.flatnonzero(np.isin(own, group)).tolist() for group in part.groups]
         if part.kind == "link":
@@ -349,7 +349,7 @@ def _cuts_of_switches(pairs: _Pairs, switches: Sequence[str]) -> Iterator[Part]:
         yield pairs.cut(groups)
 
 
-def _explained_by_first(parts: Sequence[Part], pairs: _Pairs) -> Indices:
+def _explained_by_first(parts: Sequence[FabricPart], pairs: _Pairs) -> Indices:
     """The first part that each slow pair is of and as slow as, −1 where there is none."""
     found = np.full(len(pairs.short), -1)
     for number, part in enumerate(parts):
@@ -360,7 +360,7 @@ def _explained_by_first(parts: Sequence[Part], pairs: _Pairs) -> Indices:
     return found
 
 
-def _further_cuts(pairs: _Pairs, rest: Flags) -> Iterator[Part]:
+def _further_cuts(pairs: _Pairs, rest: Flags) -> Iterator[FabricPart]:
     """Slow pairs, three or more, that join two sets of nodes and none within either: most of all
     measured pairs between them."""
     low, high, nodes = pairs.low[rest], pairs.high[rest], pairs.nodes
@@ -373,6 +373,6 @@ def _further_cuts(pairs: _Pairs, rest: Flags) -> Iterator[Part]:
         if count < 3 or sides[0] == sides[1]:
             continue
         cut = pairs.cut(sides)
-        cut = Part("cut", cut.groups, cut.pairs[np.isfinite(pairs.short[cut.pairs])])
+        cut = FabricPart("cut", cut.groups, cut.pairs[np.isfinite(pairs.short[cut.pairs])])
         if count >= _DENSE * len(cut.pairs):
             yield cut

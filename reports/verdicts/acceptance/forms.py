@@ -14,8 +14,13 @@ from msgspec import UNSET, UnsetType, to_builtins
 from records.forms import Form, Part, key
 from reports.answers import AnswerPart
 from reports.verdicts.acceptance.bounds import Verdict
-from reports.verdicts.acceptance.model import Finding, Item, JudgedCriterion, Judgement
-from reports.verdicts.acceptance.values import Evidence
+from reports.verdicts.acceptance.model import (
+    AcceptanceFinding,
+    AcceptanceJudgement,
+    Item,
+    JudgedCriterion,
+)
+from reports.verdicts.acceptance.values import CriterionEvidence
 
 
 class ChainPart(Part):
@@ -175,7 +180,7 @@ class VerifyForm(Form, kw_only=True):
     checks: Annotated[list[VerifiedPart], key("What was verified.")]
 
 
-def judged_keys(judgement: Judgement, evidence: Evidence) -> dict[str, Any]:
+def judged_keys(judgement: AcceptanceJudgement, evidence: CriterionEvidence) -> dict[str, Any]:
     """The keys of acceptance.json that come from the judgement."""
     pairs = {case: list(pairs) for case, pairs in judgement.rerun.items() if pairs}
     return {
@@ -192,7 +197,7 @@ def judged_keys(judgement: Judgement, evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> FindingPart:
+def _finding(finding: AcceptanceFinding) -> FindingPart:
     """What is named, with the values that speak against it."""
     accusations = [
         AccusationPart.filled(one.item, criterion=one.criterion, **_shared(one.item))
@@ -202,7 +207,7 @@ def _finding(finding: Finding) -> FindingPart:
     return FindingPart.filled(finding, criteria=criteria, accusations=accusations)
 
 
-def _criterion(result: JudgedCriterion, evidence: Evidence) -> CriterionPart:
+def _criterion(result: JudgedCriterion, evidence: CriterionEvidence) -> CriterionPart:
     """A criterion; items share lists of launches, so each list is there once, in `launches`."""
     lists = dict.fromkeys(item.launches for item in result.items)
     sets = {keys: place for place, keys in enumerate(lists)}

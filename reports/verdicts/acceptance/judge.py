@@ -22,12 +22,12 @@ from reports.verdicts.acceptance.criteria_judges import (
 )
 from reports.verdicts.acceptance.links import judge_links
 from reports.verdicts.acceptance.model import (
+    AcceptanceFinding,
+    AcceptanceJudgement,
     Accusation,
-    Finding,
     Item,
     JudgedCriterion,
     JudgedWaiver,
-    Judgement,
     LaunchKey,
     Subject,
     WaiverState,
@@ -37,7 +37,7 @@ from reports.verdicts.acceptance.model import (
 from reports.verdicts.acceptance.peers import judge_nodes
 from reports.verdicts.acceptance.reruns import cases_to_rerun
 from reports.verdicts.acceptance.spreads import judge_spread
-from reports.verdicts.acceptance.values import Evidence, TooManyPairsError
+from reports.verdicts.acceptance.values import CriterionEvidence, TooManyPairsError
 
 _ANSWERS = "answers"
 _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
@@ -51,7 +51,9 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 
 
-def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
+def judge(
+    criteria: Criteria, evidence: CriterionEvidence, day: date, rerun_count: int
+) -> AcceptanceJudgement:
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
 
     Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
@@ -69,7 +71,7 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
             results.append(with_waivers(result, valid))
     absolute = any(result.binds for result in results)
     verdict = worst([result.effective for result in results])
-    return Judgement(
+    return AcceptanceJudgement(
         verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
         criteria=tuple(results),
         findings=tuple(findings(results)),
@@ -90,7 +92,7 @@ def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
         return judged(criterion, context.metric_title(criterion.metric), (), str(error))
 
 
-def _proposals(evidence: Evidence) -> Iterable[str]:
+def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
     """Absolute criteria that the site's nominal rates allow, for metrics that the run has."""
     seen: set[str] = set()
     for values in (*evidence.values, *(scan.row(0) for scan in evidence.scans)):
@@ -164,7 +166,7 @@ def _answers_item(
     )
 
 
-def findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
+def findings(results: Sequence[JudgedCriterion]) -> list[AcceptanceFinding]:
     """All findings: what is named first, then what re-runs cleared; nodes before links.
 
     Only evidence from the network explains a link: that a node is slow says nothing of its links.
@@ -178,13 +180,13 @@ def findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
                     what = f"{item.metric.replace('_', ' ')}, {item.environment}"
                     name = f"{name} ({what})" if item.metric else result.id
                 against.setdefault((item.about, name), []).append(Accusation(result.id, item))
-    found = [Finding(kind, name, tuple(said)) for (kind, name), said in against.items()]
+    found = [AcceptanceFinding(kind, name, tuple(said)) for (kind, name), said in against.items()]
     slow = {node for f in found if f.kind in ("node", "group") and f.named for node in f.nodes}
     noted = [replace(finding, note=_note(finding, slow)) for finding in found]
     return sorted(noted, key=lambda one: (not one.named, _ORDER.index(one.kind), natural(one.name)))
 
 
-def _note(finding: Finding, slow: set[str]) -> str:
+def _note(finding: AcceptanceFinding, slow: set[str]) -> str:
     if finding.kind == "cut":
         return "the pairs across are slow, those on either side are not for that"
     notes = []

@@ -166,7 +166,7 @@ class Accusation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AcceptanceFinding:
     """What is named: nodes, links, cuts, launches that scatter, or something without a value."""
 
     kind: Subject
@@ -206,7 +206,7 @@ class JudgedWaiver:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class AcceptanceJudgement:
     """All verdicts of an acceptance; `rerun` has the cases that should be run once more, of a scan
     of pairs with those that are enough, "n1:n2" (none: as planned).
 
@@ -216,7 +216,7 @@ class Judgement:
 
     verdict: Verdict
     criteria: tuple[JudgedCriterion, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[AcceptanceFinding, ...]
     waivers: tuple[JudgedWaiver, ...]
     rerun: Mapping[str, tuple[str, ...]]
     rerun_count: int
@@ -225,7 +225,7 @@ class Judgement:
     proposals: tuple[str, ...] = ()
 
     @property
-    def named(self) -> tuple[Finding, ...]:
+    def named(self) -> tuple[AcceptanceFinding, ...]:
         """Findings that re-runs have not cleared."""
         return tuple(finding for finding in self.findings if finding.named)
 

@@ -18,7 +18,7 @@ from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, 
 from records.site.pair_places import Indices, positions_of
 from reports.verdicts.acceptance.levels import MOST_MISSES
 from reports.verdicts.acceptance.model import Item, JudgedCriterion
-from reports.verdicts.acceptance.values import Evidence
+from reports.verdicts.acceptance.values import CriterionEvidence
 
 #: Re-runs that must show a suspect before it fails.
 CONFIRMATIONS = 2
@@ -60,7 +60,7 @@ def settled(item: Item, again: Sequence[float], *, at_once: bool = False) -> Ite
     return replace(item, verdict="INCONCLUSIVE", state="not confirmed", note=note)
 
 
-def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: Evidence) -> Wanted:
+def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: CriterionEvidence) -> Wanted:
     """Cases to run once more: suspects, and until it fails what is undecided."""
     items: dict[str, list[Item]] = {}
     for item in _undecided(results):
@@ -83,7 +83,7 @@ def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
             yield item
 
 
-def _pairs(items: Sequence[Item], evidence: Evidence, case_id: str) -> tuple[str, ...]:
+def _pairs(items: Sequence[Item], evidence: CriterionEvidence, case_id: str) -> tuple[str, ...]:
     """The pairs that the items are about, and good ones; none: the whole case."""
     names, node, peer = evidence.pairs_of(case_id)
     number = {name: place for place, name in enumerate(names)}

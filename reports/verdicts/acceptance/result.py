@@ -34,7 +34,7 @@ from reports.verdicts.acceptance.answer import answer_of_acceptance
 from reports.verdicts.acceptance.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
 from reports.verdicts.acceptance.forms import AcceptanceForm
-from reports.verdicts.acceptance.model import Finding, Item, JudgedCriterion
+from reports.verdicts.acceptance.model import AcceptanceFinding, Item, JudgedCriterion
 from reports.verdicts.acceptance.pictures import margins, nodes_by_criterion, panels
 from reports.verdicts.acceptance.values import LaunchRef
 from reports.verdicts.acceptance.wording import (
@@ -231,7 +231,9 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
     yield Section("reruns", "Re-runs", lambda: _reruns(dossier))
 
 
-def _finding(finding: Finding, titles: Mapping[str, str], title: str) -> Iterator[Block | None]:
+def _finding(
+    finding: AcceptanceFinding, titles: Mapping[str, str], title: str
+) -> Iterator[Block | None]:
     if finding.note:
         yield Sentence(f"{sentence_case(finding.note)}.")
     yield pivot(

@@ -145,7 +145,7 @@ class LaunchRef:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CriterionEvidence:
     """All values, all launches, the run's metrics, and what the site declares of itself.
 
     `nodes` are all that the run's launches were on. Blocks from `fresh` on are those of re-runs.
@@ -265,7 +265,7 @@ NOMINAL_KEYS = {
 }
 
 
-def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
+def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
     """The evidence of a run and its re-runs."""
     launches: dict[tuple[str, int], LaunchRef] = {}
     columns: dict[tuple[str, str, AtKey], list[tuple[Blocks, Floats]]] = {}
@@ -291,7 +291,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
-    return Evidence(
+    return CriterionEvidence(
         values,
         launches,
         list(run.plan.cases),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, Judgement
+from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, ComparisonJudgement
 from reports.analysis.run import Analysis
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, Look
@@ -86,7 +86,7 @@ class _Ratio:
     height: float
     look: Look
     effect: PairedEffect | None
-    judgement: Judgement | None
+    judgement: ComparisonJudgement | None
 
     @property
     def ratio(self) -> float:

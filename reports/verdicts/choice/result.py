@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from reports.analysis.cells import Judgement
+from reports.analysis.cells import ComparisonJudgement
 from reports.analysis.compare import Comparisons
 from reports.analysis.forms import LaunchesPart, VerdictsForm, choice_part
 from reports.analysis.leaders import rankings
@@ -376,7 +376,8 @@ def _columns(*titles: str) -> list[Column]:
 
 
 def _ends(
-    found: Sequence[tuple[Judgement | None, Interval | None]], show: Callable[[float], str]
+    found: Sequence[tuple[ComparisonJudgement | None, Interval | None]],
+    show: Callable[[float], str],
 ) -> tuple[str, list[str]]:
     """What is shown with estimates, and that of each: the bounds that decide; of too few blocks for
     any the intervals of each pair alone with their level, of different ones the least."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from records.metric import Register
 from records.run.interims import Interim
-from reports.analysis.cells import ESTIMAND, ESTIMANDS, Comparison, Judgement
+from reports.analysis.cells import ESTIMAND, ESTIMANDS, Comparison, ComparisonJudgement
 from reports.analysis.compare import Comparisons
 from reports.analysis.leaders import Crossover, Tally, crossovers, win_tie_loss
 from reports.analysis.ranking import Pair, Standing
@@ -150,7 +150,7 @@ def _judged_by(check: str, register: Register) -> str:
 
 
 def _effect_cells(
-    effect: PairedEffect | None, judged: Judgement | None, lag: float | None
+    effect: PairedEffect | None, judged: ComparisonJudgement | None, lag: float | None
 ) -> list[str | Cell]:
     """The cells below the headings `_EFFECT`."""
     if effect is None:

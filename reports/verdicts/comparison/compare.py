@@ -43,7 +43,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Change:
+class MetricChange:
     """One value in runs A and B: `ratio` is B over A, of geometric means, None below two launches
     of each; `day` is what is known of days; `reading` speaks of B, this value alone."""
 
@@ -89,11 +89,11 @@ class RunComparison:
     second: Analysis
     provenance: list[Difference]
     builds: list[Difference]
-    by_check: dict[str, list[Change]]
+    by_check: dict[str, list[MetricChange]]
     days: Mapping[SeriesCell, DaySpread]
 
     @property
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[MetricChange]:
         """All values of both: what is better or worse first, each by size."""
         return sorted(chain(*self.by_check.values()), key=lambda change: change.rank)
 
@@ -137,7 +137,7 @@ def cases_of(analysis: Analysis) -> set[str]:
 
 def _changes(
     both: tuple[Analysis, Analysis], days: Mapping[SeriesCell, DaySpread], check: str
-) -> list[Change]:
+) -> list[MetricChange]:
     """Every value of a check that a case of both runs has, in reading order."""
     known = cases_of(both[0]) & cases_of(both[1])
     pairs: dict[tuple[str, str, AtKey], list[Row | None]] = {}
@@ -154,7 +154,7 @@ def _change(
     days: Mapping[SeriesCell, DaySpread],
     a: Row | None,
     b: Row | None,
-) -> Change:
+) -> MetricChange:
     row, analysis = (a, both[0]) if a is not None else (b, both[1])
     assert row is not None
     case, metric = analysis.case(row), analysis.register.metrics[row.series.metric]
@@ -170,7 +170,7 @@ def _change(
         gained = (interval.low > 1) == (metric.better == "higher")
         reading = "beyond launches" if day is None else "better" if gained else "worse"
     label = row_label(analysis, row)
-    return Change(analysis, label, case, metric, a, b, ratio, interval, day, reading)
+    return MetricChange(analysis, label, case, metric, a, b, ratio, interval, day, reading)
 
 
 def build_differences(a: Provenance, b: Provenance) -> list[Difference]:

@@ -20,7 +20,7 @@ from reports.show.panel import (
     above_axis,
     rows_above,
 )
-from reports.verdicts.comparison.compare import Change, Reading, RunComparison
+from reports.verdicts.comparison.compare import MetricChange, Reading, RunComparison
 
 #: Changes that are drawn, and those of one panel.
 MOST_CHANGES, MOST_ROWS = 36, 12
@@ -54,7 +54,7 @@ def changes_picture(found: RunComparison) -> Picture | None:
     )
 
 
-def _panel(changes: Sequence[Change], before: int, footer: str) -> Panel:
+def _panel(changes: Sequence[MetricChange], before: int, footer: str) -> Panel:
     title = f"{before + 1} to {before + len(changes)}" if before else "Greatest first"
     names = [wrapped(change.name, 9.0, WIDTH_IN - 0.4)[:_NAME_LINES] for change in changes]
     row_in = 0.22 + _LINE_IN * max(map(len, names))

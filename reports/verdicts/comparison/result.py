@@ -15,7 +15,13 @@ from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
 from reports.show.rows import value_cell
 from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
 from reports.statistics.descriptive import LEVEL, Interval
-from reports.verdicts.comparison.compare import Change, Difference, Reading, RunComparison, cases_of
+from reports.verdicts.comparison.compare import (
+    Difference,
+    MetricChange,
+    Reading,
+    RunComparison,
+    cases_of,
+)
 from reports.verdicts.comparison.picture import changes_picture
 
 #: Rows of a table on paper.
@@ -143,7 +149,7 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
     )
 
 
-def _changed(change: Change) -> ChangedPart:
+def _changed(change: MetricChange) -> ChangedPart:
     a, b = (
         SidePart(0, None, None) if row is None else SidePart.filled(row.summary)
         for row in (change.a, change.b)
@@ -218,7 +224,7 @@ def _check(found: RunComparison, title: str, check: str) -> list[Block | None]:
     return [table]
 
 
-def _cells(change: Change) -> list[str | Cell]:
+def _cells(change: MetricChange) -> list[str | Cell]:
     found = [one for one in (change.a, change.b) if one is not None]
     unit = readable_unit(change.metric.unit, [one.summary.mean for one in found])
     name, day = change.case.environment, change.day
@@ -284,7 +290,7 @@ def _short(
     return [table, rest if left > 0 else None]
 
 
-def _short_cells(change: Change, *, decided: bool) -> list[str | Cell]:
+def _short_cells(change: MetricChange, *, decided: bool) -> list[str | Cell]:
     sides = [row.summary.mean if row else None for row in (change.a, change.b)]
     unit = readable_unit(change.metric.unit, [mean for mean in sides if mean])
     a, b = ("–" if mean is None else three_digits(mean / unit.factor) for mean in sides)

@@ -15,7 +15,7 @@ from records.text.reasons import grouped
 from reports.answers import Answer, State, fitting, listed, short_reason
 from reports.notation.units import count_text, level_text, percent
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.findings import Finding
+from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.wording import (
     at_text,
     causes_of,
@@ -59,7 +59,7 @@ def _joined(*parts: str) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _others(found: list[Finding]) -> str:
+def _others(found: list[NightFinding]) -> str:
     """The findings that a sentence does not name."""
     return f"; {len(found) - 1} more series" if len(found) > 1 else ""
 
@@ -75,7 +75,7 @@ def _at(checked: Checked) -> str:
     return f" --history {quote(path)}" if path not in ("", str(DEFAULT_HISTORY)) else ""
 
 
-def _slower(checked: Checked, found: list[Finding]) -> Answer:
+def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
     """The gravest new regression, else the gravest open one, of the night in which most began."""
     history = checked.history
     changed = [(item, item.change) for item in found if item.change]
@@ -118,7 +118,7 @@ def _bad_launches(checked: Checked) -> Iterator[str]:
     yield f"{head}."
 
 
-def _silent(checked: Checked, found: list[Finding]) -> Iterator[str]:
+def _silent(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
     key = checked.history.series[found[0].series]
     what = silent_text(key, found[0])
     many = count_text(len(found), "series", "series")
@@ -126,7 +126,7 @@ def _silent(checked: Checked, found: list[Finding]) -> Iterator[str]:
     yield f"{many} silent tonight: {_name(key)}: {what.partition(',')[0]}."
 
 
-def _suspects(checked: Checked, found: list[Finding]) -> Iterator[str]:
+def _suspects(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
     worst = max(found, key=lambda item: item.size)
     key = checked.history.series[worst.series]
     than = f"{'' if worst.peers else 'in '}{n_text(worst)} (limit {percent(worst.limit)})"

@@ -13,7 +13,7 @@ from records.history.model import Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answers import State
-from reports.verdicts.nightly.findings import Finding, Judgement
+from reports.verdicts.nightly.findings import NightFinding, NightJudgement
 from reports.verdicts.nightly.forms import ContextPart
 from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.rules import Rules, rules_for
@@ -27,7 +27,7 @@ class Checked:
     date."""
 
     history: History
-    judgement: Judgement
+    judgement: NightJudgement
     rules: Rules
     history_file: str = ""
 
@@ -81,7 +81,7 @@ class Checked:
         return Nights(self.history, self.rules).stage_a(place, before)
 
     @cached_property
-    def said(self) -> dict[int, Finding]:
+    def said(self) -> dict[int, NightFinding]:
         """The first finding of each series that has one."""
         return {item.series: item for item in reversed(self.judgement.findings)}
 

@@ -21,7 +21,7 @@ Verdict = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NightFinding:
     """What is to be said of one series in one night.
 
     `value` is the night's median, `rerun` the re-run's, `elsewhere` that of a re-run on other
@@ -56,7 +56,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class NightJudgement:
     """A night's findings; the changes as they are after it; what could not be judged and why.
 
     `night` is the position of the night in its history, `judged` counts series. `reasons` says of a
@@ -66,7 +66,7 @@ class Judgement:
     """
 
     night: int
-    findings: list[Finding]
+    findings: list[NightFinding]
     changes: list[Change]
     judged: int
     reasons: dict[int, str]
@@ -84,6 +84,6 @@ class Judgement:
         """How many limits are wide, by the reason."""
         return Counter(self.wide_reasons.values())
 
-    def of(self, *verdicts: Verdict) -> list[Finding]:
+    def of(self, *verdicts: Verdict) -> list[NightFinding]:
         """The findings with one of these verdicts."""
         return [finding for finding in self.findings if finding.verdict in verdicts]

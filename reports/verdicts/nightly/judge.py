@@ -12,7 +12,7 @@ import numpy as np
 from records.history.model import Change, Kind, Night, Stage
 from records.site.pair_scans import NODE, PEER
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.nightly.findings import Finding, Judgement, Verdict
+from reports.verdicts.nightly.findings import NightFinding, NightJudgement, Verdict
 from reports.verdicts.nightly.lasting import LevelShift, shifts
 from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_groups
 from reports.verdicts.nightly.reference import Mask, last_nights
@@ -48,7 +48,7 @@ class _Tonight:
         change: Change | None = None,
         level: float | None = None,
         peers: int = 0,
-    ) -> Finding:
+    ) -> NightFinding:
         """A finding; `level` is what tonight is compared with if not the reference, that of so many
         `peers` or of nights."""
         if change is not None and change.stage == "peers":
@@ -61,7 +61,7 @@ class _Tonight:
         worse = float(self.worse(series, value, reference))
         alone = float(stage_a.limits.alone[series])
         near = float(stage_a.limits.in_a_row[series])
-        return Finding(
+        return NightFinding(
             series=series,
             verdict=verdict,
             value=value,
@@ -92,12 +92,12 @@ class _Tonight:
             n_before=shift.n_before,
         )
 
-    def new(self, shift: LevelShift, level: float | None = None) -> Finding:
+    def new(self, shift: LevelShift, level: float | None = None) -> NightFinding:
         """A change found tonight, as a finding; `level` as in `finding`."""
         change = self.change(shift)
         return self.finding(shift.series, change.kind, change, level)
 
-    def run_again(self, series: int, again: float, since: int, level: float) -> Finding:
+    def run_again(self, series: int, again: float, since: int, level: float) -> NightFinding:
         """Worse than `level` by more than may be tonight, or in each of the nights since `since`; a
         re-run that is worse by more than `again` confirms."""
         rerun = float(self.stage_a.reruns[series, self.place])
@@ -112,7 +112,7 @@ class _Tonight:
 
 def judge(
     nights: Nights, place: int, before: Sequence[Change], found: Sequence[Change] | None = None
-) -> Judgement:
+) -> NightJudgement:
     """The verdicts of the night at `place`, given the changes known before it; later nights are
     not looked at, and what is suspect stays in `nights.unexplained`. `found`: the changes that are
     known to be of this night; None: not known."""
@@ -152,7 +152,7 @@ def judge(
     if found is not None:
         changes = [one for one in changes if one.found != tonight.night.id or one.accepted]
         changes, findings = [*changes, *found], _with_changes(tonight, findings, found)
-    return Judgement(
+    return NightJudgement(
         night=place,
         findings=findings,
         changes=changes,
@@ -165,8 +165,8 @@ def judge(
 
 
 def _with_changes(
-    tonight: _Tonight, findings: Sequence[Finding], found: Sequence[Change]
-) -> list[Finding]:
+    tonight: _Tonight, findings: Sequence[NightFinding], found: Sequence[Change]
+) -> list[NightFinding]:
     """The findings with these changes of tonight in place of those of its own."""
     series = {change.series for change in found}
     kept = [
@@ -284,7 +284,7 @@ def _went_back(tonight: _Tonight, change: Change) -> bool:
     return int(back.sum()) >= max(rules.run_nights, len(last) - 1)
 
 
-def _grown(tonight: _Tonight, change: Change) -> Iterator[Finding]:
+def _grown(tonight: _Tonight, change: Change) -> Iterator[NightFinding]:
     """Whether an open regression has become greater: tonight, or the last nights in a row, against
     the nights since it."""
     series, place, limits = change.series, tonight.place, tonight.stage_a.limits
@@ -306,7 +306,7 @@ def _grown(tonight: _Tonight, change: Change) -> Iterator[Finding]:
         yield tonight.run_again(series, floor, place + 1 - length, level)
 
 
-def _suspects(tonight: _Tonight, free: Mask) -> Iterator[Finding]:
+def _suspects(tonight: _Tonight, free: Mask) -> Iterator[NightFinding]:
     """Series without an open regression that are worse than one night may be, or in each of the
     last nights than several in a row may be."""
     place, stage_a, limits = tonight.place, tonight.stage_a, tonight.stage_a.limits
@@ -321,7 +321,7 @@ def _suspects(tonight: _Tonight, free: Mask) -> Iterator[Finding]:
 
 def _slow_nodes(
     tonight: _Tonight, before: Sequence[Change], peers: PeersTonight, said: set[int]
-) -> Iterator[Finding]:
+) -> Iterator[NightFinding]:
     """Series slower than the other nodes of their kind, or doubted and beyond what a node may
     differ; a re-run that says the same confirms, one that is within what nodes may differ clears.
     """
@@ -346,7 +346,7 @@ def _slow_nodes(
 
 def _lasting(
     tonight: _Tonight, changes: list[Change], newest: Mapping[int, int]
-) -> Iterator[Finding]:
+) -> Iterator[NightFinding]:
     """Lasting changes: of series without an open regression, of those whose regression is not yet
     known to stay, and since a regression that is. `newest`: the place in `changes` of the newest
     open regression of each series.

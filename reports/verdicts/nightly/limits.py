@@ -53,7 +53,7 @@ _WIDEST_EARLY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SeriesLimits:
     """How much worse than its level a night may be, fractions, shape (series,); NaN: not judged.
 
     `alone`: a single night; `again`: its re-run; `in_a_row`: each of `rules.run_nights` nights.
@@ -64,7 +64,7 @@ class Limits:
     in_a_row: Matrix
 
 
-def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Limits:
+def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> SeriesLimits:
     """The limits of all series; `away` are the residuals of the reference's nights, worse positive.
 
     A single night: max(floor, s·√(1 + π/2n)·max(√F⁻¹(.999; 1, m−1), q)), s from m nights, the level
@@ -103,7 +103,7 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
         for limit in (alone, again, widened * _in_a_row(halves, rules))
     )
     settled = found.n >= rules.robust_from
-    return Limits(alone, again, np.where(settled | np.isnan(row), row, np.inf))
+    return SeriesLimits(alone, again, np.where(settled | np.isnan(row), row, np.inf))
 
 
 def _bounds(widened: Matrix, seen: Matrix, early: Mask, crossed: Matrix, rules: Rules) -> Matrix:

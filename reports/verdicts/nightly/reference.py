@@ -36,8 +36,10 @@ class References:
 
 
 def row_medians(rows: Matrix) -> Matrix:
-    """The median of each row, NaN left out; NaN for a row without a number. For 500 series and 30 or
-    200 nights 6 or 36 times as fast as NumPy's `nanmedian`."""
+    """The median of each row, NaN left out; NaN for a row without a number.
+
+    For 500 series and 30 or 200 nights 6 or 36 times as fast as NumPy's `nanmedian`.
+    """
     if not rows.shape[1]:
         return np.full(len(rows), np.nan)
     ordered = np.sort(rows, axis=1)

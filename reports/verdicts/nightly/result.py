@@ -33,7 +33,7 @@ from reports.show.panel import Picture
 from reports.show.tables import Cell, Heading, numeric, pivot, slug
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
-from reports.verdicts.nightly.findings import Finding, Verdict
+from reports.verdicts.nightly.findings import NightFinding, Verdict
 from reports.verdicts.nightly.forms import FoundChangePart, NightForm, SeriesFindingPart
 from reports.verdicts.nightly.pictures import series_by_nights, trend
 from reports.verdicts.nightly.wording import (
@@ -150,7 +150,7 @@ def _form(checked: Checked, status: ExitStatus | None) -> NightForm:
     )
 
 
-def _finding(checked: Checked, finding: Finding) -> SeriesFindingPart:
+def _finding(checked: Checked, finding: NightFinding) -> SeriesFindingPart:
     history, change = checked.history, finding.change
     names = ("verdict", "value", "rerun", "elsewhere", "reference", "worse", "limit")
     part = change and FoundChangePart.filled(
@@ -174,7 +174,7 @@ def _found(checked: Checked) -> Iterator[Block]:
     """What was found by case, then what was not judged, and launches without a result."""
     history, names, judgement = checked.history, case_names(checked.history), checked.judgement
     for verdict, kind in _KINDS.items():
-        cases: dict[str, list[Finding]] = {}
+        cases: dict[str, list[NightFinding]] = {}
         for item in sorted(judgement.of(verdict), key=lambda finding: -finding.size):
             cases.setdefault(history.series[item.series].case_id, []).append(item)
         lines = [

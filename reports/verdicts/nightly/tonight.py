@@ -12,7 +12,7 @@ import numpy as np
 from records.history.model import Change, History
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.nightly.covariates import night_terms, term_factors
-from reports.verdicts.nightly.limits import Limits, limits, run_of_nights
+from reports.verdicts.nightly.limits import SeriesLimits, limits, run_of_nights
 from reports.verdicts.nightly.reference import (
     Counts,
     Mask,
@@ -52,7 +52,7 @@ class StageA:
     since: Counts
     usable: Mask
     reference: References
-    limits: Limits
+    limits: SeriesLimits
     worse: Matrix
     in_a_row: Mask
 

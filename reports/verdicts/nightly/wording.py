@@ -11,7 +11,7 @@ from records.history.model import Change, History, Missed, SeriesKey
 from records.text.plain_text import one_line
 from reports.notation.labels import check_labels, point_text
 from reports.notation.units import count_text, percent, readable_unit, three_digits
-from reports.verdicts.nightly.findings import Finding
+from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
 from reports.verdicts.nightly.segments import concerns, context_changes
 
@@ -91,7 +91,7 @@ def slower_text(key: SeriesKey, before: float, after: float) -> str:
     return f"{percent(abs(after / before - 1))} {word}"
 
 
-def n_text(finding: Finding, change: Change | None = None) -> str:
+def n_text(finding: NightFinding, change: Change | None = None) -> str:
     """How many nights, or other nodes, stand behind a reference, or behind that of its change."""
     n = finding.n if change is None else change.n_before
     return count_text(n, "other node" if finding.peers else "night")
@@ -102,7 +102,7 @@ def nights_more(nights: int) -> str:
     return f"about {count_text(nights, 'more night is', 'more nights are')} needed"
 
 
-def silent_text(key: SeriesKey, finding: Finding) -> str:
+def silent_text(key: SeriesKey, finding: NightFinding) -> str:
     """ "no value, usually 1.2 ms"."""
     tonight = "zero" if finding.value <= 0 else "no value"
     known = finding.reference > 0
@@ -136,7 +136,7 @@ def state_of(history: History, change: Change) -> str:
     return "open" if change.open else "new reference"
 
 
-def group_line(history: History, names: Mapping[str, str], findings: Sequence[Finding]) -> str:
+def group_line(history: History, names: Mapping[str, str], findings: Sequence[NightFinding]) -> str:
     """All findings of one case in one line."""
     worst = findings[0]
     key, change = history.series[worst.series], worst.change
@@ -162,13 +162,13 @@ def group_line(history: History, names: Mapping[str, str], findings: Sequence[Fi
     return text + (f" [change {change.id}]" if change.id else "")
 
 
-def _against(key: SeriesKey, finding: Finding, value: float) -> str:
+def _against(key: SeriesKey, finding: NightFinding, value: float) -> str:
     """A value and how it compares with the reference of a finding."""
     text = quantity(key, value, (finding.reference, value))
     return f"{text} ({worse_text(key, finding.reference, value)})"
 
 
-def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
+def _elsewhere(history: History, key: SeriesKey, findings: Sequence[NightFinding]) -> str:
     """What other nodes gave, of the newest night: slow there too, or a matter of the night's."""
     known = [(item, item.elsewhere) for item in findings if item.elsewhere is not None]
     if not known:

@@ -178,7 +178,7 @@ class Predicted:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PredictionOutcome:
     """Everything that was asked of a run."""
 
     predicted: list[Predicted]

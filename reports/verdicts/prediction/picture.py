@@ -9,12 +9,12 @@ from reports.notation.units import ReadableUnit, fixed, readable_unit
 from reports.notation.values import between, quantity
 from reports.show.lines import joined, picture_of
 from reports.show.panel import Axis, Mark, Panel, Picture, Series
-from reports.verdicts.prediction.outcome import Outcome, Predicted, scaling_words
+from reports.verdicts.prediction.outcome import Predicted, PredictionOutcome, scaling_words
 
 _Panel = tuple[str, list[Predicted]]
 
 
-def prediction_picture(analysis: Analysis, outcome: Outcome) -> Picture | None:
+def prediction_picture(analysis: Analysis, outcome: PredictionOutcome) -> Picture | None:
     """One panel for each check and problem, with a line for each environment."""
     groups: dict[tuple[str, str, str], list[Predicted]] = {}
     for item in outcome.predicted:

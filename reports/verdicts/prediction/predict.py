@@ -37,9 +37,9 @@ from reports.verdicts.prediction.outcome import (
     Measured,
     MeasuredPart,
     MissingPart,
-    Outcome,
     PointPart,
     Predicted,
+    PredictionOutcome,
     Problem,
     Subject,
     SubjectPart,
@@ -70,9 +70,9 @@ def predict(
     *,
     environments: Collection[str] = (),
     checks: Sequence[str] = CHECKS,
-) -> Outcome:
+) -> PredictionOutcome:
     """Predict every subject on these node counts; the counts `left_out` are not learnt from."""
-    found = Outcome([], [])
+    found = PredictionOutcome([], [])
     present = [check for check in checks if analysis.rows_of(check)]
     for environment in (environments or analysis.looks) if present else ():
         library = library_of(analysis, environment, left_out)
@@ -106,7 +106,7 @@ class _Environment:
     library: Library
     nodes: Collection[int]
     left_out: Collection[int]
-    found: Outcome = field(repr=False)
+    found: PredictionOutcome = field(repr=False)
 
     def add_application(self, check: str) -> None:
         """Predict all subjects of an application."""

@@ -15,9 +15,9 @@ from reports.result import EVERYWHERE, Badge, Block, Result, Section, Sentence, 
 from reports.show.tables import Cell, numeric, pivot, slug
 from reports.verdicts.prediction.outcome import (
     EstimatePart,
-    Outcome,
     PointPart,
     PredictionForm,
+    PredictionOutcome,
     SubjectPart,
     scaling_words,
 )
@@ -30,7 +30,7 @@ _BEWARE = (
 
 
 def prediction_result(
-    analysis: Analysis, outcome: Outcome, nodes: list[int], left_out: list[int]
+    analysis: Analysis, outcome: PredictionOutcome, nodes: list[int], left_out: list[int]
 ) -> Result[PredictionForm]:
     """The outcome of a prediction for these node counts, without those left out."""
     run = analysis.run
