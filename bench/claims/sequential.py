@@ -40,8 +40,6 @@ GREATEST = 20
 FIXED = 12
 BETTER = np.log([1, 1, 1, 1 / 1.1])
 
-Maker = Callable[[np.random.Generator], Matrix]
-
 
 @dataclass(frozen=True)
 class CampaignEnd:
