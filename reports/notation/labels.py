@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +15,8 @@ from typing import Any, Protocol
 import msgspec
 
 from records.axes import axis_of
-from reports.notation.units import bytes_text, fixed
+from records.run.plan import PlannedCase
+from reports.notation.units import bytes_text, count_text, fixed
 from reports.notation.values import between
 
 #: What the label says in its own words first.
@@ -25,6 +27,13 @@ _LONGEST = 40
 _ENDS = ("least_bytes", "greatest_bytes")
 #: What names a case of which nothing varies, the first of these that it has.
 _NAMING = ("p", "q", "n", *_LATTICE, "test", "ranks", "placement", "transport", "route")
+#: Those of them that are the problem: a case's name has them also where nothing else varies.
+_PROBLEM = _NAMING[: _NAMING.index("ranks")]
+_ONLY = "the one case"
+#: Counts, with the nouns of one and of several.
+_COUNTED = {"ranks": ("rank",), "ranks_per_node": ("rank per node", "ranks per node")}
+#: What a case asks of its job beside nodes.
+_JOB = ("cpus_per_task", "switches", "resources")
 
 
 def pairs_text(pairs: Iterable[tuple[str, Any]]) -> str:
@@ -92,8 +101,15 @@ class CheckLabels:
         lengths = _lengths(case.params)
         differ = not {"sizes", *_ENDS}.isdisjoint(self.varying)
         return self.parts(case, without) + (
-            [between(*lengths, bytes_text)] if lengths and differ else []
+            [_range_text(*lengths)] if lengths and differ else []
         )
+
+    def in_full(self, case: Parametrised) -> str:
+        """Check and label; of a check that solves one problem alone the problem too."""
+        problem = {name: case.params[name] for name in _PROBLEM if name in case.params}
+        whole = CheckLabels(tuple(problem | dict.fromkeys(self.varying)), {}, self.untold)
+        text = ", ".join(whole._known_by(whole.told(case), case, ()))
+        return f"{case.check} {text}".removesuffix(f" {_ONLY}")
 
     def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """One line naming the case among its check's cases."""
@@ -111,7 +127,7 @@ class CheckLabels:
         if (naming and "n" in naming) or "nx" in naming or "test" in naming:
             naming = tuple(name for name in naming if name not in ("ranks", "placement"))
         found = self._texts(case, naming, (), tuple(without))
-        return found[:3] or ["the one case"]
+        return found[:3] or [_ONLY]
 
     @staticmethod
     def _texts(
@@ -127,6 +143,8 @@ class CheckLabels:
                 result.append(value_text(value).replace("-", " "))
             elif name == "reply_before_wait":
                 result += ["reply before wait"] if value else []
+            elif name in _COUNTED and isinstance(value, int):
+                result.append(count_text(value, *_COUNTED[name]))
             elif name in params:
                 result.append(f"{axis_of(name).title} {value_text(value)}")
         return result
@@ -148,6 +166,10 @@ def _told_apart(
     return grid, lattice, tuple(told)
 
 
+def _range_text(least: float, greatest: float) -> str:
+    return bytes_text(least) if least == greatest else between(least, greatest, bytes_text)
+
+
 def point_text(name: str, value: Any) -> str:
     """A point's value on an axis, with the unit of the axis: "1 024 B"."""
     unit = axis_of(name).unit
@@ -166,6 +188,7 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
         known: dict[str, Any] = {}
         changed: set[str] = set()
         for case in alike:
+            changed |= known.keys() ^ case.params.keys() if known else set()
             for name, value in case.params.items():
                 first = known.setdefault(name, value)
                 if first is not value and name not in changed and not _alike(first, value):
@@ -174,6 +197,28 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
         constant = {name: value for name, value in known.items() if name not in changed}
         found[check] = CheckLabels(varying, constant, _untold(alike, varying))
     return found
+
+
+def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
+    """By id what a plan's cases are called but for their environment: "su3_rmd 8³ × 16, 2 ranks".
+    What the label leaves alike is told apart by what its job asks for, else by the id's digits."""
+    labels = check_labels(cases)
+    names = {case.id: labels[case.check].in_full(case) for case in cases}
+    for told in (_job_text, _digits):
+        times = Counter((case.environment, names[case.id]) for case in cases)
+        for case in cases:
+            if times[case.environment, names[case.id]] > 1:
+                names[case.id] += told(case)
+    return names
+
+
+def _job_text(case: PlannedCase) -> str:
+    asked = ((name.replace("_", " "), getattr(case, name)) for name in _JOB)
+    return "".join(f", {name} {value_text(value)}" for name, value in asked if value)
+
+
+def _digits(case: PlannedCase) -> str:
+    return f" ({case.id.rpartition('-')[2]})"
 
 
 def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:

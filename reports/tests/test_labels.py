@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reports.notation.labels import CheckLabels, check_labels
+from records.run.plan import PlannedCase
+from reports.notation.labels import CheckLabels, case_names, check_labels
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,49 @@ def test_a_case_of_which_nothing_varies_has_a_name() -> None:
     labels, cases = labels_of("su3_rmd", {"nx": 8, "ny": 8, "nz": 8, "nt": 16, "ranks": 2})
     assert labels.label(cases[0]) == "8³ × 16"
     labels, cases = labels_of("startup", {"ranks": 2})
-    assert labels.label(cases[0]) == "ranks 2, between nodes"
+    assert labels.label(cases[0]) == "2 ranks, between nodes"
     nothing = [Case("other", {"deep": [1]})]
     assert check_labels(nothing)["other"].label(nothing[0]) == "the one case"
+
+
+def planned(check: str, params: dict[str, Any], **more: Any) -> PlannedCase:
+    layout = {"ranks": 2, "ranks_per_node": 1, "nodes": 2, "memory_bytes_per_node": 1}
+    told = {"environment": "mpich", "estimate_s": 1.0, "skipped": None, **layout, **more}
+    return PlannedCase(check=check, params=params, **{"id": f"{check}-{len(more):08x}", **told})
+
+
+def test_a_case_is_called_by_its_problem_and_what_varies_in_the_plan() -> None:
+    lattice = {"nx": 8, "ny": 8, "nz": 8, "nt": 16}
+    cases = [
+        planned("su3_rmd", {**lattice, "ranks": ranks, "steps": 20}, id=f"su3_rmd-{ranks}")
+        for ranks in (1, 2)
+    ]
+    tcp = {"placement": "between-nodes", "sizes": [1], "transport": "tcp"}
+    cases += [planned("echo", tcp, id="echo-1"), planned("other", {"deep": [1]}, id="other-1")]
+    cases += [planned("echo", {**tcp, "transport": "udp"}, id="echo-2")]
+    assert [*case_names(cases).values()] == [
+        "su3_rmd 8³ × 16, 1 rank",
+        "su3_rmd 8³ × 16, 2 ranks",
+        "echo transport tcp",
+        "other",
+        "echo transport udp",
+    ]
+
+
+def test_a_parameter_that_a_case_lacks_tells_it_from_the_others() -> None:
+    cases = [planned("echo", {"a": 1}, id="echo-1"), planned("echo", {}, id="echo-2")]
+    assert check_labels(cases)["echo"].varying == ("a",)
+
+
+def test_cases_that_differ_in_their_job_or_in_long_lists_alone_have_their_own_names() -> None:
+    lists = ({"constructs": [*"abcd"]}, {"constructs": [*"abce"]})
+    cases = [planned("pt2pt", params, id=f"pt2pt-{n}") for n, params in enumerate(lists)]
+    cases += [planned("hpl", {"n": 9}, id=f"hpl-{n}", cpus_per_task=n) for n in (1, 2)]
+    cases += [planned("hpl", {"n": 9}, id="hpl-3", environment="lam")]
+    assert [*case_names(cases).values()] == [
+        "pt2pt (0)",
+        "pt2pt (1)",
+        "hpl N 9, cpus per task 1",
+        "hpl N 9, cpus per task 2",
+        "hpl N 9",
+    ]

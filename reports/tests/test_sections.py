@@ -100,8 +100,8 @@ def test_a_panel_holds_what_one_axis_varies_and_a_line_an_environment(generic: C
     sizes, ranks = generic.pictures[:2]
     assert [len(sizes.panels), len(ranks.panels)] == [6, 6]  # ranks × patterns, sizes × patterns
     assert sizes.environments == list(ENVIRONMENTS)
-    # Of ranks 2 and faces: (1e-5 + 65536e-9)·2·1.025 s in mpich.
-    alt = next(p.alt for p in sizes.panels if "ranks 2" in p.alt and "faces" in p.alt)
+    # Of 2 ranks and faces: (1e-5 + 65536e-9)·2·1.025 s in mpich.
+    alt = next(p.alt for p in sizes.panels if "2 ranks" in p.alt and "faces" in p.alt)
     assert "mpich 20.5 to 155 µs; lam 41 to 310 µs" in alt
     assert "KiB" in svg_of(sizes.panels[0])  # sizes on a logarithmic axis of bytes
     assert "kB" not in svg_of(ranks.panels[0])
