@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -148,18 +147,6 @@ def _first_fault(error: ValueError, definition: CheckDefinition[Any], value: obj
         return str(error)
     problem = next(model_problems(error, definition.parameters, value))
     return f"{problem.location[0]}: {problem.message}" if problem.location else problem.message
-
-
-def telling(check: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that are not at their defaults."""
-    defaults = _defaults(check)
-    return {k: v for k, v in params.items() if k not in defaults or v != defaults[k]}
-
-
-@cache
-def _defaults(check: str) -> dict[str, Any]:
-    fields = CHECKS[check].parameters.model_fields.items()
-    return {name: field.default for name, field in fields if not field.is_required()}
 
 
 def brief(params: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
+from reports.notation.labels import case_names
 
 LEAST_LAUNCH_LIMIT_S = 60.0
 LAUNCH_LIMIT_FACTOR = 10.0
@@ -185,7 +186,7 @@ def _refuse_above_limits(plan: Plan) -> None:
     longest = max(feasible, key=lambda case: case.estimate_s, default=None)
     if longest is not None and longest.estimate_s > launch_limit_s(plan, longest):
         raise AssayError(
-            f"campaign {plan.campaign}: one launch of {longest.id} is estimated at"
+            f"campaign {plan.campaign}: one launch of {case_names(plan.cases)[longest.id]} is estimated at"
             f" {longest.estimate_s:g} s; limits.launch_s ends it after"
             f" {launch_limit_s(plan, longest):g} s: raise it, or leave such cases out"
         )

@@ -3,26 +3,23 @@
 
 from __future__ import annotations
 
-from assay.plan.expand import brief, telling
 from records.run.plan import Plan
 from records.run.rerun import CHECKS_OF_PAIRS
 from records.site.pair_scans import sample_told
+from reports.notation.labels import case_names
 
-_HEADINGS = ("case", "environment", "ranks", "nodes", "MB/node", "time")
-#: Columns from this one on are numbers.
-_RIGHT_FROM = 2
+_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "environments")
 
 
 def render_plan(plan: Plan) -> str:
-    """Every case, the skipped ones with their reasons, and the totals. Cases that differ in their
-    environment only are listed below the parameters that they share, without those at their
-    defaults."""
+    """Every case, those that differ in their environment only in one line, the skipped ones with
+    their reasons, and the totals."""
     from assay.plan.resolution import resolution  # slow: SciPy
 
-    groups, skipped = _grouped(plan)
+    rows, skipped = _grouped(plan)
     question = " ".join(plan.question.split())
     lines = [f"campaign {plan.campaign} on site {plan.site}", question, *plan.told()]
-    lines += ["", *_table(groups)]
+    lines += ["", *_table(rows)]
     if skipped:
         lines += ["", f"skipped ({plan.totals.skipped}):"]
         for reason, cases in skipped.items():
@@ -48,21 +45,25 @@ def render_plan(plan: Plan) -> str:
     return "\n".join([*lines, ""])
 
 
-def _grouped(plan: Plan) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, list[str]]]:
-    """Rows of the cases by what they share, and names of the skipped ones by that and why."""
-    groups: dict[str, list[tuple[str, ...]]] = {}
+def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
+    """Rows of the table, and the environments of the skipped cases by name and reason."""
+    names = case_names(plan.cases)
+    rows: dict[tuple[str, ...], list[str]] = {}
     skipped: dict[str, list[str]] = {}
     for case in plan.cases:
-        params = brief(telling(case.check, case.params))
-        what = f"{case.check}: {params}" if params else case.check
+        name = names[case.id]
         if case.skipped is None:
             memory, time = f"{case.memory_bytes_per_node / 1e6:.0f}", _duration(case.estimate_s)
-            row = (case.id, case.environment, str(case.ranks), str(case.nodes), memory, time)
-            groups.setdefault(what, []).append(row)
+            row = (name, str(case.ranks), str(case.nodes), memory, time)
+            rows.setdefault(row, []).append(case.environment)
         else:
-            named = skipped.setdefault(f"  {what}: {case.skipped}", [])
-            named.append(f"{case.id} ({case.environment})")
-    return groups, skipped
+            skipped.setdefault(f"  {name}: {case.skipped}", []).append(case.environment)
+    every = plan.environments
+    told = (
+        f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found)
+        for found in rows.values()
+    )
+    return [(*row, environments) for row, environments in zip(rows, told, strict=True)], skipped
 
 
 def samples_told(plan: Plan) -> list[str]:
@@ -75,17 +76,13 @@ def samples_told(plan: Plan) -> list[str]:
     return list(dict.fromkeys(text for text in found if text is not None))
 
 
-def _table(groups: dict[str, list[tuple[str, ...]]]) -> list[str]:
-    """Aligned rows, below what those of each group share."""
-    rows = [_HEADINGS, *(row for group in groups.values() for row in group)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    pattern = "  " + "  ".join(
-        f"{{:{'>' if i >= _RIGHT_FROM else '<'}{width}}}" for i, width in enumerate(widths)
-    )
-    lines = [pattern.format(*_HEADINGS)] if groups else []
-    for what, group in groups.items():
-        lines += [what, *(pattern.format(*row) for row in group)]
-    return lines
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Aligned rows below their headings, the numbers to the right."""
+    if not rows:
+        return []
+    *widths, _ = (max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True))
+    pattern = "  ".join(f"{{:{'>' if i else '<'}{width}}}" for i, width in enumerate(widths))
+    return [f"  {pattern}  {{}}".format(*row) for row in (_HEADINGS, *rows)]
 
 
 def _duration(time_s: float) -> str:

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from assay.plan.expand import Case, brief, telling
+from assay.plan.expand import Case, brief
 from assay.sites.facts import SiteFacts
 from checks.common.definition import FastMachine
 from checks.common.durations import shortfall
@@ -14,6 +14,7 @@ from checks.common.registry import CHECKS
 from records.run.plan import PlannedCase
 from records.run.record import CASE_ID, latest_attempts
 from records.run.run_directory import RunDirectory
+from reports.notation.labels import case_names
 
 #: How many times the least duration a proposed size takes: launches differ.
 ROOM = 1.25
@@ -36,12 +37,13 @@ def measured_in(run: RunDirectory) -> Measured:
 
 
 def short_launches(
-    cases: Iterable[Case], planned: Iterable[PlannedCase], site: SiteFacts, measured: Measured
+    cases: Iterable[Case], planned: Sequence[PlannedCase], site: SiteFacts, measured: Measured
 ) -> list[str]:
     """A sentence for each set of parameters whose launches are too short, with a size that is not.
     By what was measured where it was, else by what fast cores and links may take. Of the
     environments the one that lacks most is told."""
     worst: dict[str, tuple[float, str]] = {}
+    names = case_names(planned)
     for case, place in zip(cases, planned, strict=True):
         if place.skipped is not None:
             continue
@@ -57,7 +59,7 @@ def short_launches(
         took = f"may take only {measured_s:.3g} s"
         if known:
             took = f"took {measured_s:.3g} s in {place.environment}"
-        name = f"{place.check} {brief(telling(place.check, place.params))}"
+        name = names[place.id]
         needed = f"needed are {definition.least_measured_s:g} s; long enough: {brief(longer)}"
         told = f"{name}: {took}, {needed}"
         worst[name] = max(worst.get(name, (0.0, "")), (factor, told))

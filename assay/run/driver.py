@@ -35,6 +35,7 @@ from records.run.chain import SEAL
 from records.run.record import Record, RecordWriter
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, launch_stem
+from reports.notation.labels import case_names
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
@@ -96,6 +97,7 @@ class Driver:
         self._hearing = Hearing(site, run, f"assay-{self.work.name}")
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
+        progress.names = case_names(self.plan.cases)
         self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
@@ -254,7 +256,7 @@ class Driver:
                     message.reason = self._records.told(launch.environment, message.reason)
                     if message.status is None:
                         fault = f"{message.reason}"
-                        self.progress.say(f"{launch.case_id}, block {launch.block}: {fault}")
+                        self.progress.say(f"{self.progress.what(launch)}: {fault}")
                     else:
                         self._record(launch, message, writer)
                     self.progress.next(next(iter(waiting.values()), None))
@@ -281,7 +283,7 @@ class Driver:
             self._kept_builds.take_in(message.built)
         elif message.queue is not None:
             one = waiting.get(message.queue.launch)
-            what = f"{one.case_id}, block {one.block}" if one else "a build"
+            what = self.progress.what(one) if one else "a build"
             self.waiting.heed(message.queue, what)
         else:
             self.progress.say(message.progress or "")

@@ -185,7 +185,7 @@ def nodes_far_apart(cases: Iterable[PlannedCase], site: Site) -> list[str]:
 
 
 def too_near(cases: Iterable[PlannedCase], site: Site, allocation: Allocation) -> str | None:
-    """Which case asks for hops that no two nodes of the allocation are apart; None: none does."""
+    """Which check asks for hops that no two nodes of the allocation are apart; None: none does."""
     described, wanted = site.description.topology, _hops_asked(cases)
     topology = described.topology() if described is not None and wanted else None
     for hops, case in wanted.items():
@@ -214,11 +214,11 @@ def refuse_too_near(plan: Plan, site: Site, inherited: Allocation | None) -> Non
 
 
 def _hops_asked(cases: Iterable[PlannedCase]) -> dict[int, str]:
-    """Each number of hops that cases ask for, with one of them."""
+    """Each number of hops that cases ask for, with the check of one of them."""
     found: dict[int, str] = {}
     for case in cases:
         if case.skipped is None and case.params.get("hops"):
             definition = CHECKS[case.check]
             hops = definition.hops_asked(definition.parameters.model_validate(case.params))
-            found.setdefault(hops, case.id)
+            found.setdefault(hops, case.check)
     return {hops: found[hops] for hops in sorted(found) if hops}

@@ -82,6 +82,8 @@ class Progress:
         self._doing: str | None = None
         self._next: Launch | None = None
         self._left = TimeLeft({}, ())
+        #: What cases are called, by id; one that is not here is called by its id.
+        self.names: Mapping[str, str] = {}
         #: What went wrong, by status and what its reasons have in common: the first, how many.
         self._bad: dict[tuple[str, str], tuple[str, int]] = {}
 
@@ -147,7 +149,7 @@ class Progress:
         if self._live is None or first:
             left_s = self._left.seconds
             left = f"; about {time_text(left_s)} left" if left_s else ""
-            self.say(f"[{self._count}/{self._total}] {describe(record)}{left}")
+            self.say(f"[{self._count}/{self._total}] {describe(record, self.what(record))}{left}")
 
     def end(self) -> None:
         """Remove the line that updates."""
@@ -161,7 +163,12 @@ class Progress:
             return self._doing
         if self._next is None:
             return "one is running"
-        return f"{self._next.environment} {self._next.case_id}, block {self._next.block}"
+        return self.what(self._next)
+
+    def what(self, one: Launch | Record) -> str:
+        """A launch in words: "su3_rmd 8³ × 16, 2 ranks in mpich, block 1"."""
+        name = self.names.get(one.case_id, one.case_id)
+        return f"{name} in {one.environment}, block {one.block}"
 
     def _picture(self) -> Group:
         """The lines that update, none longer than the terminal is wide."""
@@ -196,7 +203,7 @@ class Waiting:
         return self._ended_s + current
 
     def heed(self, state: QueueState, what: str) -> None:
-        """Take over the state of the job of `what`, e.g. "startup-16ffe605, block 1". Raises
+        """Take over the state of the job of `what`, e.g. "startup 2 ranks in lam, block 1". Raises
         AssayError when a job has waited for longer than the campaign allows."""
         if state.waiting and self._since is None:
             self._since = max(self._begun, time.monotonic() - state.waited_s)
@@ -236,9 +243,9 @@ class Waiting:
         self._ended_s, self._since = self.seconds, None
 
 
-def describe(record: Record) -> str:
-    """One launch in one line: case, block, status, its main figure or its reason."""
-    head = f"{record.case_id} {record.environment}, block {record.block}: {record.status}"
+def describe(record: Record, what: str) -> str:
+    """One launch in one line: `what` it is, status, its main figure or its reason."""
+    head = f"{what}: {record.status}"
     if record.status != "ok":
         return f"{head}: {one_line(record.reason or '')}"
     known = register().checks.get(record.check)

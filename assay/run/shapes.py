@@ -27,6 +27,7 @@ from checks.common.slurm.text import (
 )
 from records.errors import AssayError, InfrastructureError
 from records.run.plan import Plan
+from reports.notation.labels import case_names
 
 #: States of nodes that sbatch counts when it tells whether a job would start.
 _COUNTED = re.compile(r"(idle|mixed|allocated|completing|planned)[+%$@#]?")
@@ -98,17 +99,17 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
     """Raise AssayError, with Slurm's reason, for launches of the plan that can never run. Gives
     what is worth telling of those that can, but not now."""
     feasible = [case for case in plan.cases if case.skipped is None]
-    longest_s = limits.longest_job_s
+    names, longest_s = case_names(plan.cases), limits.longest_job_s
     for case in feasible:
         if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
             raise AssayError(
-                f"{case.id} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
+                f"{names[case.id]} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
                 f" {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
                 f" partition (--site {site.name}:PARTITION), or shorten the case; nothing was run"
             )
         if limits.most_nodes is not None and case.nodes > limits.most_nodes:
             raise AssayError(
-                f"{case.id} needs {case.nodes} nodes; partition {limits.name} of site {site.name}"
+                f"{names[case.id]} needs {case.nodes} nodes; partition {limits.name} of site {site.name}"
                 f" allows a job {limits.most_nodes}. Choose another partition (--site"
                 f" {site.name}:PARTITION), or correct `nodes` in its site.yaml; nothing was run"
             )
@@ -120,7 +121,7 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
         further = (*cpus, *site.resource_options(case.resources))
         key = (case.nodes, case.ranks, case.ranks_per_node, further)
         if key not in shapes or shapes[key].limit_s < job_s:
-            shapes[key] = Shape(*key, job_s, case.id)
+            shapes[key] = Shape(*key, job_s, names[case.id])
     notes = (_note(site, shape) for shape in shapes.values())
     return list(dict.fromkeys(note for note in notes if note is not None))
 

@@ -35,6 +35,7 @@ from records.files import write_whole
 from records.run.plan import Plan
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
+from reports.notation.labels import case_names
 
 
 def start_run(
@@ -154,7 +155,7 @@ def _placed(
     Raises AssayError for a plan with launches that Slurm will never run there."""
     limits, shared = partition_limits(site), None
     cases = [case for case in plan.cases if case.skipped is None]
-    asking = next((case.id for case in cases if case.resources), None)
+    asking = next((case_names(plan.cases)[case.id] for case in cases if case.resources), None)
     inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
     if inherited is not None:
         progress.say(f"launches are steps of job {inherited.job_id}, in which assay runs")

@@ -57,7 +57,7 @@ def test_a_job_without_such_nodes_is_refused_before_anything_runs():
     refuse_too_near(asked, site(), granted("n0", "n1", "n6"))
     refuse_too_near(plan(0), site(None), granted("n0", "n1"))
     assert too_near(asked.cases, site(), granted("n0", "n7")) == (
-        "pt2pt-1 asks for two nodes 1 hops apart"
+        "pt2pt asks for two nodes 1 hops apart"
     )
     with pytest.raises(AssayError, match=r"3 hops apart; job 12.*--nodelist=n0,n1,n7.*nothing"):
         refuse_too_near(asked, site(), granted("n0", "n1"))

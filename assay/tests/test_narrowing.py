@@ -130,7 +130,7 @@ def test_a_plan_proposes_sizes_that_take_long_enough() -> None:
     assert Plan.from_json(plan.to_json()).short == plan.short
     (first, *_) = plan.short
     assert first == (
-        "hpl p=1 q=1 n=1000 nb=64: may take only 0.0133 s, needed are 0.2 s; long enough: n=2700"
+        "hpl 1 × 1, N 1\u202f000: may take only 0.0133 s, needed are 0.2 s; long enough: n=2700"
     )
     table = render_plan(plan)
     assert all(text in table for text in plan.short)

@@ -242,11 +242,11 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
 
 def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) -> None:
     picture, said = progress_of(monkeypatch, live=True).split("\f")
-    assert "3/4, about 0 s left\n  now: mpich startup-3, block 4\n" in picture
+    assert "3/4, about 0 s left\n  now: startup-3 in mpich, block 4\n" in picture
     assert "  2 × failed: node n1 is gone" in picture
     assert max(map(cell_len, picture.splitlines())) < WIDTH
     assert said.count("block 1: failed") == 1
-    assert "startup-0 mpich" not in said
+    assert "startup-0 in mpich" not in said
 
 
 def test_off_a_terminal_each_launch_has_a_plain_line(monkeypatch) -> None:

@@ -203,7 +203,9 @@ def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
     """By id what a plan's cases are called but for their environment: "su3_rmd 8³ × 16, 2 ranks".
     What the label leaves alike is told apart by what its job asks for, else by the id's digits."""
     labels = check_labels(cases)
-    names = {case.id: labels[case.check].in_full(case) for case in cases}
+    shared = {(case.check, id(case.params)): case for case in cases}
+    texts = {key: labels[case.check].in_full(case) for key, case in shared.items()}
+    names = {case.id: texts[case.check, id(case.params)] for case in cases}
     for told in (_job_text, _digits):
         times = Counter((case.environment, names[case.id]) for case in cases)
         for case in cases:
