@@ -103,14 +103,14 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
     for case in feasible:
         if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
             raise AssayError(
-                f"{names[case.id]} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
-                f" {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
+                f"{names[case.id]} is estimated at {case.estimate_s:g} s; partition {limits.name}"
+                f" of site {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
                 f" partition (--site {site.name}:PARTITION), or shorten the case; nothing was run"
             )
         if limits.most_nodes is not None and case.nodes > limits.most_nodes:
             raise AssayError(
-                f"{names[case.id]} needs {case.nodes} nodes; partition {limits.name} of site {site.name}"
-                f" allows a job {limits.most_nodes}. Choose another partition (--site"
+                f"{names[case.id]} needs {case.nodes} nodes; partition {limits.name} of site"
+                f" {site.name} allows a job {limits.most_nodes}. Choose another partition (--site"
                 f" {site.name}:PARTITION), or correct `nodes` in its site.yaml; nothing was run"
             )
     # Each shape once, with its longest time limit: a shorter one fits where that does.

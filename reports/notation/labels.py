@@ -100,9 +100,7 @@ class CheckLabels:
         """The same with the range of message lengths, where cases differ in it."""
         lengths = _lengths(case.params)
         differ = not {"sizes", *_ENDS}.isdisjoint(self.varying)
-        return self.parts(case, without) + (
-            [_range_text(*lengths)] if lengths and differ else []
-        )
+        return self.parts(case, without) + ([_range_text(*lengths)] if lengths and differ else [])
 
     def in_full(self, case: Parametrised) -> str:
         """Check and label; of a check that solves one problem alone the problem too."""
