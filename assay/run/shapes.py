@@ -104,8 +104,9 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
         if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
             raise AssayError(
                 f"{names[case.id]} is estimated at {case.estimate_s:g} s; partition {limits.name}"
-                f" of site {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
-                f" partition (--site {site.name}:PARTITION), or shorten the case; nothing was run"
+                f" of site {site.name}, or the account, ends jobs after {longest_s} s. Choose"
+                f" another partition (--site {site.name}:PARTITION), or shorten the case;"
+                " nothing was run"
             )
         if limits.most_nodes is not None and case.nodes > limits.most_nodes:
             raise AssayError(
