@@ -32,7 +32,7 @@ _PROBLEM = _NAMING[: _NAMING.index("ranks")]
 _ONLY = "the one case"
 #: Counts, with the nouns of one and of several.
 _COUNTED = {"ranks": ("rank",), "ranks_per_node": ("rank per node", "ranks per node")}
-#: What a case asks of its job beside nodes.
+#: What a case may ask of its job besides nodes.
 _JOB = ("cpus_per_task", "switches", "resources")
 
 
