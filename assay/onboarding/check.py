@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from assay import ROOT
-from assay.onboarding.modules import Say
+from assay.onboarding.mpi_search import Say
 from assay.onboarding.proof import (
     PROOF_FILE,
     PartitionProof,

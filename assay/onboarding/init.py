@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from assay.onboarding.modules import FoundMpi, Say, chosen, find_mpi, modules_system
+from assay.onboarding.modules import modules_system
+from assay.onboarding.mpi_search import FoundMpi, MpiSearch, Say, chosen
 from assay.onboarding.node_types import NodeType, node_types
 from assay.onboarding.proof import PROOF_FILE, Proof, Ways, keep_proof, prove
 from assay.onboarding.proposal import (
@@ -65,8 +66,9 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
     file = _file_to_write(view.cluster, wishes, questions)
     kinds = _kinds(view, wishes, questions)
     system = modules_system()
-    found = find_mpi(system, say)
-    environments = _environments(found, wishes, questions, say)
+    search = MpiSearch(system, say)
+    found = search.found
+    environments = _environments(search, wishes, questions, say)
     data = {
         "schema": 2,
         "name": file.parent.name,
@@ -146,14 +148,18 @@ def _kinds(view: SlurmView, wishes: Wishes, questions: Questions) -> list[NodeTy
 
 
 def _environments(
-    found: Sequence[FoundMpi], wishes: Wishes, questions: Questions, say: Say
+    search: MpiSearch, wishes: Wishes, questions: Questions, say: Say
 ) -> dict[str, FoundMpi]:
-    proposed = chosen(found)
+    proposed = chosen(search.found)
     if not proposed:
+        tried = f". Tried were:\n{search.told()}" if search.tried else ""
         raise AssayError(
             "no MPI was found: no compiler wrapper (mpicc) in PATH, and no module brings one. Load"
-            " what holds it, or write site-config/NAME/site.yaml by hand (docs/sites.md)"
+            " the modules that bring it and run assay site init again, or write"
+            f" site-config/NAME/site.yaml by hand (docs/sites.md){tried}"
         )
+    for line in search.not_loaded():
+        say(f"  does not load: {line}")
     if unknown := [name for name in wishes.environments if name not in proposed]:
         raise AssayError(f"--environments {unknown[0]}: found were {', '.join(proposed)}")
     guess = list(wishes.environments) or list(proposed)[:_MOST_ENVIRONMENTS]

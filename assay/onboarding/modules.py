@@ -1,84 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules that hold an MPI, and an MPI that is simply in PATH: found by loading and looking.
-
-Names only say which modules to try first; what counts is whether a compiler wrapper appears.
-"""
+"""The module system of the login node: which it is, what it lists, what it says on loading."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from assay.commands import run_command
-from checks.common.session.preparation import preparation
+from checks.common.session.preparation import NO_MODULE, preparation
+from checks.common.slurm.commands import Answer
+from records.errors import InfrastructureError
 
-#: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.
-_MPI_NAME = re.compile(
-    r"(^|[/_-])(open-?mpi|ompi|mpich\d?|mvapich\d?|cray-mpich|impi|intel-?mpi|intel-oneapi-mpi"
-    r"|oneapi-mpi|hpcx(-\w+)?|spectrum-mpi|psmpi|parastation-?mpi|mpt|bullxmpi|mpi)(?=$|[/_.-])",
-    re.IGNORECASE,
+#: Seconds that a shell may take to load modules.
+_LIMIT_S = 30.0
+#: Characters of a reason.
+_REASON_LENGTH = 200
+#: Lmod, and Environment Modules 3 to 5, on a module that excludes one that is loaded.
+_CONFLICT = re.compile(
+    r"conflict|these module\(s\) are loaded|only have one|\bunload\b", re.IGNORECASE
 )
-#: Up to so many modules are all tried, of any name.
-_FEW = 40
-_MOST_TRIED = 60
-_COMPILER = re.compile(
-    r"(?:^|[/-])(gcc|gnu|intel|oneapi|aocc|nvhpc|pgi|clang|llvm|cce|arm)\b", re.I
-)
-#: Compiler wrappers in the order of preference, after Intel's own.
-_WRAPPERS = ("mpiicx", "mpiicc", "mpicc", "mpicc.mpich", "mpicc.openmpi")
-_LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
-_LOOK = r"""
-echo "@loaded=${LOADEDMODULES:-}"
-for name in %s; do
-    found=$(command -v "$name") && echo "@have $name=$found"
-done
-[ -z "${CRAY_MPICH_VERSION:-}" ] || echo "@have cc=$(command -v cc)"
-for name in mpirun mpiexec mpirun.mpich mpirun.openmpi; do
-    command -v "$name" >/dev/null && echo "@version $name=$($name --version 2>&1 </dev/null |
-        head -n 4 | tr '\n' ' ')"
-done
-"""
-#: Family → what its launcher says of itself.
-_FAMILIES = (
-    ("openmpi", re.compile(r"Open MPI\)? *v?([\d.]+)|OpenRTE\)? ([\d.]+)")),
-    ("intelmpi", re.compile(r"Intel\(R\) MPI Library.*?Version ([\d.]+)")),
-    ("mvapich", re.compile(r"MVAPICH\d?.*?([\d.]+)")),
-    ("mpich", re.compile(r"HYDRA.*?Version: +([\d.]+)")),
-)
-Say = Callable[[str], None]
+#: Environment Modules 3.2 ends with status 0 all the same.
+_ERROR_OF_3 = re.compile(r":ERROR:\d+:")
+#: What Lmod says after the reason.
+_ADVICE = re.compile(r"While processing the following|Please check the spelling")
+_LOADING_FAILED = re.compile(r"^assay: module load (\S+) failed", re.MULTILINE)
+_WORD = re.compile(r"(?<![\w./-])\w[\w.+-]*(?:[/@][\w.+-]+)*")
 
 
 @dataclass(frozen=True)
-class FoundMpi:
-    """An MPI that the login node offers: the modules to load for it, its wrapper and launchers.
+class Loaded:
+    """A shell in which modules were loaded.
 
-    `versions` is what its launcher says of itself; `compiler_family` what it is built with, by the
-    names of modules.
+    `printed`: what it printed after that; `failed`: the module that could not be loaded, and `why`,
+    in the module system's words.
     """
 
-    family: str
-    version: str
-    modules: tuple[str, ...]
-    wrapper: str
-    launchers: tuple[str, ...]
-    compiler_family: str
+    printed: str = ""
+    failed: str = ""
+    why: str = field(default="", repr=False)
 
     @property
-    def label(self) -> str:
-        """For readers."""
-        place = f"modules {', '.join(self.modules)}" if self.modules else "in PATH"
-        return f"{self.family} {self.version} ({place}; {self.wrapper})"
-
-    def order(self) -> tuple[object, ...]:
-        """Newer versions are greater."""
-        return (_natural(self.version), _natural(" ".join(self.modules)))
+    def conflicts(self) -> bool:
+        """Whether the module excludes one that is loaded."""
+        return _CONFLICT.search(self.why) is not None
 
 
 def modules_system() -> str:
     """ReFrame's name of the module system of a job's shell."""
-    told = _in_shell("lmod", (), 'echo "lmod=${LMOD_VERSION:-}"; module --version 2>&1')
+    told = load("lmod", (), 'echo "lmod=${LMOD_VERSION:-}"; module --version 2>&1').printed
     if re.search(r"^lmod=\d", told, re.MULTILINE):
         return "lmod"
     release = re.search(r"Modules Release (\d+)|VERSION=(\d+)", told)
@@ -87,114 +58,57 @@ def modules_system() -> str:
     return "tmod4" if int(release[1] or release[2]) >= 4 else "tmod32"
 
 
-def find_mpi(system: str, say: Say) -> list[FoundMpi]:
-    """Every MPI of the login node: in PATH, then by modules; the newest of each kind first."""
-    bare = _look("nomod", ())
-    found = list(_of_look(bare, (), {}))
-    if system != "nomod":
-        candidates = _candidates(system)
-        if candidates:
-            say(f"looking into {len(candidates)} modules for an MPI")
-        for modules in candidates:
-            found += _of_look(_look(system, modules), modules, bare)
-    return sorted(dict.fromkeys(found), key=FoundMpi.order, reverse=True)
-
-
-def chosen(found: Iterable[FoundMpi]) -> dict[str, FoundMpi]:
-    """The newest of each family and compiler, by the name of its environment."""
-    newest: dict[tuple[str, str], FoundMpi] = {}
-    for one in found:
-        newest.setdefault((one.family, one.compiler_family), one)
-    families = [family for family, _ in newest]
-    names = {}
-    for (family, compiler), one in newest.items():
-        alone = families.count(family) == 1 or not compiler
-        names[family if alone else f"{family}-{compiler}"] = one
-    return dict(sorted(names.items()))
-
-
-def _in_shell(system: str, modules: Iterable[str], text: str) -> str:
+def load(system: str, modules: Sequence[str], script: str) -> Loaded:
+    """Run shell lines after loading modules in this order, as a job does."""
     site = {"modules_system": system, "module_init": None}
-    names = list(modules)
-    environment = {"prepare": [], "modules": names, "modules_folder": "", "variables": {}}
-    lines = [*preparation(site, environment), text]
-    answer = run_command(["bash", "-c", "\n".join(lines)], dict(os.environ))
-    return f"{answer.stdout}\n{answer.stderr}"
+    environment = {"prepare": [], "modules": modules, "modules_folder": "", "variables": {}}
+    lines = [*preparation(site, environment), script]
+    argv = ["bash", "-c", "\n".join(lines)]
+    try:
+        answer = run_command(argv, dict(os.environ), limit_s=_LIMIT_S, called="module load")
+    except InfrastructureError as error:
+        answer = Answer(NO_MODULE, "", str(error))
+    if answer.status != NO_MODULE and not _ERROR_OF_3.search(answer.stderr):
+        return Loaded(f"{answer.stdout}\n{answer.stderr}")
+    found = _LOADING_FAILED.search(answer.stderr) or re.search(r"^(\S+?)\(\d+\):", answer.stderr)
+    failed = found[1] if found and found[1] in modules else "".join(modules[-1:])
+    return Loaded(failed=failed, why=_reason(answer.stderr))
 
 
-def _look(system: str, modules: Iterable[str]) -> dict[str, str]:
-    """What is there with these modules: wrappers and launchers by name, versions, loaded."""
-    told = _in_shell(system, modules, _LOOK % " ".join((*_WRAPPERS, *_LAUNCHERS)))
-    pairs = re.findall(r"^@((?:have |version |loaded)[\w.]*)=(.*)$", told, re.MULTILINE)
-    return {name.strip(): value.strip() for name, value in pairs}
+def _reason(said: str) -> str:
+    """What the module system says of a module that it does not load, on one line."""
+    text = _ADVICE.split(_LOADING_FAILED.split(said)[0])[0]
+    text = re.sub(r"Lmod has detected the following error:|^Loading \S+$", "", text, flags=re.M)
+    return re.sub(r"\s+", " ", text).strip() or "the module system gives no reason"
 
 
-def _of_look(
-    look: Mapping[str, str], modules: tuple[str, ...], bare: Mapping[str, str]
-) -> Iterator[FoundMpi]:
-    """The MPI that modules bring; without modules every wrapper of PATH."""
-    for wrapper in (*_WRAPPERS, "cc"):
-        path = look.get(f"have {wrapper}")
-        if not path or (modules and bare.get(f"have {wrapper}") == path):
-            continue
-        suffix = wrapper.partition(".")[2]
-        launchers = [f"{name}.{suffix}" for name in ("mpirun", "mpiexec")] if suffix else _LAUNCHERS
-        version = look.get(f"version {launchers[0]}", look.get("version mpiexec", ""))
-        family, number = _family(wrapper, version, modules)
-        names = " ".join((*modules, look.get("loaded", "")))
-        compiler = _COMPILER.search(names.replace(":", " /"))
-        yield FoundMpi(
-            family=family,
-            version=number,
-            modules=modules,
-            wrapper=wrapper,
-            launchers=tuple(name for name in launchers if suffix or look.get(f"have {name}")),
-            compiler_family=compiler[1].lower() if compiler and modules else "",
-        )
-        if modules:
-            return
-        if not suffix and re.search(rf"{family}$", os.path.realpath(path)):
-            return  # the wrapper without a suffix is a link to one of those with it
+def shortened(why: str) -> str:
+    """A reason for a list of reasons."""
+    return why if len(why) <= _REASON_LENGTH else f"{why[:_REASON_LENGTH]}…"
 
 
-def _family(wrapper: str, version: str, modules: tuple[str, ...]) -> tuple[str, str]:
-    if wrapper == "cc":
-        return "craympich", os.environ.get("CRAY_MPICH_VERSION", "")
-    for family, pattern in _FAMILIES:
-        found = pattern.search(version)
-        if found:
-            return family, next(filter(None, found.groups()), "")
-    # Environments are named by it: letters and digits.
-    name = re.sub(r"[^a-z0-9]+", "", modules[-1].partition("/")[0].lower()) if modules else ""
-    return name or "mpi", ""
+def named_modules(why: str, known: Iterable[str]) -> list[str]:
+    """Modules that a reason for not loading names: known ones, and words such as gcc/12.
+
+    A name without a version, and one with a range of versions (gcc@12:), is all known ones of that
+    name. Environment Modules, Lmod, and what modules print themselves name those that must be
+    loaded before; so no wording is looked for.
+    """
+    sorts: dict[str, list[str]] = {}
+    for name in newest_first(known):
+        parts = name.split("/")
+        for end in range(1, len(parts) + 1):
+            sorts.setdefault("/".join(parts[:end]), []).append(name)
+    found: list[str] = []
+    for match in _WORD.finditer(why):
+        word = match[0].rstrip(".-")
+        found += sorts.get(word.partition("@")[0], [word] if "/" in word else [])
+    return list(dict.fromkeys(found))
 
 
-def _candidates(system: str) -> list[tuple[str, ...]]:
-    """Modules to try, the likely ones first, each with those that must be loaded before it."""
-    available = _names(_in_shell(system, (), "module -t avail 2>&1 </dev/null"))
-    likely = [name for name in available if _MPI_NAME.search(name)]
-    others = [name for name in available if name not in likely] if len(available) <= _FEW else []
-    tried: list[tuple[str, ...]] = [(name,) for name in likely]
-    if system == "lmod":
-        hidden = _names(_in_shell(system, (), "module -t spider 2>&1 </dev/null"))
-        for name in hidden:
-            if _MPI_NAME.search(name) and name not in available:
-                spider = _in_shell(system, (), f"module spider {name} 2>&1 </dev/null")
-                tried += [(*before, name) for before in needed_modules(spider)]
-    return [*tried, *((name,) for name in others)][:_MOST_TRIED]
-
-
-def _names(listing: str) -> list[str]:
-    """The modules of a terse listing; a name without a version only where it has none."""
-    lines = [line.strip() for line in listing.splitlines()]
-    names = [
-        re.sub(r"\((default|D|L|.*)\)$", "", line)
-        for line in lines
-        if re.fullmatch(r"[\w.+@/-]+(\([\w,:]+\))?", line) and not line.startswith("/")
-    ]
-    heads = {name.rpartition("/")[0] for name in names if "/" in name}
-    whole = [name for name in names if not name.endswith("/") and name not in heads]
-    return list(dict.fromkeys(whole))
+def spider_ways(system: str, module: str) -> list[tuple[str, ...]]:
+    """What must be loaded before a module of a hierarchy, as Lmod's `module spider` says."""
+    return needed_modules(load(system, (), f"module spider {module} 2>&1 </dev/null").printed)
 
 
 def needed_modules(told: str) -> list[tuple[str, ...]]:
@@ -211,7 +125,30 @@ def needed_modules(told: str) -> list[tuple[str, ...]]:
     return ways
 
 
-def _natural(text: str) -> tuple[tuple[int, str], ...]:
-    """4.10 is after 4.9."""
+def names_of(listing: str) -> list[str]:
+    """The modules of a terse listing; a name without a version only where it has none."""
+    lines = [line.strip() for line in listing.splitlines()]
+    names = [
+        re.sub(r"\((default|D|L|.*)\)$", "", line)
+        for line in lines
+        if re.fullmatch(r"[\w.+@/-]+(\([\w,:]+\))?", line) and not line.startswith("/")
+    ]
+    heads = {name.rpartition("/")[0] for name in names if "/" in name}
+    whole = [name for name in names if not name.endswith("/") and name not in heads]
+    return list(dict.fromkeys(whole))
+
+
+def unversioned(name: str) -> str:
+    """A module's name without version: gcc of gcc/12.3.0, compiler/gcc of compiler/gcc-12."""
+    return re.split(r"[/-]v?\d", name)[0]
+
+
+def newest_first(names: Iterable[str]) -> list[str]:
+    """Modules by descending version."""
+    return sorted(names, key=natural, reverse=True)
+
+
+def natural(text: str) -> tuple[tuple[int, str], ...]:
+    """A key for sorting: 4.10 is after 4.9."""
     parts = re.findall(r"\d+|[^\d]+", text)
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)

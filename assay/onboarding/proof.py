@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.onboarding.modules import Say
+from assay.onboarding.mpi_search import Say
 from assay.probe.job import spoken
 from assay.probe.probe import Probes
 from assay.probe.reading import ProbeResult, fault_of, placement_faults

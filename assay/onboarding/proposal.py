@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from assay.onboarding.modules import FoundMpi
+from assay.onboarding.mpi_search import FoundMpi
 from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import EnvironmentProof, Proof
 from assay.onboarding.slurm_view import Partition, SlurmLimits, SlurmView, said

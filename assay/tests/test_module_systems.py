@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.onboarding.modules import chosen, find_mpi, modules_system
+from assay.onboarding.modules import modules_system
+from assay.onboarding.mpi_search import MpiSearch, chosen
 
 LMOD = Path("/usr/share/lmod/lmod/init/bash").exists()
 TMOD = Path("/usr/share/modules/init/bash").exists()
@@ -56,13 +57,77 @@ def test_lmod_with_a_hierarchy_of_compilers(site):
             text = f'family("mpi")\nprepend_path("PATH", "{opt / family}")\n'
             write(below / family / "4.0.lua", text)
     assert modules_system() == "lmod"
-    found = chosen(find_mpi("lmod", print))
+    found = chosen(MpiSearch("lmod", print).found)
     assert {name: one.modules for name, one in found.items()} == {
         "mpich-gcc": ("gcc/12", "mpich/4.0"),
         "mpich-intel": ("intel/2023", "mpich/4.0"),
         "openmpi": ("gcc/12", "openmpi/4.0"),
     }
     assert found["openmpi"].launchers == ("mpirun", "mpiexec")
+
+
+def lua(modules, opt, **texts):
+    """Lmod modules by name, `_` for `/`; those that bring an MPI begin with its family."""
+    for name, text in texts.items():
+        family, _, version = name.partition("_")
+        brings = f'prepend_path("PATH", "{opt / family}")\n' if family in FAMILIES else ""
+        write(modules / family / f"{version.replace('_', '.')}.lua", f"{text}\n{brings}")
+
+
+def ways_of(search):
+    return {name: one.modules for name, one in chosen(search.found).items()}
+
+
+@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+def test_mpis_behind_prerequisites_several_levels_deep(site):
+    lua(
+        *site,
+        stage_1="",
+        compiler_gcc="prereq('stage/1')",
+        compiler_intel="conflict('stage')",
+        mpich_4_0="prereq('compiler/gcc', 'stage/1')",
+        openmpi_4_1="prereq_any('compiler/gcc', 'compiler/intel')",
+        openmpi_4_0="prereq('no-such/1')",
+    )
+    search = MpiSearch("lmod", print)
+    assert ways_of(search) == {
+        "mpich": ("stage/1", "compiler/gcc", "mpich/4.0"),
+        "openmpi-gcc": ("stage/1", "compiler/gcc", "openmpi/4.1"),
+        "openmpi-intel": ("compiler/intel", "openmpi/4.1"),
+    }
+    (line,) = search.not_loaded()
+    assert line.startswith("openmpi/4.0: Cannot load module")
+    assert "no-such/1" in line
+
+
+@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+def test_each_compiler_is_tried_where_a_module_names_none(site):
+    text = "if not isloaded('aocc/4') then LmodError('a compiler is missing') end"
+    lua(*site, gcc_12="", aocc_4="", vim_9="", mpich_4_0=text)
+    assert ways_of(MpiSearch("lmod", print)) == {"mpich": ("aocc/4", "mpich/4.0")}
+
+
+@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
+    text = "if not isloaded('site-tools') then LmodError('ask the help desk') end"
+    lua(*site, mpich_4_0=text, **{f"m{number}_1": "" for number in range(50)})
+    write(site[0] / "site-tools.lua", "")
+    assert ways_of(MpiSearch("lmod", print)) == {}
+    monkeypatch.setenv("LOADEDMODULES", "site-tools:mpich/4.0")
+    assert ways_of(MpiSearch("lmod", print)) == {"mpich": ("site-tools", "mpich/4.0")}
+
+
+@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+def test_conflicts_are_respected_and_every_reason_is_listed(site):
+    lua(
+        *site, gcc_12="", mpich_4_0="conflict('gcc')\nprereq('gcc/12')", openmpi_4_1="prereq('x/1')"
+    )
+    search = MpiSearch("lmod", print)
+    assert search.found == []
+    told = search.told().splitlines()
+    assert any(line.startswith("  gcc/12 mpich/4.0: ") and "are loaded" in line for line in told)
+    assert any(line.startswith("  openmpi/4.1: ") and "x/1" in line for line in told)
+    assert told[-1] == "  gcc/12 and 2 more: loads, and brings no compiler wrapper (mpicc)"
 
 
 @pytest.mark.skipif(LMOD or not TMOD, reason="needs environment-modules, with which lmod conflicts")
@@ -72,7 +137,7 @@ def test_environment_modules(site):
         write(modules / family / "4.0", f"#%Module1.0\nprepend-path PATH {opt / family}\n")
     write(modules / "mpich" / "broken", "#%Module1.0\nerror nothing\n")
     assert modules_system() == "tmod4"
-    found = chosen(find_mpi("tmod4", print))
+    found = chosen(MpiSearch("tmod4", print).found)
     assert {name: one.modules for name, one in found.items()} == {
         "mpich": ("mpich/4.0",),
         "openmpi": ("openmpi/4.0",),

@@ -5,7 +5,8 @@ import pytest
 import yaml
 
 from assay.onboarding.check import against_slurm, differences
-from assay.onboarding.modules import FoundMpi, _names, chosen, needed_modules
+from assay.onboarding.modules import named_modules, names_of, needed_modules
+from assay.onboarding.mpi_search import FoundMpi, chosen
 from assay.onboarding.node_types import node_types
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
 from assay.onboarding.proposal import library_pattern, network_data
@@ -191,12 +192,43 @@ def test_ways_through_a_hierarchy():
     assert needed_modules("This module can be loaded directly: module load x/1\n") == []
 
 
+@pytest.mark.parametrize(
+    ("why", "named"),
+    [
+        (  # Environment Modules 3.2
+            "mpich/4.0(5):ERROR:151: Module 'mpich/4.0' depends on one of the module(s)"
+            " 'compiler/gcc-12 compiler/intel'"
+            " mpich/4.0(5):ERROR:102: Tcl command execution failed: prereq compiler",
+            ["mpich/4.0", "compiler/gcc-12", "compiler/intel"],
+        ),
+        (  # 4
+            "WARNING: mpich/4.0 cannot be loaded due to missing prereq. HINT: the following module"
+            " must be loaded first: gcc",
+            ["mpich/4.0", "gcc/13.1", "gcc/12.3"],
+        ),
+        (  # 5
+            "ERROR: Module cannot be loaded due to missing prereq. HINT: at least one of the"
+            " following modules must be loaded first: gcc@12: stage/2",
+            ["gcc/13.1", "gcc/12.3", "stage/2"],
+        ),
+        (  # Lmod
+            'Cannot load "mpich/4.0" without these module(s) loaded: between("gcc","9","13")',
+            ["mpich/4.0", "gcc/13.1", "gcc/12.3"],
+        ),
+        ('(file "/opt/modules/gcc/12.3" line 2)', []),
+    ],
+)
+def test_modules_that_a_failure_names(why, named):
+    known = ["mpich/4.0", "gcc/12.3", "gcc/13.1", "compiler/gcc-12", "compiler/intel"]
+    assert named_modules(why, known) == named
+
+
 def test_terse_listings():
     listing = (
         "/opt/modulefiles:\nmpich/\nmpich/4.0\nOpenMPI/4.1.5-GCC-12.3.0\ngcc/12(default)\n"
         "git\nLmod has detected the following error: none\n"
     )
-    assert _names(listing) == ["mpich/4.0", "OpenMPI/4.1.5-GCC-12.3.0", "gcc/12", "git"]
+    assert names_of(listing) == ["mpich/4.0", "OpenMPI/4.1.5-GCC-12.3.0", "gcc/12", "git"]
 
 
 def test_the_newest_of_each_kind_is_proposed():

@@ -58,13 +58,13 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
     def told(self) -> str:
         """In words: since when, why, and when Slurm expects it to begin."""
         job = f" (job {self.job_id})" if self.job_id else ""
-        since, reason = readable_time(self.since), self.reason or "no reason"
+        since, reason = readable_time(self.since), f": {self.reason}" if self.reason else ""
         if self.state == "running":
             return f"runs since {since}{job}"
         if self.state == "not-taken":
-            return f"waits since {since} for Slurm to take its job: {reason}"
+            return f"waits since {since} for Slurm to take its job{reason}"
         start = readable_time(self.expected_start) if self.expected_start else "not known"
-        return f"waits since {since}{job}: {reason}; estimated start: {start}"
+        return f"waits since {since}{job}{reason}; estimated start: {start}"
 
 
 class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,7 +41,7 @@ def test_it_is_kept_until_there_is_nothing_to_tell(tmp_path):
         ),
         (
             changed(expected_start=None, reason=""),
-            "waits since 2026-11-22 08:00:00 UTC (job 17): no reason; estimated start: not known",
+            "waits since 2026-11-22 08:00:00 UTC (job 17); estimated start: not known",
         ),
         (
             changed(state="not-taken", job_id=None, reason="AssocMaxSubmitJobLimit"),

@@ -104,8 +104,9 @@ class SlurmJob:
 
     @property
     def reason(self) -> str:
-        """Why it is in this state, in Slurm's words."""
-        return self.described.get("Reason", "None").replace("_", " ")
+        """Why it is in this state, in Slurm's words; "" where Slurm gives no reason."""
+        reason = self.described.get("Reason", "None")
+        return "" if reason == "None" else reason.replace("_", " ")
 
     @property
     def silent_s(self) -> float:

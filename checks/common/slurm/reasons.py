@@ -55,7 +55,6 @@ _LIMIT = re.compile(r"^sbatch: error: (\w*(?:Limit|Per[A-Z]\w+|Minutes|Assoc\w+|
 
 #: What the commonest reasons mean, for readers.
 _MEANING = {
-    "None": "Slurm has not looked at it yet",
     "Priority": "other jobs come first",
     "Resources": "its nodes are in use",
     "JobHeldUser": "held by a user; scontrol release lets it go",

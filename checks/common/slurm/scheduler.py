@@ -187,7 +187,7 @@ def pause_s(slurm_job: SlurmJob) -> float:
 
 def _missing_nodes(job: Any, reason: str) -> str | None:
     """Which nodes that the job cannot do without are down and not waited for, or None."""
-    if reason in ("Priority", "None", "BeginTime"):
+    if reason in ("Priority", "", "BeginTime"):
         return None
     asked = job.slurm.get("ReqNodeList", "(null)")
     if asked != "(null)" and (down := HERE.down_nodes(asked)):
