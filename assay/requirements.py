@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from assay import ROOT
+from assay import BASE, IS_CLONE, ROOT, setup_command
 from assay.commands import output_of
 from records.forms import Form, Part, key
 
@@ -63,14 +63,15 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
         for program in programs:
             yield _program(program, f"apt-get install {package}", needed=needed)
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
-    archives = sorted(str(path) for path in (ROOT / "build/sources").glob("hpcc[_-]*.tar.gz"))
-    uid, interpreter = os.geteuid(), Path(os.path.realpath(ROOT / ".venv" / "bin" / "python"))
+    archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
+    uid, interpreter = os.geteuid(), Path(os.path.realpath(sys.executable))
     closed = [str(path) for path in [*interpreter.parents, interpreter] if not _open_to_all(path)]
-    anew = "rm -r .venv && make setup (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
+    again = "rm -r .venv && make setup" if IS_CLONE else "install assay again"
+    anew = f"{again} (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
     readable = f"closed to others: {closed[0]}" if closed else str(interpreter)
     for what, found, seen, remedy in (
         ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
-        ("HPL's source", bool(archives), "".join(archives[:1]), "make hpl-source"),
+        ("HPL's source", bool(archives), "".join(archives[:1]), setup_command("hpl-source")),
         ("rights for a virtual cluster", uid == 0, f"uid {uid}", "run with sudo"),
         ("Python that an ordinary user can execute", not closed, readable, anew),
     ):

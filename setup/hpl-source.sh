@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# hpl-source.sh [FILE]: brings the archive of HPCC 1.5.0, which contains HPL, to build/sources/ and
-# checks it, with `make hpl-source`: from FILE, else from Debian's package sources, else from its home.
+# hpl-source.sh [FILE]: brings the archive of HPCC 1.5.0, which contains HPL, to build/sources/ of the
+# working folder and checks it, with `make hpl-source`: from FILE, else from Debian's package sources,
+# else from its home.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 archive=build/sources/hpcc_1.5.0.orig.tar.gz
 sha256=0a6fef7ab9f3347e549fed65ebb98234feea9ee18aea0c8f59baefbe3cf7ffb8
 home=https://hpcchallenge.org/projectsfiles/hpcc/download/hpcc-1.5.0.tar.gz
@@ -17,9 +17,9 @@ if [ -n "${1:-}" ]; then
     cp -- "$1" "$fetched"
 else
     echo "setup: fetching HPL's source (hpcc 1.5.0)"
-    { command -v apt-get >/dev/null && setup/distribution-sources.sh "$download" hpcc 2>/dev/null; } ||
+    { command -v apt-get >/dev/null && "$(dirname "$0")/distribution-sources.sh" "$download" hpcc 2>/dev/null; } ||
         curl -fsSL -o "$fetched" "$home" || wget -q -O "$fetched" "$home" || {
-        echo "setup: $home cannot be had; carry the file over and say: make hpl-source HPL=FILE" >&2
+        echo "setup: $home cannot be had; carry the file over and say: make hpl-source HPL=FILE, or $0 FILE" >&2
         exit 4
     }
 fi

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Brings Spack and its package repository, both at a pinned release, to build/spack/ unless there is a
-# Spack already (SPACK_ROOT, or on PATH). ASSAY_SPACK_FROM and ASSAY_SPACK_PACKAGES_FROM name other
-# places to clone from, e.g. a copy on this machine.
+# Brings Spack and its package repository, both at a pinned release, to build/spack/ of the working
+# folder unless there is a Spack already (SPACK_ROOT, or on PATH). ASSAY_SPACK_FROM and
+# ASSAY_SPACK_PACKAGES_FROM name other places to clone from, e.g. a copy on this machine.
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 clone() { # clone URL TAG FOLDER
     [ -d "$3/.git" ] && return

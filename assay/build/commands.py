@@ -55,7 +55,7 @@ _KNOWN = (
     ),
     (
         re.compile(r"no module named 'clingo'|cannot bootstrap the \"clingo\"", re.IGNORECASE),
-        "Spack's solver clingo is missing; run: make setup",
+        "Spack's solver clingo is missing; install the package clingo where assay is",
         False,
     ),
     (

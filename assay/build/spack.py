@@ -14,13 +14,13 @@ from typing import Any
 
 import yaml
 
-from assay import ROOT
+from assay import ROOT, setup_command
 from assay.sites.builds import CLONES, modules_folder, spack_home
 from assay.sites.description import SpackDescription
-from assay.sites.site_file import SITES
+from assay.sites.site_file import site_file
 from records.errors import AssayError, InfrastructureError
 
-#: Environments, platforms and recipes of the checkout.
+#: Environments, platforms and recipes.
 SPACK_ENV = ROOT / "spack-env"
 #: The source mirror inside the Spack home; Spack's own layout, named by checksums.
 MIRROR = "mirror"
@@ -69,7 +69,8 @@ def find_spack() -> Spack:
             return Spack(place, _packages(), spack_home())
     raise InfrastructureError(
         f"no Spack found (SPACK_ROOT is {named or 'not set'}; none on PATH, none in"
-        f" {CLONES / 'spack'}). Set SPACK_ROOT to a Spack {SPACK_RELEASE} or run: make spack"
+        f" {CLONES / 'spack'}). Set SPACK_ROOT to a Spack {SPACK_RELEASE} or run:"
+        f" {setup_command('spack')}"
     )
 
 
@@ -137,5 +138,5 @@ def packages_files(site: str, built: SpackDescription) -> list[Path]:
             f"site {site}: spack.platform {built.platform!r}: allowed is {', '.join(known)}, or a"
             f" new folder spack-env/platforms/<name>/ with a packages.yaml"
         )
-    own = SITES / site / "packages.yaml"
+    own = site_file(site).with_name("packages.yaml")
     return [path for path in (own, platform) if path.is_file()]

@@ -23,7 +23,7 @@ def build_command(arguments: argparse.Namespace) -> int:
         if arguments.offline or arguments.environments or arguments.source:
             raise AssayError(
                 "--with distribution takes no --offline, --environments, --source: its packages are"
-                " installed as a whole by make packages, and our programs compiled as a run begins"
+                " installed as a whole by apt-get, and our programs compiled as a run begins"
             )
         return tell([*site_machine(), *cluster_machine()])
     asked = tuple(word for word in arguments.environments.split(",") if word)

@@ -60,6 +60,11 @@ COMMANDS: dict[str, Command] = {
         argument("--site SITE", "check what this site needs"),
         JSON,
     ),
+    "init": _command(
+        "lay out a folder for the sites and campaigns of your own",
+        "site:folder_command",
+        argument("folder FOLDER", "made if it is not there", type=Path),
+    ),
     "cluster": Command(
         "a virtual Slurm cluster on this machine", declare="virtual_cluster.command:add_arguments"
     ),
@@ -91,7 +96,7 @@ COMMANDS: dict[str, Command] = {
         ),
         argument(
             "--with",
-            "spack (default); distribution: its packages, installed by make packages",
+            "spack (default); distribution: its packages, which apt-get installs",
             dest="builder",
             choices=["spack", "distribution"],
             default="spack",

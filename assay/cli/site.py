@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site init|check`: a site's configuration, written from what is there and proven."""
+"""`assay init`: a folder for a site's own files. `assay site init|check`: a site's configuration,
+written from what is there and proven."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -15,11 +19,46 @@ from assay.onboarding.check import check_site
 from assay.onboarding.init import Wishes, init_site
 from assay.onboarding.questions import Questions
 from assay.terminal import say
-from records.errors import ExitStatus, InfrastructureError
+from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_text
 
 #: Where the text of a finding begins.
 _HANG = len("not proven  ")
+#: What `assay init` writes.
+_LAID_OUT = {
+    "README.md": """\
+# Sites and campaigns
+Call `assay` in this folder, and keep it in a git repository.
+
+- `site-config/SITE/`: a site. `assay site init SITE` writes it and proves it by jobs.
+- `campaigns/NAME.yaml`: a campaign, run by `assay run NAME --site SITE`. `assay schema` prints the
+  JSON Schema of such files.
+- `campaigns/criteria/NAME.yaml`: criteria, used by `assay accept RUN --criteria NAME`.
+- `results/`: runs. `build/`: what is built for them. git ignores both.
+
+A name that is not here is one that comes with Assay: `assay plan quick --site SITE`.
+""",
+    ".gitignore": "/build/\n/results/\n",
+    "campaigns/criteria/.gitkeep": "",
+    "site-config/.gitkeep": "",
+}
+
+
+def folder_command(arguments: argparse.Namespace) -> int:
+    """`assay init`: lay out the folder; gives the exit status."""
+    folder: Path = arguments.folder
+    places = [folder / Path(name).parts[0] for name in _LAID_OUT]
+    if there := [place for place in places if os.path.lexists(place)]:
+        raise AssayError(f"{there[0]} exists and is kept; give a folder without it")
+    try:
+        for name, text in _LAID_OUT.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    except OSError as error:
+        raise AssayError(f"{error.filename}: cannot be written ({error.strerror})") from error
+    say(f"written: {folder}")
+    say(f"next: cd {shlex.quote(str(folder))} && assay site init")
+    return ExitStatus.PASS
 
 
 def init_command(arguments: argparse.Namespace) -> int:

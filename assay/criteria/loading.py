@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay import CRITERIA, criteria_names
+from assay import CRITERIA, criteria_files
 from assay.criteria.rules import criteria_problems
 from assay.schema.document import read_text
 from assay.schema.loading import file_of
@@ -22,8 +22,7 @@ def load_criteria(name_or_path: str) -> tuple[Criteria, str]:
 
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
-    shipped = {name: CRITERIA / f"{name}.yaml" for name in criteria_names()}
-    path = file_of(name_or_path, "criteria", shipped, "campaigns/criteria")
+    path = file_of(name_or_path, "criteria", criteria_files(), "campaigns/criteria")
     text = read_text(path)
     return criteria_from_text(str(path), text), text
 

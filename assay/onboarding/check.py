@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from assay import ROOT
+from assay import BASE
 from assay.onboarding.mpi_search import Say
 from assay.onboarding.proof import (
     PROOF_FILE,
@@ -69,7 +69,7 @@ def check_site(name: str, say: Say, *, accept: bool) -> SiteCheckForm:
     ]
     ways = {key: [one] for key, one in file.environments.items() if "mpi" in one.features}
     try:
-        proof = prove(file, ways, file.work_dir or str(ROOT / "results"), say)
+        proof = prove(file, ways, file.work_dir or str(BASE / "results"), say)
     except InfrastructureError:
         raise
     except AssayError as error:  # Slurm takes no job there any more, or the folder is not shared

@@ -26,7 +26,7 @@ from assay.onboarding.questions import Questions
 from assay.onboarding.site_text import site_text
 from assay.onboarding.slurm_view import SlurmView, ask_slurm, work_folders
 from assay.probe.job import WorkFolderError
-from assay.sites.site_file import SITES, as_site_file
+from assay.sites.site_file import as_site_file, folder_of_new_sites
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.forms import Form, key
@@ -120,7 +120,7 @@ def _file_to_write(cluster: str, wishes: Wishes, questions: Questions) -> Path:
     name = wishes.name or questions.text("Name of the site", guess, fault)
     if wrong := fault(name):
         raise AssayError(f"name of the site: {wrong}")
-    file = SITES / name / "site.yaml"
+    file = folder_of_new_sites() / name / "site.yaml"
     kept = file.exists() and not wishes.overwrite
     if kept and not questions.yes(f"{file} exists; overwrite it?", guess=False):
         raise AssayError(

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from assay import setup_command
 from assay.onboarding.check import against_slurm
 from assay.onboarding.slurm_view import ask_slurm
 from assay.requirements import Requirement, cluster_machine
@@ -63,7 +64,8 @@ def site_requirements(site_name: str) -> Iterator[Requirement]:
     ready, source = [name for name, one in environments if "hpl" in one.programs], site.hpl_source()
     found = bool(ready) or Path(source).is_file()
     seen = f"ready-made for {', '.join(ready)}" if ready else source
-    remedy = "make hpl-source, or hpl_source: ARCHIVE, or programs: {hpl: PATH} of an environment"
+    remedy = f"{setup_command('hpl-source')}, or hpl_source: ARCHIVE, or programs: {{hpl: PATH}}"
+    remedy += " of an environment"
     seen = seen if found else "the check hpl is left out"
     yield Requirement("HPL", found, seen, remedy, needed=False)
 

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 from msgspec.structs import replace
 
-from assay import ROOT
+from assay import IS_CLONE, ROOT
 from assay.commands import output_of
 from assay.probe.reading import TrialResult
 from assay.sites.site import Site
@@ -73,11 +73,16 @@ def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 def harness() -> Harness:
     """Which Assay this is."""
+    # An installed one may be in the working tree of something else.
+    commit, changed = (
+        output_of(["git", *words], ROOT) if IS_CLONE else ""
+        for words in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    )
     return Harness(
         version=metadata.version("assay"),
         reframe=metadata.version("ReFrame-HPC"),
-        git_commit=output_of(["git", "rev-parse", "HEAD"], ROOT) or None,
-        git_dirty=bool(output_of(["git", "status", "--porcelain", "--untracked-files=no"], ROOT)),
+        git_commit=commit or None,
+        git_dirty=bool(changed),
     )
 
 

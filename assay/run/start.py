@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay import ROOT
+from assay import BASE, ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
 from assay.plan import WHOLE, Narrowing, make_plan
@@ -184,7 +184,8 @@ def _drive(
     try:
         ledger.catch_up()  # what another driver has added meanwhile
         progress.say(f"run {run.path} on site {site.name}")
-        # Jobs read the checkout, what Spack built, and folders of programs that the site names.
+        # Jobs read what comes with Assay, HPL's source, what Spack built, and folders of programs
+        # that the site names.
         programs = (
             program
             for environment in site.description.environments.values()
@@ -192,7 +193,8 @@ def _drive(
             if "/" in program and not unset_fault(program)
         )
         named = (Path(expanded(program)).parent for program in programs)
-        site.show_to_jobs([ROOT, spack_home(), *(folder for folder in named if folder.is_dir())])
+        read = [ROOT, BASE / "build", spack_home(), *named]
+        site.show_to_jobs([folder for folder in read if folder.is_dir()])
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay import ROOT
+from assay import ROOT, own_folders
 from assay.schema.combinations import refuse_too_many_cases
 from assay.schema.document import clipped, place_of, read_text
 from assay.schema.model import Campaign, Origin
@@ -20,13 +20,15 @@ _NEEDS = (
 
 
 def campaign_names() -> list[str]:
-    """Names of the campaigns that come with Assay."""
-    return sorted(_shipped())
+    """Names of the campaigns of the working folder and of Assay."""
+    return sorted(_known())
 
 
-def _shipped() -> dict[str, Path]:
-    """The campaigns of `campaigns/` and of its studies in `papers/`, by name."""
-    files = sorted((ROOT / "campaigns").glob("**/*.yaml"))
+def _known() -> dict[str, Path]:
+    """The campaigns of `campaigns/` and of the folders below it, by name: those of Assay, then
+    those of the working folder, which come first."""
+    folders = [ROOT / "campaigns", *own_folders("campaigns")]
+    files = [path for folder in folders for path in sorted(folder.glob("**/*.yaml"))]
     return {path.stem: path for path in files if path.parent.name != "criteria"}
 
 
@@ -35,7 +37,7 @@ def load_campaign(name_or_path: str) -> Campaign:
 
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
-    path = file_of(name_or_path, "campaign", _shipped(), "campaigns")
+    path = file_of(name_or_path, "campaign", _known(), "campaigns")
     return campaign_from_text(str(path), read_text(path))
 
 
@@ -49,10 +51,10 @@ def campaign_from_text(file: str, text: str) -> Campaign:
     return campaign
 
 
-def file_of(name_or_path: str, kind: str, shipped: Mapping[str, Path], folder: str) -> Path:
-    """The file that a command line means: one of the `shipped` of `folder`, or that of a path."""
-    if name_or_path in shipped:
-        return shipped[name_or_path]
+def file_of(name_or_path: str, kind: str, known: Mapping[str, Path], folder: str) -> Path:
+    """The file that a command line means: one of those `known` of `folder`, or that of a path."""
+    if name_or_path in known:
+        return known[name_or_path]
     path = Path(name_or_path)
     try:
         if path.is_file():
@@ -64,6 +66,6 @@ def file_of(name_or_path: str, kind: str, shipped: Mapping[str, Path], folder: s
         what = "a directory" if is_folder else "not a regular file"
         raise AssayError(f"{name_or_path}: is {what}; give a {kind} file")
     raise AssayError(
-        f"no {kind} {clipped(name_or_path)!r}{did_you_mean(name_or_path, shipped)}: it is neither a"
-        f" name in {folder}/ ({listed(sorted(shipped))}) nor a file"
+        f"no {kind} {clipped(name_or_path)!r}{did_you_mean(name_or_path, known)}: it is neither a"
+        f" name in {folder}/ ({listed(sorted(known))}) nor a file"
     )

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from assay import ROOT
+from assay import BASE
 from assay.sites.description import VIEW, EnvironmentDescription, SiteDescription
 from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError, InfrastructureError
 
 #: Where `make spack` puts Spack and its package repository.
-CLONES = ROOT / "build" / "spack"
+CLONES = BASE / "build" / "spack"
 #: Environment variable with another place for the Spack home; needs about 2 GB.
 HOME = "ASSAY_SPACK_HOME"
 #: Foreign programs of a view, by the name that checks ask for; `osu` only where its Spack

@@ -12,7 +12,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from assay import ROOT
+from assay import BASE, setup_command
 from assay.commands import LIMIT_S, Pause, run_command
 from assay.schema.model import Variant
 from assay.schema.problems import did_you_mean, listed
@@ -129,7 +129,7 @@ class Site(ABC):
         if not Path(source).is_file():
             no_hpl["hpl"] = (
                 f"not named, and there is no source of HPL to build it: {source} is no file; run"
-                " make hpl-source, or name an archive as hpl_source"
+                f" {setup_command('hpl-source')}, or name an archive as hpl_source"
             )
         for name, environment in described.environments.items():
             missing[name] = {
@@ -200,7 +200,7 @@ class Site(ABC):
         """The archive with HPL's source: the site's, or the one that a demo brings; it may lack."""
         if self.description.hpl_source:
             return expanded(self.description.hpl_source)
-        folder = ROOT / "build" / "sources"
+        folder = BASE / "build" / "sources"
         return str(min(folder.glob("hpcc_*.orig.tar.gz"), default=folder / "absent"))
 
     def _changed(self, **update: Any) -> Self:

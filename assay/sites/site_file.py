@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay import ROOT
+from assay import BASE, IS_CLONE, ROOT, own_folders
 from assay.schema.document import Block, Items, Problem, place_of, read_text
 from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from assay.sites.builds import with_spack
@@ -22,7 +22,7 @@ from assay.sites.description import PartitionKeys, SiteDescription, SiteFile, of
 from assay.sites.rules import faults_between, unset_variables
 from records.errors import AssayError
 
-#: Folder with one folder a site.
+#: Folder with one folder for each site that comes with Assay.
 SITES = ROOT / "site-config"
 _NEEDS = "a site is a mapping with at least the keys schema, name, partitions and environments"
 
@@ -30,18 +30,30 @@ Environments = Mapping[str, Any]
 
 
 def site_names() -> list[str]:
-    """Names of the sites in site-config/."""
-    return sorted(path.parent.name for path in SITES.glob("*/site.yaml"))
+    """Names of the sites in site-config/ of the working folder and of Assay."""
+    return sorted(_site_files())
+
+
+def folder_of_new_sites() -> Path:
+    """Where `assay site init` writes: site-config/ of the working folder, or of the clone."""
+    return next(iter(own_folders("site-config")), SITES if IS_CLONE else BASE / "site-config")
+
+
+def _site_files() -> dict[str, Path]:
+    """The site.yaml of each site, by name; those of the working folder come first."""
+    folders = [SITES, *own_folders("site-config")]
+    return {path.parent.name: path for one in folders for path in one.glob("*/site.yaml")}
 
 
 def site_file(site: str) -> Path:
     """The site.yaml of a site. Raises AssayError for a site that is not in site-config/."""
-    if site not in site_names():
+    known = _site_files()
+    if site not in known:
         raise AssayError(
-            f"--site {site!r}: no such site. Known are {', '.join(site_names())}; a new one is a"
+            f"--site {site!r}: no such site. Known are {', '.join(sorted(known))}; a new one is a"
             " folder site-config/<site>/ with a site.yaml."
         )
-    return SITES / site / "site.yaml"
+    return known[site]
 
 
 def read_site_file(site: str) -> SiteFile:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assay from a wheel, in a folder laid out for a site's own files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from assay import ROOT
+from assay.tests.test_run_on_cluster import pytestmark as needs
+from records.errors import ExitStatus
+from records.run.provenance import read_provenance
+from virtual_cluster import Cluster
+
+CAMPAIGN = """\
+schema: 1
+name: short
+question: how long does a start take?
+environments: [mpich]
+blocks: 1
+cases:
+  - {check: startup, fixed: {ranks: 2}}
+"""
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - id: start
+    kind: limit
+    title: A start takes less than an hour
+    check: startup
+    metric: whole_start
+    at_most: 3600
+    unit: s
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from what git knows of the clone, without the web."""
+    folder = tmp_path_factory.mktemp("wheel")
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True).stdout
+    copy = ["xargs", "-0", "cp", "--parents", f"--target-directory={folder}"]
+    subprocess.run(copy, cwd=ROOT, check=True, input=names)
+    offline = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
+    build = [sys.executable, "-m", "pip", "wheel", *offline, f"--wheel-dir={folder}/out", folder]
+    subprocess.run(build, check=True)
+    (found,) = folder.glob("out/*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def packages(wheel: Path) -> Path:
+    """The packages of a fresh environment with the wheel, and with what it depends on from here."""
+    environment = wheel.parent / "environment"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    pip = [environment / "bin" / "pip", "install", "--quiet", "--no-index", "--no-deps", wheel]
+    subprocess.run(pip, check=True)
+    (found,) = environment.glob("lib/python*/site-packages")
+    (found / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return found
+
+
+@pytest.mark.long
+def test_a_wheel_has_what_a_run_needs_and_no_tests(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {
+        "campaigns/quick.yaml",
+        "campaigns/papers/ornl-1996.yaml",
+        "campaigns/criteria/standard.yaml",
+        "site-config/virtual/site.yaml",
+        "spack-env/spack_repo/assay/repo.yaml",
+        "spack-env/environments/distribution-sources/debian12.lock",
+        "checks/common/src/rules.mk",
+        "checks/su3_rmd/src/lattice.c",
+        "assay/probe/probe.sh",
+        "setup/packages.txt",
+        "setup/hpl-source.sh",
+    } <= {*names}
+    unneeded = {"tests", "samples", "bench", "docs"}
+    assert [name for name in names if unneeded & {*Path(name).parts}] == []
+    rooms = {path.parent.name for path in ROOT.glob("[a-z]*/README.md")} - unneeded
+    assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == rooms
+
+
+def contents(packages: Path) -> dict[Path, tuple[int, int]]:
+    """What there is of each file, and when it was written."""
+    found = {path: path.stat() for path in packages.rglob("*") if path.is_file()}
+    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
+
+
+@pytest.mark.long
+@needs[0]
+@needs[1]
+@needs[2]
+def test_an_installed_assay_plans_runs_and_judges_in_a_folder_of_its_own(
+    packages: Path, cluster: Cluster, tmp_path: Path
+) -> None:
+    before, site = contents(packages), ("--site", f"virtual:{cluster.name}")
+
+    def assay(*words: str, status: int = ExitStatus.PASS) -> str:
+        command = [packages.parents[2] / "bin" / "assay", *words]
+        folder = tmp_path / "mine" if words[0] != "init" else tmp_path
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout
+
+    assay("init", "mine")
+    (tmp_path / "mine/campaigns/short.yaml").write_text(CAMPAIGN)
+    (tmp_path / "mine/campaigns/criteria/mine.yaml").write_text(CRITERIA)
+    findings = {one["what"]: one for one in json.loads(assay("doctor", "--json"))["findings"]}
+    assert Path(findings["HPL's source"]["remedy"]).is_file()
+    assert "4 skipped" in assay("plan", "quick", *site)
+    assert "1 launches" in assay("plan", "short", *site)
+    assert "1 ok" in assay("run", "short", *site)
+    (run,) = (tmp_path / "mine" / "results" / "short").iterdir()
+    assert read_provenance(run / "provenance.json").harness.git_commit is None
+    assert "Start-up" in assay("report")
+    assert "PASS" in assay("accept", str(run), "--criteria", "mine")
+    assert contents(packages) == before
