@@ -23,7 +23,7 @@ schema: 1
 name: short
 question: how long does a start take?
 environments: [mpich]
-blocks: 1
+blocks: 3
 cases:
   - {check: startup, fixed: {ranks: 2}}
 """
@@ -51,8 +51,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = ["xargs", "-0", "cp", "--parents", f"--target-directory={folder}"]
     subprocess.run(copy, cwd=ROOT, check=True, input=names)
     offline = ["--quiet", "--no-index", "--no-deps", "--no-build-isolation"]
-    build = [sys.executable, "-m", "pip", "wheel", *offline, f"--wheel-dir={folder}/out", folder]
-    subprocess.run(build, check=True)
+    build = [sys.executable, "-m", "pip", "wheel", *offline, f"--wheel-dir={folder}/out"]
+    subprocess.run([*build, str(folder)], check=True)
     (found,) = folder.glob("out/*.whl")
     return found
 
@@ -62,7 +62,7 @@ def packages(wheel: Path) -> Path:
     """The packages of a fresh environment with the wheel, and with what it depends on from here."""
     environment = wheel.parent / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [environment / "bin" / "pip", "install", "--quiet", "--no-index", "--no-deps", wheel]
+    pip = [f"{environment}/bin/pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)]
     subprocess.run(pip, check=True)
     (found,) = environment.glob("lib/python*/site-packages")
     (found / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
@@ -107,11 +107,11 @@ def test_an_installed_assay_plans_runs_and_judges_in_a_folder_of_its_own(
     before, site = contents(packages), ("--site", f"virtual:{cluster.name}")
 
     def assay(*words: str, status: int = ExitStatus.PASS) -> str:
-        command = [packages.parents[2] / "bin" / "assay", *words]
+        command = [str(packages.parents[2] / "bin" / "assay"), *words]
         folder = tmp_path / "mine" if words[0] != "init" else tmp_path
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout
+        return str(done.stdout)
 
     assay("init", "mine")
     (tmp_path / "mine/campaigns/short.yaml").write_text(CAMPAIGN)
@@ -119,8 +119,8 @@ def test_an_installed_assay_plans_runs_and_judges_in_a_folder_of_its_own(
     findings = {one["what"]: one for one in json.loads(assay("doctor", "--json"))["findings"]}
     assert Path(findings["HPL's source"]["remedy"]).is_file()
     assert "4 skipped" in assay("plan", "quick", *site)
-    assert "1 launches" in assay("plan", "short", *site)
-    assert "1 ok" in assay("run", "short", *site)
+    assert "3 launches" in assay("plan", "short", *site)
+    assert "3 ok" in assay("run", "short", *site)
     (run,) = (tmp_path / "mine" / "results" / "short").iterdir()
     assert read_provenance(run / "provenance.json").harness.git_commit is None
     assert "Start-up" in assay("report")
