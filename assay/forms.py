@@ -72,7 +72,9 @@ class StatusForm(Form, kw_only=True):
         list[str], key("Every bad launch in a line, attempts that were replaced too.")
     ]
     skipped_cases: Annotated[int, key("Cases that do not fit the site.")]
-    left_s: Annotated[float, key("Seconds left by the plan's estimates.")]
+    left_s: Annotated[
+        float, key("Seconds left, by the plan's times and those of the launches so far.")
+    ]
     told: Annotated[list[str], key("What the plan left out of its campaign, and why.")]
     judged: Annotated[list[str], key("What a sequential design has come to.")]
     open: Annotated[list[str], key("What a sequential design has still to answer.")]

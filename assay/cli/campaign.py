@@ -10,7 +10,15 @@ from typing import Any
 
 from assay.cli.arguments import DEFAULT_SITE
 from assay.loading import ended_by_ctrl_c
-from assay.plan import WHOLE, Narrowing, make_plan, measured_in, render_plan
+from assay.plan import (
+    WHOLE,
+    Durations,
+    Narrowing,
+    earlier_runs,
+    make_plan,
+    measured_in,
+    render_plan,
+)
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from assay.sites.site import Site
@@ -28,7 +36,8 @@ def plan_command(arguments: argparse.Namespace) -> int:
     site = load_site(arguments.site).with_builds(arguments.builder)
     site = site.with_possible_variants(campaign.variants)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
-    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured)
+    durations = Durations(earlier_runs(site.provenance()))
+    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)
     if arguments.criteria is None:
         if arguments.json:
             print(plan.to_json())

@@ -5,9 +5,13 @@ which order each block runs, and after which blocks a sequential design is judge
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
+from assay.plan.clock import Clock
+from assay.plan.durations import SHIPPED, Durations
 from assay.plan.expand import JOB, Case, expand
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.plan.short import Measured, short_launches
@@ -31,29 +35,30 @@ def make_plan(
     site: SiteFacts,
     narrowing: Narrowing = WHOLE,
     measured: Measured | None = None,
+    durations: Durations = SHIPPED,
 ) -> Plan:
     """The plan of what `narrowing` leaves of a campaign on a site.
 
-    `measured`: what launches of the cases timed in an earlier run. Environments that the site
-    lacks are named in the plan. Raises AssayError when nothing is left, for a case given twice,
-    and for an estimate above the campaign's limits.
+    `measured`: what launches of the cases timed in an earlier run; `durations`: what launches of
+    the site took. Environments that the site lacks are named in the plan. Raises AssayError when
+    nothing is left, for a case given twice, and for an estimate above the campaign's limits.
     """
     asked, site = narrowing.of_campaign(campaign), narrowing.of_site(site)
     campaign, absent = present(asked, site)
     cases, unfit = expand(campaign, site)
     left_out = [*entries_left_out(asked, campaign), *unfit]
-    planned = list(_lay_out(cases, site, narrowing.nodes is not None))
+    laid_out = _lay_out(cases, site, by_option=narrowing.nodes is not None)
+    planned = [*map(durations.estimated, laid_out)]
     if not planned:
         raise AssayError(
             f"campaign {campaign.name}: nothing is left of it on site {site.name}:"
             f" {'; '.join(left_out)}"
         )
     used = sorted({case.check for case in planned})
-    stated = _stated(campaign, used)
-    plan = Plan(
-        **stated,
+    plan = _with_totals(
+        **_stated(campaign, used),
         site=site.name,
-        totals=_totals(planned, stated["blocks"]),
+        times=durations.times(planned),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
         checks_folders=folders_of(used),
@@ -84,26 +89,29 @@ def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
     }
 
 
-def _totals(planned: Sequence[PlannedCase], blocks: int) -> Totals:
-    """What the launches of all blocks amount to."""
-    feasible = [case for case in planned if case.skipped is None]
+def _with_totals(**parts: Any) -> Plan:
+    """The plan of these parts, with what its launches of all blocks amount to."""
+    none = Totals(cases=0, skipped=0, launches=0, node_hours=0.0, wall_s=0.0)
+    plan = Plan(**parts, totals=none)
+    feasible = [case for case in plan.cases if case.skipped is None]
     node_s = sum(case.nodes * case.estimate_s for case in feasible)
-    return Totals(
-        cases=len(planned),
-        skipped=len(planned) - len(feasible),
-        launches=len(feasible) * blocks,
-        node_hours=round(node_s * blocks / 3600, 3),
-        wall_s=round(sum(case.estimate_s for case in feasible) * blocks, 1),
+    totals = Totals(
+        cases=len(plan.cases),
+        skipped=len(plan.cases) - len(feasible),
+        launches=len(feasible) * plan.blocks,
+        node_hours=round(node_s * plan.blocks / 3600, 3),
+        wall_s=round(Clock(plan, blocks=plan.blocks).left_s(), 1),
     )
+    return replace(plan, totals=totals)
 
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
     """Seconds after which a launch of the case is ended. The campaign's `launch_s` if it has one,
-    else ten times the estimate and at least a minute."""
+    else ten times the greater of its estimates and at least a minute."""
     stated = plan.limits.get("launch_s")
     if stated is not None:
         return float(stated)
-    return max(LEAST_LAUNCH_LIMIT_S, LAUNCH_LIMIT_FACTOR * case.estimate_s)
+    return max(LEAST_LAUNCH_LIMIT_S, LAUNCH_LIMIT_FACTOR * case.generous_s)
 
 
 def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[PlannedCase]:
@@ -169,18 +177,17 @@ def _refuse_above_limits(plan: Plan) -> None:
     """A sequential design ends where limits.node_hours is used up; its least blocks must fit."""
     totals, limits = plan.totals, plan.limits
     blocks = plan.sequential.interims[0] if plan.sequential else plan.blocks
-    share = blocks / plan.blocks
     for key, estimate, unit in (
-        ("node_hours", totals.node_hours * share, "node-hours"),
-        ("wall_time_s", totals.wall_s * share, "s of wall time"),
+        ("node_hours", totals.node_hours * blocks / plan.blocks, "node-hours"),
+        ("wall_time_s", Clock(plan).left_s(), "s of wall time"),
     ):
         allowed = limits[key]
         if allowed is not None and estimate > allowed:
             raise AssayError(
                 f"campaign {plan.campaign}: {totals.launches * blocks // plan.blocks} launches"
                 f" ({totals.cases - totals.skipped} cases × {blocks} blocks) are estimated at"
-                f" {estimate:g} {unit}; limits.{key} allows {allowed:g}: raise it, or lower blocks"
-                " or shorten the axes"
+                f" {estimate:.6g} {unit}; limits.{key} allows {allowed:g}: raise it, or lower"
+                " blocks or shorten the axes"
             )
     feasible = (case for case in plan.cases if case.skipped is None)
     longest = max(feasible, key=lambda case: case.estimate_s, default=None)

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
-from records.run.plan import Plan
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.plan.clock import Clock
+from records.run.plan import Plan, PlannedCase
 from records.run.rerun import CHECKS_OF_PAIRS
 from records.site.pair_scans import sample_told
 from reports.notation.labels import case_names
+from reports.notation.units import count_text
 
-_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "environments")
+_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "launches", "environments")
 
 
 def render_plan(plan: Plan) -> str:
@@ -33,37 +38,69 @@ def render_plan(plan: Plan) -> str:
         lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
     if lines_of_blocks := resolution(plan):
         lines += ["", *lines_of_blocks]
-    totals, blocks, most = plan.totals, f"{plan.blocks} blocks", ""
+    totals, blocks = plan.totals, f"{plan.blocks} blocks"
+    most, least_s = "", totals.wall_s
     if plan.sequential is not None:
         blocks, most = f"{plan.sequential.interims[0]} to {blocks}", "at most "
+        least_s = Clock(plan).left_s()
     lines += [
         "",
         f"{totals.cases} cases, {totals.skipped} skipped; {blocks}, order seed {plan.seed}",
-        f"{most}{totals.launches} launches, about {_duration(totals.wall_s)} and"
-        f" {totals.node_hours:g} node-hours (estimates)",
+        f"{most}{totals.launches} launches, about {_durations(least_s, totals.wall_s)} and {totals.node_hours:g} node-hours",
+        _sources(plan),
     ]
     return "\n".join([*lines, ""])
+
+
+def _sources(plan: Plan) -> str:
+    """What the times are learned from."""
+    times, cases = plan.times, [case for case in plan.cases if case.skipped is None]
+    builds = f", {count_text(len(times.builds), 'build')} of {times.build_s:.0f} s each"
+    besides = (
+        f"start {times.start_s:.0f} s{builds if times.builds else ''}, {times.between_s:.2g} s"
+        " between launches"
+    )
+    if not times.runs:
+        return f"times are shipped values, which are rough; {besides}"
+    by = Counter[str](case.estimated_by for case in cases)
+    ways = {
+        "measured": f"by {sum(case.measured for case in cases)} launches of theirs",
+        "scaled": "in proportion to others of their check",
+        "rough": "by shipped values, which are rough",
+    }
+    told = [f"{count_text(by[way], 'case')} {text}" for way, text in ways.items() if by[way]]
+    runs = count_text(len(times.runs), "earlier run")
+    return (
+        f"times are learned from {runs}, the newest {times.runs[0]}: {', '.join(told)}; {besides}"
+    )
 
 
 def _grouped(plan: Plan) -> tuple[list[tuple[str, ...]], dict[str, list[str]]]:
     """Rows of the table, and the environments of the skipped cases by name and reason."""
     names = case_names(plan.cases)
-    rows: dict[tuple[str, ...], list[str]] = {}
+    rows: dict[tuple[str, ...], list[PlannedCase]] = {}
     skipped: dict[str, list[str]] = {}
     for case in plan.cases:
         name = names[case.id]
         if case.skipped is None:
-            memory, time = f"{case.memory_bytes_per_node / 1e6:.0f}", _duration(case.estimate_s)
-            row = (name, str(case.ranks), str(case.nodes), memory, time)
-            rows.setdefault(row, []).append(case.environment)
+            memory = f"{case.memory_bytes_per_node / 1e6:.0f}"
+            row = (name, str(case.ranks), str(case.nodes), memory)
+            rows.setdefault(row, []).append(case)
         else:
             skipped.setdefault(f"  {name}: {case.skipped}", []).append(case.environment)
-    every = plan.environments
-    told = (
-        f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found)
-        for found in rows.values()
+    return [(*row, *_times_and_environments(plan, found)) for row, found in rows.items()], skipped
+
+
+def _times_and_environments(plan: Plan, cases: Sequence[PlannedCase]) -> tuple[str, str, str]:
+    """The time of a launch, by what it is known, and the environments of cases of one name."""
+    times = sorted(case.estimate_s for case in cases)
+    ways = {case.estimated_by for case in cases}
+    found, every = [case.environment for case in cases], plan.environments
+    return (
+        _durations(times[0], times[-1]),
+        str(sum(case.measured for case in cases)) if ways == {"measured"} else ", ".join(ways),
+        f"all {len(every)}" if {*every} == {*found} and len(every) > 1 else ", ".join(found),
     )
-    return [(*row, environments) for row, environments in zip(rows, told, strict=True)], skipped
 
 
 def samples_told(plan: Plan) -> list[str]:
@@ -90,3 +127,12 @@ def _duration(time_s: float) -> str:
     if time_s < 120:
         return f"{time_s:.1f} s"
     return f"{time_s / 60:.0f} min" if time_s < 7200 else f"{time_s / 3600:.1f} h"
+
+
+def _durations(least_s: float, greatest_s: float) -> str:
+    """Two times: "1.2 to 3.1 s", "50.0 s to 3 min"; one where they are told alike."""
+    least, greatest = _duration(least_s), _duration(greatest_s)
+    if least == greatest:
+        return greatest
+    number, unit = least.split()
+    return f"{number if greatest.endswith(f' {unit}') else least} to {greatest}"

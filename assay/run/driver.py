@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 
+from assay.plan import clock_of
 from assay.run.allocation import START_S, Allocations, InOneJob
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interruption import Interruption
@@ -42,7 +43,7 @@ LAUNCHES_PER_SESSION = 2000
 #: Seconds without a message after which a session counts as hung. While a job waits or runs the
 #: session says so again and again.
 PATIENCE_S = 900.0
-#: Seconds for which an allocation may wait until programs of a check are built.
+#: Seconds for which an allocation may wait until programs of a check are built, at least.
 BUILD_S = 30.0
 #: Seconds for which a run that has ended waits until Slurm has cleared its nodes.
 LAST_CLEARING_S = 60.0
@@ -98,7 +99,7 @@ class Driver:
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
         progress.names = case_names(self.plan.cases)
-        self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
+        self._cases = {case.id: case for case in self.plan.cases}
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
         #: The launches of the current session, by their places, and their allocation; None: each
@@ -180,8 +181,9 @@ class Driver:
         """The allocation in which these launches are run; None: each has a job of its own."""
         longest_job_s = self.site.description.longest_job_s
         needed_s = [limits_s(one.limit_s, longest_job_s)[0] + HALTING_S for one in coming]
-        estimate_s = BUILD_S * len({(one.environment, one.check) for one in coming})
-        estimate_s += sum(self._estimates_s[launch.case_id] for launch in coming)
+        times, builds = self.plan.times, {(one.environment, one.check) for one in coming}
+        estimate_s = max(BUILD_S, times.build_s) * len(builds) + times.between_s * len(coming)
+        estimate_s += sum(self._cases[launch.case_id].generous_s for launch in coming)
         return self.allocations.with_time_for(needed_s[0], max(needed_s), estimate_s)
 
     def _pause_in_proof(self, seconds: float) -> None:
@@ -209,7 +211,8 @@ class Driver:
         rounds_without_result = 0
         while coming := self._to_come():
             self._end_other_jobs()
-            self.progress.begin(coming, len(self.ledger.entries), self._estimates_s)
+            entries = self.ledger.entries
+            self.progress.begin(coming, len(entries), clock_of(self.run_directory, entries))
             before, fault, over = self._results, None, None
             try:
                 for first in range(0, len(coming), LAUNCHES_PER_SESSION):

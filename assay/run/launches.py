@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from assay.plan import block_order, launch_limit_s, runs_alone
+from assay.plan import block_order, interval, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
 from records.run.interims import Ended, Interim, asked_blocks, write_interims
@@ -17,7 +17,6 @@ from records.run.plan import Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory
-from records.values import utc_seconds
 
 
 @dataclass(frozen=True)
@@ -188,10 +187,8 @@ def _too_dear(
     total = further = 0.0
     last = max((record.block for record in records), default=0)
     for record in records:
-        began, ended = (utc_seconds(at or "") for at in (record.started_at, record.ended_at))
-        if began is not None and ended is not None:
-            # Records that were made while a clock was set back may end before they began.
-            used = max(0.0, ended - began) * record.nodes / 3600
+        if (times := interval(record.started_at, record.ended_at)) is not None:
+            used = (times[1] - times[0]) * record.nodes / 3600
             total += used
             if record.check in going.get(record.environment, ()):
                 further += used * (following - last) / max(1, last)

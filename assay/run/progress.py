@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from rich.console import Console, Group
@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from assay.folding import folded
+from assay.plan import Clock
 from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from checks.common.registry import register
@@ -31,41 +32,6 @@ from reports.notation.units import count_text, readable_unit, three_digits
 QUIET_S = 30.0
 #: Cells of the bar, on a narrow terminal, and reasons below it.
 BAR, LEAST_BAR, MOST_REASONS = 20, 4, 3
-#: Launches whose estimates weigh as much as what was seen: the first few tell little.
-TRUSTED = 3
-
-
-class TimeLeft:
-    """What is left of launches of cases with these estimates. A launch took the time since the one
-    before, waits included; the first one is left out, for programs are built before it."""
-
-    def __init__(
-        self,
-        estimates_s: Mapping[str, float],
-        coming: Sequence[str],
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._estimates_s, self._clock, self._coming = estimates_s, clock, len(coming)
-        #: By the plan's estimates.
-        self._left_s = sum(estimates_s.get(case, 0.0) for case in coming)
-        #: What those launches are estimated at, and took, that tell how right the estimates are.
-        self._estimated_s = self._took_s = TRUSTED * self._left_s / max(1, self._coming)
-        self._since: float | None = None
-
-    def done(self, case_id: str) -> None:
-        """A launch of a case has ended."""
-        now, estimate_s = self._clock(), self._estimates_s.get(case_id, 0.0)
-        if self._since is not None:
-            self._took_s += now - self._since
-            self._estimated_s += estimate_s
-        self._since = now
-        self._coming -= 1
-        self._left_s = max(0.0, self._left_s - estimate_s) if self._coming > 0 else 0.0
-
-    @property
-    def seconds(self) -> float:
-        """About how many seconds are left."""
-        return self._left_s * self._took_s / self._estimated_s if self._estimated_s else 0.0
 
 
 class Progress:
@@ -81,21 +47,18 @@ class Progress:
         self._spoke = time.monotonic()
         self._doing: str | None = None
         self._next: Launch | None = None
-        self._left = TimeLeft({}, ())
+        self._clock: Clock | None = None
         #: What cases are called, by id; one that is not here is called by its id.
         self.names: Mapping[str, str] = {}
         #: What went wrong, by status and what its reasons have in common: the first, how many.
         self._bad: dict[tuple[str, str], tuple[str, int]] = {}
 
-    def begin(
-        self, coming: Sequence[Launch], already: int, estimates_s: Mapping[str, float]
-    ) -> None:
-        """Report what is to come; `already` records exist; the plan's estimates by case."""
-        self._total, self._count = len(coming), 0
-        self._left = TimeLeft(estimates_s, [launch.case_id for launch in coming])
+    def begin(self, coming: Sequence[Launch], already: int, clock: Clock) -> None:
+        """Report what is to come; `already` records exist, which the clock knows."""
+        self._total, self._count, self._clock = len(coming), 0, clock
         to_run = count_text(self._total, "launch", "launches")
         kept = f" ({count_text(already, 'record')} already)" if already else ""
-        self.say(f"{to_run} to run{kept}, about {time_text(self._left.seconds)}")
+        self.say(f"{to_run} to run{kept}, about {time_text(self._left_s())}")
         if self._is_live and coming:
             self._live = Live(
                 console=self._console,
@@ -133,21 +96,22 @@ class Progress:
     def tick(self) -> None:
         """Called about once a second; off a terminal, says at times what the run is doing."""
         if self._live is None and time.monotonic() - self._spoke > QUIET_S:
-            left = f", about {time_text(self._left.seconds)} left"
+            left = f", about {time_text(self._left_s())} left"
             self.say(f"... {self._count} of {self._total} launches done{left}, {self._now()}")
 
     def record(self, record: Record) -> None:
         """Report a launch that has its record; on a terminal in a line of its own if it is bad, and
         the first for its reason."""
         self._count += 1
-        self._left.done(record.case_id)
+        if self._clock is not None:
+            self._clock.add(record)
         first = False
         if record.status in ("failed", "wrong", "lost"):
             key = record.status, alike(record.reason)
             told, count = self._bad.get(key, (one_line(record.reason or ""), 0))
             self._bad[key], first = (told, count + 1), not count
         if self._live is None or first:
-            left_s = self._left.seconds
+            left_s = self._left_s()
             left = f"; about {time_text(left_s)} left" if left_s else ""
             self.say(f"[{self._count}/{self._total}] {describe(record, self.what(record))}{left}")
 
@@ -157,6 +121,9 @@ class Progress:
             with suppress(OSError):
                 self._live.stop()
             self._live = None
+
+    def _left_s(self) -> float:
+        return self._clock.left_s(time.time()) if self._clock else 0.0
 
     def _now(self) -> str:
         if self._doing is not None:
@@ -173,7 +140,7 @@ class Progress:
     def _picture(self) -> Group:
         """The lines that update, none longer than the terminal is wide."""
         width = self._console.width - 1
-        head = f"{self._count}/{self._total}, about {time_text(self._left.seconds)} left"
+        head = f"{self._count}/{self._total}, about {time_text(self._left_s())} left"
         cells = max(LEAST_BAR, min(BAR, width - 1 - len(head)))
         full = cells * self._count // max(1, self._total)
         lines = [f"{'━' * full}{'─' * (cells - full)} {head}", f"  now: {self._now()}"]

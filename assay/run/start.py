@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,14 +14,14 @@ from msgspec.structs import replace
 from assay import BASE, ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
-from assay.plan import WHOLE, Narrowing, make_plan
+from assay.plan import WHOLE, Clock, Durations, Narrowing, earlier_runs, make_plan
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
 from assay.run.nodes import own_allocation, refuse_own_nodes, refuse_too_near
-from assay.run.progress import Progress
+from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.run.status import RunStatus, counted_text, run_status
@@ -59,7 +60,9 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    plan = make_plan(campaign, site.facts(), narrowing)
+    plan = make_plan(
+        campaign, site.facts(), narrowing, durations=Durations(earlier_runs(site.provenance()))
+    )
     refuse_stale_builds(site, plan.environments)
     require_slurm(site)
     progress = Progress(live)
@@ -180,7 +183,7 @@ def _drive(
     run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, shared: InOneJob | None
 ) -> RunStatus:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
-    lock = run.lock()
+    lock, began, is_new = run.lock(), time.monotonic(), not ledger.entries
     try:
         ledger.catch_up()  # what another driver has added meanwhile
         progress.say(f"run {run.path} on site {site.name}")
@@ -199,7 +202,9 @@ def _drive(
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
         status = run_status(run, ledger)
-        progress.say(counted_text(status))
+        took = f", in {time_text(time.monotonic() - began)}"
+        planned = f", planned were {time_text(Clock(run.plan(), run.interims()).left_s())}"
+        progress.say(f"{counted_text(status)}{took}{planned if is_new else ''}")
         if not_run:
             raise InfrastructureError("; ".join(not_run))
     except InfrastructureError as error:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from assay.plan import clock_of
 from records.flags import INVALID_ON_PURPOSE
 from records.run.interims import asked_blocks
 from records.run.queue_state import CurrentJob, read_current
@@ -118,12 +120,7 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
             for r in records
             if r.status in BAD
         ],
-        left_s=sum(
-            case.estimate_s
-            for case in feasible
-            for block in range(1, asked[case.environment, case.check] + 1)
-            if (case.id, block) not in latest
-        ),
+        left_s=clock_of(run, records).left_s(time.time() if driven else None),
         told=plan.told(),
         judged=judged,
         open=interims[-1].open if interims else [],

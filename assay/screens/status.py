@@ -39,7 +39,7 @@ def show_status(screen: Screen, status: RunStatus) -> None:
         show_plan(screen, status)
     if status.done < status.planned:
         now = now_text(status)
-        left = f"about {time_text(status.left_s)} left, by the plan's estimates"
+        left = f"about {time_text(status.left_s)} left"
         screen.line(f"{left}; {now}" if now else left, indent=2, hang=2)
     if not status.complete and not status.driven:
         screen.line(("next: ", "quiet"), f"assay run --resume {quote(status.path)}", indent=2)

@@ -18,6 +18,7 @@ from pypdf import PdfReader
 
 from assay.cli import main
 from assay.documents import acceptance_files as store
+from assay.plan import Clock
 from assay.run.progress import Progress
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
@@ -28,6 +29,7 @@ from records.metric import Metric
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.run.record import Record
+from records.tests.made import plan_of
 from records.text.plain_text import SUBSTITUTE, one_line, plain
 from records.text.withheld import WITHHELD
 from reports.tests import acceptance_runs, synthetic
@@ -131,7 +133,7 @@ def test_the_progress_of_a_run_is_plain_on_a_terminal(monkeypatch: pytest.Monkey
     record = msgspec.convert(spoilt({"block": 1, "metrics": []}) | RECORD, Record)
     with plain_output():
         progress = Progress(live=False)
-        progress.begin([], 0, {})
+        progress.begin([], 0, Clock(plan_of([], 1)))
         progress.say(NASTY)
         progress.record(record)
         ok = msgspec.structs.replace(record, status="ok", metrics=[METRIC])

@@ -50,7 +50,8 @@ def test_every_combination_in_every_environment_is_a_case() -> None:
 def test_totals_count_launches_and_node_hours_over_all_blocks() -> None:
     plan = plan_of(GOOD)
     assert (plan.totals.cases, plan.totals.skipped, plan.totals.launches) == (9, 0, 27)
-    wall_s = 3 * sum(c.estimate_s for c in plan.cases)
+    times, launches_s = plan.times, 3 * sum(c.estimate_s for c in plan.cases)
+    wall_s = launches_s + 27 * times.between_s + times.start_s + len(times.builds) * times.build_s
     assert plan.totals.wall_s == pytest.approx(wall_s, abs=0.1)
     node_s = 3 * sum(c.estimate_s * c.nodes for c in plan.cases)
     assert plan.totals.node_hours == pytest.approx(node_s / 3600, abs=0.001)
@@ -213,7 +214,7 @@ def test_a_plan_survives_its_file() -> None:
     parsed = json.loads(plan.to_json())
     assert list(parsed)[:3] == ["schema", "campaign", "question"]
     # Written where a case asks for them.
-    asked = {"cpus_per_task", "resources", "alone", "switches"}
+    asked = {"rough_s", "measured", "cpus_per_task", "resources", "alone", "switches"}
     assert set(parsed["cases"][0]) == {*PlannedCase.__struct_fields__} - asked
     empty = dataclasses.replace(SITE, environments={"mpich": frozenset(), "lam": frozenset()})
     assert Plan.from_json(plan_of(GOOD, empty).to_json()).totals.launches == 0

@@ -17,8 +17,9 @@ from assay.cli import main
 from assay.cli.report import end
 from assay.documents import acceptance_files as store
 from assay.folding import MOST, WIDTH
+from assay.plan import Clock
 from assay.run.launches import Launch
-from assay.run.progress import Progress, TimeLeft, time_text
+from assay.run.progress import Progress
 from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.terminal import plain_output
@@ -26,6 +27,7 @@ from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
 from records.run.record import Record
 from records.run.run_directory import open_run
+from records.tests.made import plan_of, planned
 from reports.show.tables import Column
 from reports.tests import acceptance_runs, synthetic
 
@@ -225,7 +227,10 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", stream)
     progress = Progress()
-    progress.begin([launch(n, f"startup-{n}") for n in range(4)], 0, {})
+    cases = [planned(f"startup-{n}", "startup", "mpich") for n in range(4)]
+    progress.begin(
+        [launch(n, case.id) for n, case in enumerate(cases)], 0, Clock(plan_of(cases, 1))
+    )
     progress.next(launch(0, "startup-0"))
     progress.record(record_of("startup-0", "ok", None))
     for number in (1, 2):
@@ -242,7 +247,7 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
 
 def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) -> None:
     picture, said = progress_of(monkeypatch, live=True).split("\f")
-    assert "3/4, about 0 s left\n  now: startup-3 in mpich, block 4\n" in picture
+    assert "3/4, about 1 s left\n  now: startup-3 in mpich, block 4\n" in picture
     assert "  2 × failed: node n1 is gone" in picture
     assert max(map(cell_len, picture.splitlines())) < WIDTH
     assert said.count("block 1: failed") == 1
@@ -254,22 +259,6 @@ def test_off_a_terminal_each_launch_has_a_plain_line(monkeypatch) -> None:
     assert lines[0].startswith("4 launches to run")
     assert [line.split()[0] for line in lines[1:]] == ["[1/4]", "[2/4]", "[3/4]"]
     assert "\x1b" not in "".join(lines)
-
-
-def test_the_time_left_follows_what_launches_took() -> None:
-    now = [0.0]
-    left = TimeLeft({"short": 1.0, "long": 10.0}, ["short"] * 20 + ["long"] * 2, lambda: now[0])
-    assert left.seconds == 40
-    for _ in range(20):
-        now[0] += 3.0
-        left.done("short")
-    assert 40 < left.seconds < 60
-    now[0] += 30.0
-    left.done("long")
-    assert 20 < left.seconds < 30
-    left.done("long")
-    assert left.seconds == 0
-    assert [time_text(time) for time in (39.2, 400, 9000)] == ["40 s", "7 min", "2.5 h"]
 
 
 def test_an_acceptance_fits_80_columns(tmp_path, monkeypatch, capsys) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from checks.common.answer import least_of
-from checks.common.definition import FastMachine, Layout, SiteCapacity
+from checks.common.definition import FastMachine
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import Length
 from checks.common.metrics import rate_metric
@@ -76,15 +76,6 @@ class BisectionDefinition(ManyRanksDefinition[BisectionParameters]):
     def bytes_per_rank(self, params: BisectionParameters) -> int:
         """A window each way, and the allowance."""
         return 2 * params.window * params.message_bytes
-
-    def estimate_s(self, params: BisectionParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + every window at 10 µs a message and the link's speed.
-
-        Both ways at once take as long as two windows; pairs do not disturb each other.
-        """
-        window_s = params.window * (1e-5 + params.message_bytes / site.network_bytes_per_s)
-        windows = params.matchings * (params.iterations + params.warmup + 1)
-        return site.launch_overhead_s + 2 * windows * window_s
 
 
 CHECK = BisectionDefinition()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
@@ -36,6 +35,8 @@ from records.site.topology import Pair, Topology
 #: What the program, its libraries and their message buffers take besides the data, bytes a rank.
 RANK_ALLOWANCE_BYTES = 16 * 2**20
 
+#: How many times slower than a fast one an ordinary machine is, roughly.
+ORDINARY = 4.0
 #: Assumed speed of messages within a node.
 NODE_BYTES_PER_S = 1e9
 #: Parameters that say where and how a program is started, which are none of its options.
@@ -95,27 +96,29 @@ class Layout:
 class FastMachine:
     """Cores and links as fast as one may expect, for a launch of `ranks` on `nodes`.
 
-    `link_bytes_per_s`: assumed speed of a node's link.
+    `link_bytes_per_s`: assumed speed of a node's link; `slower`: how many times longer operations
+    and the start of a message take on an ordinary machine.
     """
 
     ranks: int
     nodes: int
     link_bytes_per_s: float
+    slower: float = 1.0
 
     def message_s(self, message_bytes: float) -> float:
         """Seconds of a message, one way: within a node, over a link above 10 Gbit/s, or over
         Ethernet up to that."""
         if self.nodes == 1:
-            return 2e-7 + message_bytes / NODE_BYTES_PER_S
+            return 2e-7 * self.slower + message_bytes / NODE_BYTES_PER_S
         start_s = 1e-6 if self.link_bytes_per_s > 1.25e9 else 2.5e-5
-        return start_s + message_bytes / self.link_bytes_per_s
+        return start_s * self.slower + message_bytes / self.link_bytes_per_s
 
     def compute_s(self, operations: float) -> float:
         """Seconds of floating-point operations that all ranks share."""
-        return operations / (self.ranks * FAST_CORE_FLOP_PER_S)
+        return self.slower * operations / (self.ranks * FAST_CORE_FLOP_PER_S)
 
 
-class CheckDefinition(ABC, Generic[P]):
+class CheckDefinition(Generic[P]):
     """What can be asked of one check, what it needs, and what a right answer is.
 
     `metrics` is all that it can report; `deciding` is the metric that environments are compared by
@@ -145,6 +148,8 @@ class CheckDefinition(ABC, Generic[P]):
     #: A metric, and how often its samples, or its value without samples, lasted.
     timed: ClassVar[tuple[str, float]] = ("", 1.0)
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+    #: What is built for its launches, by the names of build fixtures.
+    builds: ClassVar[tuple[str, ...]] = ("Programs",)
     #: A foreign program that runs in place of ours in environments that name it in `programs`.
     site_program: ClassVar[str] = ""
     #: Parameters of a small launch: those without a default, and what keeps it short.
@@ -311,9 +316,12 @@ class CheckDefinition(ABC, Generic[P]):
         ranks = self.ranks_per_node(params, cores_per_node)
         return ranks * (self.bytes_per_rank(params) + RANK_ALLOWANCE_BYTES)
 
-    @abstractmethod
     def estimate_s(self, params: P, layout: Layout, site: SiteCapacity) -> float:
-        """A rough time of one launch in seconds; the docstring states the assumptions."""
+        """A rough time of one launch in seconds, for as long as none of the site is known: its
+        start, and what `fastest_s` adds up to on an ordinary machine, with as much again for
+        warm-ups and checks of the answer."""
+        machine = FastMachine(layout.ranks, layout.nodes, site.network_bytes_per_s, ORDINARY)
+        return site.launch_overhead_s + 2 * sum(self.fastest_s(params, machine))
 
     def ranks_per_node(self, params: P, cores_per_node: int) -> int:
         """The number asked for, or for "fill" the cores of a node, for "half" half of them, at

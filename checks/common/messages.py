@@ -13,9 +13,7 @@ from checks.common.definition import (
     CheckDefinition,
     FastMachine,
     Layout,
-    SiteCapacity,
     gigabytes,
-    link_bytes_per_s,
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
 from checks.common.parameters import Parameters, quantity, spaced, spaced_count
@@ -144,16 +142,6 @@ class MessagesDefinition(CheckDefinition[P]):
             f"{layout.ranks_per_node} ranks a node with room for {held} messages of"
             f" {greatest} bytes need {gigabytes(held * greatest * layout.ranks_per_node)}"
         )
-
-    def one_way_s(
-        self, params: P, layout: Layout, site: SiteCapacity, start_s: float = 1e-4
-    ) -> float:
-        """Seconds of one message of every size: `start_s` each and the link's speed.
-
-        Assumes 1 GB/s within a node.
-        """
-        sizes = self.message_bytes(params)
-        return sum(sizes) / link_bytes_per_s(layout, site) + start_s * len(sizes)
 
 
 class EchoesDefinition(MessagesDefinition[P]):

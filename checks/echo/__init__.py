@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from checks.common.answer import Asked, length_over
-from checks.common.definition import FastMachine, Layout, SiteCapacity
+from checks.common.definition import FastMachine
 from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
 from checks.common.messages import EchoesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import (
@@ -190,15 +190,6 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         if params.placement == LOGIN_NODE:
             fast = replace(fast, nodes=2)
         return super().fastest_s(params, fast)
-
-    def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + every round trip at 100 µs each way and the link's speed.
-
-        Assumes 1 GB/s within a node. Both methods take `iterations` round trips.
-        """
-        one_way_s = self.one_way_s(params, layout, site)
-        trips = 2 * (2 * params.iterations + params.warmup)
-        return site.launch_overhead_s + trips * one_way_s
 
 
 CHECK = EchoDefinition()

@@ -97,6 +97,7 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
     """Layout and cost of HPL."""
 
     name = "hpl"
+    builds = ("Programs", "Hpl")
     title = "HPL"
     deciding = "rate"
     shown = "rate"

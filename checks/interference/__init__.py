@@ -166,14 +166,10 @@ class InterferenceDefinition(
     def estimate_s(
         self, params: InterferenceParameters, layout: Layout, site: SiteCapacity
     ) -> float:
-        """Launch overhead + counting loops in turn and during messages + four phases of windows.
-
-        Assumes 100 µs a message and the link's speed, 1 GB/s within a node.
-        """
+        """Launch overhead + counting loops in turn and during messages."""
         calls = params.samples + params.warmup + 1
         loops_s = (params.ranks + 3) * params.work_s * len(params.sizes)
-        one_way_s = self.one_way_s(params, layout, site)
-        return site.launch_overhead_s + calls * (loops_s + 4 * params.window * one_way_s)
+        return site.launch_overhead_s + calls * loops_s
 
 
 def second_endpoint(hosts: Sequence[str]) -> int:

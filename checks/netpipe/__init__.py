@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from checks.common.definition import FastMachine, Layout, SiteCapacity, link_bytes_per_s
+from checks.common.definition import FastMachine
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
 from checks.common.messages import Length
 from checks.common.metrics import rate_metric, time_metric
@@ -89,17 +89,6 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
     def bytes_per_rank(self, params: NetpipeParameters) -> int:
         """Two buffers of the greatest size, and the allowance, for each rank."""
         return 2 * params.greatest_bytes
-
-    def estimate_s(self, params: NetpipeParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + four trials of every size at 100 µs and the link's speed each way.
-
-        Two sizes an octave, three times as many when perturbed; 1 GB/s within a node.
-        """
-        bytes_per_s = link_bytes_per_s(layout, site)
-        neighbours = 3 if params.perturbation_bytes else 1
-        octaves = (params.greatest_bytes // params.least_bytes).bit_length()
-        one_way_s = neighbours * (2 * octaves * 1e-4 + 3 * params.greatest_bytes / bytes_per_s)
-        return site.launch_overhead_s + 2 * 4 * params.repeats * one_way_s
 
 
 CHECK = NetpipeDefinition()

@@ -197,6 +197,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     """Layout and cost of measuring every node."""
 
     name = "node"
+    builds = ("Programs", "BlasPrograms")
     title = "Nodes"
     deciding = "stream_triad"
     shown = "stream_triad"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import least_of, length_over
-from checks.common.definition import FastMachine, Layout, SiteCapacity
+from checks.common.definition import FastMachine
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import (
     MessagesDefinition,
@@ -106,15 +106,6 @@ class OneSidedDefinition(
         """The copies of each size."""
         for size in self.message_bytes(params):
             yield params.iterations * fast.message_s(size)
-
-    def estimate_s(self, params: OneSidedParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + every copy, its answer and its fences at 100 µs and the link's speed.
-
-        Assumes 1 GB/s within a node.
-        """
-        one_way_s = self.one_way_s(params, layout, site, start_s=2e-4)
-        copies = 2 * len(params.operations) * (params.iterations + params.warmup)
-        return site.launch_overhead_s + copies * one_way_s
 
 
 CHECK = OneSidedDefinition()

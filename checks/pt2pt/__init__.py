@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Reading
-from checks.common.definition import Layout, SiteCapacity
+from checks.common.definition import FastMachine
 from checks.common.json_lines import Output
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import EchoesDefinition, Sizes, refuse_many_samples, sizes_field
@@ -91,14 +91,9 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2pt
         wrong = f"invalid on purpose: reply before the message was in ({stale} stale replies)"
         return replace(reading, wrong=wrong, flags=[INVALID_ON_PURPOSE])
 
-    def estimate_s(self, params: Pt2ptParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + every round trip at 100 µs each way and the link's speed.
-
-        Assumes 1 GB/s within a node and that each construct takes as long as the next.
-        """
-        one_way_s = self.one_way_s(params, layout, site)
-        trips = 2 * len(params.constructs) * (params.iterations + params.warmup)
-        return site.launch_overhead_s + trips * one_way_s
+    def fastest_s(self, params: Pt2ptParameters, fast: FastMachine) -> Iterable[float]:
+        """The round trips of each size, by each construct."""
+        return [*super().fastest_s(params, fast)] * len(params.constructs)
 
 
 CHECK = Pt2ptDefinition()

@@ -84,12 +84,6 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         for size in self.message_bytes(params):
             yield params.turns * params.ranks * fast.message_s(size)
 
-    def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + every step at 100 µs and the link's speed."""
-        sizes = self.message_bytes(params)
-        step_s = sum(sizes) / site.network_bytes_per_s + 1e-4 * len(sizes)
-        return site.launch_overhead_s + layout.ranks * (params.turns + params.warmup) * step_s
-
     def infeasible(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> str | None:
         """A Gray code needs a power of two; then what every check asks for."""
         if params.order == "gray" and params.ranks & (params.ranks - 1):

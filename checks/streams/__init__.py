@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from checks.common.definition import FastMachine, Layout, SiteCapacity
+from checks.common.definition import FastMachine
 from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
@@ -103,15 +103,6 @@ class StreamsDefinition(
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way; over TCP one message."""
         return 2 * params.window if params.transport == "library" else 1
-
-    def estimate_s(self, params: StreamsParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + every window at 10 µs a message and the link's speed.
-
-        Assumes 1 GB/s within a node; both ways at once take as long as two windows.
-        """
-        window_s = params.window * self.one_way_s(params, layout, site, start_s=1e-5)
-        ways = sum(2 if way == "both-ways" else 1 for way in params.directions)
-        return site.launch_overhead_s + ways * (params.iterations + params.warmup) * window_s
 
 
 CHECK = StreamsDefinition()

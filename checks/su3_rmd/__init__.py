@@ -29,6 +29,8 @@ MOST_EXTENT = 1024
 MOST_KEPT = 100
 #: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
 BYTES_PER_SITE = 3 * 4 * 144
+#: Data of a rank that most machines keep in a cache.
+CACHE_BYTES = 2**24
 #: The lattice that grows with the memory to fill: many numbers of ranks cut it evenly.
 LEAST_FILLED = {"nx": 12, "ny": 12, "nz": 12, "nt": 24}
 #: Rank counts that a message names.
@@ -199,6 +201,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     """Layout and cost of the lattice program."""
 
     name = "su3_rmd"
+    builds = ("Programs", "Su3Rmd")
     title = "su3_rmd"
     deciding = "program_time"
     shown = "rate"
@@ -268,12 +271,14 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         return {"trajectories": math.ceil((params.trajectories + params.warmups) * factor)}
 
     def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + the original's operations at a quarter of the cores' speed.
+        """Launch overhead + the original's operations at a quarter of the cores' speed, or at all
+        of it where the data of a rank fit into a cache.
 
         Between nodes each step also moves four halos of two faces; nothing overlaps.
         """
+        slow = 4 if params.sites * BYTES_PER_SITE > layout.ranks * CACHE_BYTES else 1
         steps = (params.trajectories + params.warmups) * params.steps
-        work_s = 4 * FLOP_PER_SITE_STEP * params.sites / (layout.ranks * site.core_flop_per_s)
+        work_s = slow * FLOP_PER_SITE_STEP * params.sites / (layout.ranks * site.core_flop_per_s)
         face_sites = params.sites / max(params.nx, params.ny, params.nz, params.nt)
         halo_s = 8 * 4 * 144 * face_sites / site.network_bytes_per_s if layout.nodes > 1 else 0.0
         return float(site.launch_overhead_s + steps * (work_s + halo_s))

@@ -74,6 +74,9 @@ def case_id(check: str, environment: str, params: Mapping[str, Any]) -> str:
 class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One case with its layout and estimated time; `skipped` says why it cannot run, or is None.
 
+    `estimate_s` is the time of a launch: the median of `measured` launches of the case; else, with
+    `rough_s`, in proportion to another case of its check; else the shipped estimate, which is
+    rough. `rough_s` is the shipped estimate where it is not `estimate_s`.
     `params` are complete (defaults filled in, sizes explicit); cases that differ only in their
     environment share the object. `cpus_per_task` and `resources` are what the job asks for beside
     nodes; `alone`, whether no other launch of the allocation may run meanwhile, None: as it shares
@@ -90,11 +93,28 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     nodes: Count
     memory_bytes_per_node: Count
     estimate_s: _Share
+    rough_s: _Share | None = None
+    measured: Count = 0
     cpus_per_task: Annotated[int, msgspec.Meta(ge=1)] | None = None
     resources: dict[str, dict[str, Scalar]] = {}
     alone: bool | None = None
     switches: Literal["one", "several"] | None = None
     skipped: str | None
+
+    @property
+    def estimated_by(self) -> Literal["measured", "scaled", "rough"]:
+        """What `estimate_s` is made of."""
+        return "measured" if self.measured else "rough" if self.rough_s is None else "scaled"
+
+    @property
+    def shipped_s(self) -> float:
+        """The shipped estimate."""
+        return self.estimate_s if self.rough_s is None else self.rough_s
+
+    @property
+    def generous_s(self) -> float:
+        """The greater estimate, for limits of time."""
+        return max(self.estimate_s, self.shipped_s)
 
     @property
     def has_its_id(self) -> bool:
@@ -119,13 +139,26 @@ class Sequential(msgspec.Struct, frozen=True, kw_only=True):
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Sums of a plan: `cases` count the skipped ones too; times are estimates over all blocks, the
-    greatest number that a sequential design may come to."""
+    greatest number that a sequential design may come to; `wall_s` is that of the whole run."""
 
     cases: Count
     skipped: Count
     launches: Count
     node_hours: float
     wall_s: float
+
+
+class Times(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run takes besides its launches, in seconds: `start_s` until the first one, `build_s`
+    for each of its `builds`, `between_s` between two launches; `at_once` of them run side by side.
+    `runs` are the earlier runs of the site from which the times are learned, the newest first."""
+
+    runs: list[str] = []
+    start_s: _Share = 0.0
+    builds: list[str] = []
+    build_s: _Share = 0.0
+    between_s: _Share = 0.0
+    at_once: Annotated[float, msgspec.Meta(ge=1)] = 1.0
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -153,6 +186,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     limits: dict[str, Annotated[int, msgspec.Meta(ge=0, le=2**53)] | _Share | None] = {}
     judged_by: dict[Literal["real", "virtual"], str] = {}
     totals: Totals
+    times: Times = Times()
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
     checks_folders: list[str] = []

@@ -194,7 +194,7 @@ def open_run(name: str) -> RunDirectory:
     if not path.is_dir():
         found = [match for match in RESULTS.glob("*/*") if match.name == name]
         if len(found) != 1:
-            example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *_runs()][-1]
+            example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *runs()][-1]
             raise AssayError(f"no run {name!r}: give the path of a run directory, e.g. {example}")
         path = found[0]
     for file in (path / "plan.json", path / "campaign.yaml"):
@@ -206,12 +206,12 @@ def open_run(name: str) -> RunDirectory:
 
 def latest_run() -> RunDirectory:
     """The newest run below results/."""
-    runs = _runs()
-    if not runs:
+    found = runs()
+    if not found:
         raise AssayError(f"no runs below {RESULTS}/ yet; start one with: assay run quick")
-    return open_run(str(runs[-1]))
+    return open_run(str(found[-1]))
 
 
-def _runs() -> list[Path]:
+def runs() -> list[Path]:
     """The run directories below results/, the newest last."""
     return sorted((plan.parent for plan in RESULTS.glob("*/*/plan.json")), key=lambda run: run.name)

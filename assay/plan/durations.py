@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launches took in earlier runs of a site, for the times of a plan.
+
+The estimate of a case is the median of what its own launches took; else what the case of the same
+check took whose shipped estimate is nearest, in proportion to the shipped estimates; else the
+shipped estimate. Shipped values are rough.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from operator import attrgetter
+from statistics import median
+
+import msgspec
+from msgspec.structs import replace
+
+from assay.plan.clock import Pace, builds_of, interval
+from records.errors import AssayError
+from records.input_files import line_batches, opened
+from records.run.plan import PlannedCase, Times
+from records.run.provenance import SiteAsRun
+from records.run.record import Status
+from records.run.run_directory import RunDirectory, runs
+from records.values import utc_seconds
+
+#: The newest run directories that are looked at, and runs and launches of a case that are counted.
+MOST_LOOKED_AT, MOST_RUNS, MOST_LAUNCHES = 500, 20, 20
+#: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
+#: between two launches.
+PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 5.0, 5.0, 15.0, 0.5
+#: Seconds before the first launch of a check in an environment that mean that it was built.
+BUILT_S = 3.0
+
+
+class Timed(msgspec.Struct, frozen=True, gc=False):
+    """What of a record tells how long its launch took."""
+
+    case_id: str
+    block: int
+    status: Status
+    started_at: str | None
+    ended_at: str | None
+
+
+class Durations:
+    """What launches took in `earlier` runs, the newest last; runs that are damaged are left out."""
+
+    def __init__(self, earlier: Iterable[RunDirectory] = ()) -> None:
+        self.runs: list[str] = []
+        #: Seconds of ok launches by case; the cases by check, and by check and environment.
+        self._took: defaultdict[str, deque[float]] = defaultdict(
+            lambda: deque(maxlen=MOST_LAUNCHES)
+        )
+        self._cases: defaultdict[tuple[str, ...], dict[str, PlannedCase]] = defaultdict(dict)
+        #: Of each run: seconds between launches, launches side by side, the time before the first
+        #: one in proportion to the shipped one; of each build its seconds.
+        self._between, self._at_once, self._start = list[float](), list[float](), list[float]()
+        self._build, self._built = list[float](), set[str]()
+        for run in earlier:
+            with suppress(AssayError):
+                self._add(run)
+
+    def _add(self, run: RunDirectory) -> None:
+        plan, begun = run.plan(), utc_seconds(run.provenance().started_at or "")
+        cases = {case.id: case for case in plan.cases}
+        rough_start_s = start_s(plan.cases)
+        pace, gaps = Pace(), list[tuple[float, int]]()
+        for one in [*_timed(run)]:
+            case, times = cases.get(one.case_id), interval(one.started_at, one.ended_at)
+            if case is None or times is None or one.block < 1:
+                continue
+            missing = {*builds_of(case.environment, case.check)} - self._built
+            if pace.reached is None and begun is not None:
+                first_s = max(0.0, times[0] - begun)
+                # With builds before it the first launch does not tell what the start took.
+                self._start.append(
+                    (min(first_s, rough_start_s) if missing else first_s) / rough_start_s
+                )
+                gaps.append((first_s - rough_start_s, len(missing)))
+            gaps.append((pace.add(*times), len(missing)))
+            self._built |= missing
+            if one.status == "ok":
+                self._took[case.id].append(times[1] - times[0])
+                for key in ((case.check,), (case.check, case.environment)):
+                    self._cases[key][case.id] = case
+        if pace.reached is None:
+            return
+        self.runs.insert(0, run.run_id)
+        between_s = pace.between_s(BETWEEN_S)
+        self._between.append(between_s)
+        self._at_once.append(pace.at_once(1.0))
+        self._build += [
+            (gap - between_s) / builds
+            for gap, builds in gaps
+            if builds and gap > between_s + BUILT_S
+        ]
+
+    @cached_property
+    def _by_size(self) -> dict[tuple[str, ...], list[PlannedCase]]:
+        by_size = attrgetter("shipped_s")
+        return {key: sorted(cases.values(), key=by_size) for key, cases in self._cases.items()}
+
+    def estimated(self, case: PlannedCase) -> PlannedCase:
+        """The case, whose estimate is the shipped one, with what is learned of it."""
+        if took := self._took.get(case.id):
+            estimate_s, measured = median(took), len(took)
+        elif (like := self._nearest(case)) is not None and like.shipped_s:
+            estimate_s = median(self._took[like.id]) * case.estimate_s / like.shipped_s
+            measured = 0
+        else:
+            return case
+        return replace(
+            case, estimate_s=round(estimate_s, 3), rough_s=case.estimate_s, measured=measured
+        )
+
+    def _nearest(self, case: PlannedCase) -> PlannedCase | None:
+        """The case of the check whose shipped estimate is nearest, if possible in the environment
+        of this one."""
+        known = self._by_size.get((case.check, case.environment), self._by_size.get((case.check,)))
+        if known is None:
+            return None
+        place = bisect_left(known, case.estimate_s, key=attrgetter("shipped_s"))
+        return min(
+            known[max(0, place - 1) : place + 1],
+            key=lambda one: abs(one.shipped_s - case.estimate_s),
+        )
+
+    def times(self, cases: Sequence[PlannedCase]) -> Times:
+        """What a run of the cases takes besides its launches."""
+        needed = {
+            build
+            for case in cases
+            if case.skipped is None
+            for build in builds_of(case.environment, case.check)
+        }
+        known = (self._build, self._between, self._at_once, self._start)
+        shipped = (BUILD_S, BETWEEN_S, 1.0, 1.0)
+        build_s, between_s, at_once, start = (
+            round(median(found or [otherwise]), 3)
+            for found, otherwise in zip(known, shipped, strict=True)
+        )
+        return Times(
+            runs=self.runs,
+            start_s=round(start * start_s(cases), 3),
+            builds=sorted(needed - self._built),
+            build_s=build_s,
+            between_s=between_s,
+            at_once=at_once,
+        )
+
+
+#: Without earlier runs: shipped values.
+SHIPPED = Durations()
+
+
+def start_s(cases: Iterable[PlannedCase]) -> float:
+    """Shipped seconds until the first launch: the proof of each environment, and a session."""
+    return SESSION_S + PROOF_S * len({case.environment for case in cases if not case.skipped})
+
+
+def earlier_runs(site: SiteAsRun) -> list[RunDirectory]:
+    """The newest run directories below results/ of a site, the newest last: of the same partition,
+    with nodes and network that agree as far as they are known."""
+    found: list[RunDirectory] = []
+    for path in reversed(runs()[-MOST_LOOKED_AT:]):
+        run = RunDirectory(path)
+        try:
+            was = run.provenance().site
+        except AssayError:
+            continue
+        if all(of(was) == of(site) or None in (of(was), of(site)) for of in _SAME):
+            found.append(run)
+        if len(found) == MOST_RUNS:
+            break
+    return found[::-1]
+
+
+def _timed(run: RunDirectory) -> Iterator[Timed]:
+    """What the records of a run tell of times. Raises AssayError for a file of anything else."""
+    with opened(run.records_file) as file:
+        for _, text, _ in line_batches(file, run.records_file):
+            try:
+                yield from _lines.decode_lines(text)
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise AssayError(f"{run.records_file}: holds what is no record: {error}") from error
+
+
+_lines = msgspec.json.Decoder(Timed)
+#: What has to be the same of two sites for one to tell of the other.
+_SAME = tuple(
+    attrgetter(name) for name in ("name", "partition", "cores_per_node", "network.bits_per_second")
+)
