@@ -16,8 +16,8 @@ from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory
 from records.values import utc_seconds
 
-#: Launches by which an estimate of a check counts as much as what was seen.
-TRUSTED = 1
+#: To how many launches that were seen an estimate amounts.
+TRUST = {"measured": 1.0, "scaled": 0.1, "rough": 0.01}
 #: Gaps between launches after which their median is believed, and how many of the last are kept.
 FEW, GAPS = 3, 200
 
@@ -37,32 +37,44 @@ def builds_of(environment: str, check: str) -> list[str]:
 
 class Pace:
     """The time between launches, and how many run side by side, by launches in the order of their
-    ends. Pauses of a run that stopped do not matter: the median of the last gaps counts."""
+    ends. Builds and pauses of a run that stopped do not count: of the gaps after which nothing was
+    new the median does."""
 
     def __init__(self) -> None:
         #: Seconds of launches, seconds in which at least one ran, and the end of the last one.
         self._busy_s = self._covered_s = 0.0
         self.reached: float | None = None
-        self.gaps: deque[float] = deque(maxlen=GAPS)
+        self._gaps: deque[float] = deque(maxlen=GAPS)
+        #: Builds that launches had so far, and the seconds before those that had new ones.
+        self.built: set[str] = set()
+        self._build_s = 0.0
 
-    def add(self, began: float, ended: float) -> float:
-        """Take in a launch; gives for how long none ran before it."""
+    def add(self, began: float, ended: float, builds: Iterable[str]) -> tuple[float, set[str]]:
+        """Take in a launch that needs these builds; gives for how long none ran before it, and
+        which of the builds none before it had."""
         before = began if self.reached is None else self.reached
-        gap = max(0.0, began - before)
-        if self.reached is not None:
-            self.gaps.append(gap)
+        gap, new = max(0.0, began - before), {*builds} - self.built
+        if new:
+            self._build_s += gap
+        else:
+            self._gaps.append(gap)
+        self.built |= new
         self._busy_s += ended - began
         self._covered_s += max(0.0, ended - max(began, before))
         self.reached = max(ended, before)
-        return gap
+        return gap, new
 
     def between_s(self, otherwise_s: float) -> float:
         """Seconds between two launches."""
-        return median(self.gaps) if len(self.gaps) >= FEW else otherwise_s
+        return median(self._gaps) if len(self._gaps) >= FEW else otherwise_s
+
+    def build_s(self, otherwise_s: float) -> float:
+        """Seconds of a build, by those that were seen and another value."""
+        return (otherwise_s + self._build_s) / (1 + len(self.built))
 
     def at_once(self, otherwise: float) -> float:
         """Launches that run side by side."""
-        if len(self.gaps) < FEW or not self._covered_s:
+        if len(self._gaps) < FEW or not self._covered_s:
             return otherwise
         return max(1.0, self._busy_s / self._covered_s)
 
@@ -90,8 +102,8 @@ class Clock:
             case.id: set(range(1, (blocks or asked[case.environment, case.check]) + 1))
             for case in feasible
         }
-        self._builds = set(plan.times.builds)
-        #: Seconds that launches took, by case; of each check what they took, and were estimated at.
+        #: Seconds that launches took, by case; of each check, and of all, what they took and what
+        #: they were estimated at.
         self._took: defaultdict[str, list[float]] = defaultdict(list)
         self._seen: defaultdict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
         for one in records:
@@ -103,20 +115,24 @@ class Clock:
         if case is None or one.block < 1:
             return
         self._left[case.id].discard(one.block)
-        self._builds.difference_update(builds_of(case.environment, case.check))
         if (times := interval(one.started_at, one.ended_at)) is not None:
-            self._pace.add(*times)
-            took_s, seen = times[1] - times[0], self._seen[case.check]
+            self._pace.add(*times, builds_of(case.environment, case.check))
+            took_s = times[1] - times[0]
             self._took[case.id].append(took_s)
-            seen[0], seen[1] = seen[0] + took_s, seen[1] + case.estimate_s
+            for seen in (self._seen[""], self._seen[case.check]):
+                seen[0], seen[1] = seen[0] + took_s, seen[1] + case.estimate_s
 
     def launch_s(self, case_id: str) -> float:
         """Seconds of a launch, by the estimate and those that were seen, without the gap before."""
         case, took = self._cases[case_id], self._took[case_id]
-        prior_s = TRUSTED * case.estimate_s
-        took_s, estimated_s = self._seen[case.check]
-        ratio = (prior_s + took_s) / (prior_s + estimated_s) if estimated_s else 1.0
-        return (TRUSTED * ratio * case.estimate_s + sum(took)) / (TRUSTED + len(took))
+        trust = TRUST[case.estimated_by]
+        # Launches of its check tell whether estimates are too low or too high; until one was seen
+        # those of all checks.
+        ratio, prior_s = 1.0, trust * case.estimate_s
+        for took_s, estimated_s in (self._seen[""], self._seen[case.check]):
+            if estimated_s:
+                ratio = (ratio * prior_s + took_s) / (prior_s + estimated_s)
+        return (ratio * prior_s + sum(took)) / (trust + len(took))
 
     def left_s(self, now: float | None = None) -> float:
         """Seconds left; at the time `now` of a run that goes on, without what its launch or builds
@@ -128,7 +144,7 @@ class Clock:
         launches_s = sum(len(left) * self.launch_s(one) for one, left in self._left.items() if left)
         launches_s += launches * pace.between_s(times.between_s)
         launches_s /= pace.at_once(times.at_once)
-        ahead_s = len(self._builds) * times.build_s
+        ahead_s = len({*times.builds} - pace.built) * pace.build_s(times.build_s)
         ahead_s += times.start_s if pace.reached is None else 0.0
         since = pace.reached if pace.reached is not None else self._begun
         spent_s = 0.0

@@ -69,21 +69,22 @@ class Durations:
         plan, begun = run.plan(), utc_seconds(run.provenance().started_at or "")
         cases = {case.id: case for case in plan.cases}
         rough_start_s = start_s(plan.cases)
-        pace, gaps = Pace(), list[tuple[float, int]]()
+        pace, before = Pace(), set(self._built)
         for one in [*_timed(run)]:
             case, times = cases.get(one.case_id), interval(one.started_at, one.ended_at)
             if case is None or times is None or one.block < 1:
                 continue
-            missing = {*builds_of(case.environment, case.check)} - self._built
-            if pace.reached is None and begun is not None:
+            is_first = pace.reached is None
+            gap_s, new = pace.add(*times, builds_of(case.environment, case.check))
+            new -= before
+            if is_first and begun is not None:
                 first_s = max(0.0, times[0] - begun)
                 # With builds before it the first launch does not tell what the start took.
-                self._start.append(
-                    (min(first_s, rough_start_s) if missing else first_s) / rough_start_s
-                )
-                gaps.append((first_s - rough_start_s, len(missing)))
-            gaps.append((pace.add(*times), len(missing)))
-            self._built |= missing
+                start = (min(first_s, rough_start_s) if new else first_s) / rough_start_s
+                self._start.append(start)
+                gap_s = first_s - rough_start_s
+            if new and gap_s > BUILT_S:
+                self._build.append(gap_s / len(new))
             if one.status == "ok":
                 self._took[case.id].append(times[1] - times[0])
                 for key in ((case.check,), (case.check, case.environment)):
@@ -91,14 +92,9 @@ class Durations:
         if pace.reached is None:
             return
         self.runs.insert(0, run.run_id)
-        between_s = pace.between_s(BETWEEN_S)
-        self._between.append(between_s)
+        self._built |= pace.built
+        self._between.append(pace.between_s(BETWEEN_S))
         self._at_once.append(pace.at_once(1.0))
-        self._build += [
-            (gap - between_s) / builds
-            for gap, builds in gaps
-            if builds and gap > between_s + BUILT_S
-        ]
 
     @cached_property
     def _by_size(self) -> dict[tuple[str, ...], list[PlannedCase]]:

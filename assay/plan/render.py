@@ -13,7 +13,7 @@ from records.site.pair_scans import sample_told
 from reports.notation.labels import case_names
 from reports.notation.units import count_text
 
-_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "launches", "environments")
+_HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "seen", "environments")
 
 
 def render_plan(plan: Plan) -> str:
@@ -46,7 +46,8 @@ def render_plan(plan: Plan) -> str:
     lines += [
         "",
         f"{totals.cases} cases, {totals.skipped} skipped; {blocks}, order seed {plan.seed}",
-        f"{most}{totals.launches} launches, about {_durations(least_s, totals.wall_s)} and {totals.node_hours:g} node-hours",
+        f"{most}{totals.launches} launches, about {_durations(least_s, totals.wall_s)} and"
+        f" {totals.node_hours:g} node-hours",
         _sources(plan),
     ]
     return "\n".join([*lines, ""])
@@ -130,9 +131,9 @@ def _duration(time_s: float) -> str:
 
 
 def _durations(least_s: float, greatest_s: float) -> str:
-    """Two times: "1.2 to 3.1 s", "50.0 s to 3 min"; one where they are told alike."""
+    """Two times: "1.2–3.1 s", "50.0 s – 3 min"; one where they are told alike."""
     least, greatest = _duration(least_s), _duration(greatest_s)
     if least == greatest:
         return greatest
     number, unit = least.split()
-    return f"{number if greatest.endswith(f' {unit}') else least} to {greatest}"
+    return f"{number}–{greatest}" if greatest.endswith(f" {unit}") else f"{least} – {greatest}"

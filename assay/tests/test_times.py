@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of plans learned from earlier runs, and the clock that all screens go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import unpack_archive
+
+import pytest
+from msgspec.structs import replace
+
+from assay.cli.main import main
+from assay.plan import Clock, Durations, earlier_runs, interval, launch_limit_s, make_plan
+from assay.schema import campaign_from_text
+from assay.tests.campaign_texts import GOOD, SITE, spoiled
+from records.run.plan import Plan, PlannedCase
+from records.run.provenance import Network, Provenance, SiteAsRun
+from records.run.record import Record, RecordWriter
+from records.run.run_directory import RunDirectory
+from records.tests.made import record
+
+STORED = Path(__file__).parent / "stored_runs"
+#: When made runs begin, their launches after it.
+BEGAN = 1_790_000_000.0
+VIRTUAL = SiteAsRun(name="virtual", partition="p", cores_per_node=1)
+
+
+def time_of(seconds: float) -> str:
+    told = datetime.fromtimestamp(BEGAN + seconds, UTC).isoformat(timespec="milliseconds")
+    return told.replace("+00:00", "Z")
+
+
+def made_run(
+    plan: Plan, launches: Iterable[tuple[PlannedCase, int, float, float]], name: str = "r1"
+) -> RunDirectory:
+    """A run of `plan` on the virtual site: cases with their blocks, begins and ends."""
+    run = RunDirectory(Path("results", "c", name))
+    run.path.mkdir(parents=True)
+    run.campaign_file.write_text(GOOD)
+    run.plan_file.write_text(plan.to_json())
+    began = Provenance(run_id=name, started_at=time_of(0), site=VIRTUAL)
+    run.provenance_file.write_bytes(began.to_json())
+    with RecordWriter(run.records_file) as writer:
+        for launch in launches:
+            writer.append(record_of(*launch, name))
+    return run
+
+
+def record_of(case: PlannedCase, block: int, begin: float, end: float, run_id: str) -> Record:
+    whose = {name: getattr(case, name) for name in ("check", "environment", "params", "ranks")}
+    nodes = {"nodes": [f"n{n}" for n in range(case.nodes)], "metrics": []}
+    times = {"started_at": time_of(begin), "ended_at": time_of(end)}
+    return record(block, case_id=case.id, run_id=run_id, **whose, **nodes, **times)
+
+
+def one_after_another(plan: Plan, took_s: float) -> list[tuple[PlannedCase, int, float, float]]:
+    """Each launch of a plan, the first after 20 s, with a second between two."""
+    pairs = [(case, block) for block in range(1, plan.blocks + 1) for case in plan.cases]
+    step_s = took_s + 1
+    return [
+        (case, block, 20 + step_s * n, 20 + step_s * n + took_s)
+        for n, (case, block) in enumerate(pairs)
+    ]
+
+
+def plan_of(text: str = GOOD, earlier: Sequence[RunDirectory] = ()) -> Plan:
+    return make_plan(campaign_from_text("c.yaml", text), SITE, durations=Durations(earlier))
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_second_plan_knows_what_the_first_run_took() -> None:
+    first = plan_of()
+    assert {case.estimated_by for case in first.cases} == {"rough"}
+    launches = one_after_another(first, 7.0)
+    second = plan_of(earlier=[made_run(first, launches)])
+    assert {(case.estimate_s, case.measured) for case in second.cases} == {(7.0, 3)}
+    assert (second.times.runs, second.times.between_s, second.times.builds) == (["r1"], 1.0, [])
+    assert second.totals.wall_s == pytest.approx(launches[-1][3], rel=0.1)
+
+
+def test_another_size_is_estimated_in_proportion_to_the_nearest() -> None:
+    first = plan_of(spoiled("n: [1000, 2000]", "n: [1000, 4000]"))
+    hpl = [case for case in first.cases if case.check == "hpl" and case.params["q"] == 2]
+    launches = [(case, 1, 100.0 * n, 100.0 * n + 3 * case.estimate_s) for n, case in enumerate(hpl)]
+    found = plan_of(spoiled("n: [1000, 2000]", "n: [3000, 4100]"), [made_run(first, launches)])
+    for case in found.cases:
+        if case.check == "hpl":
+            assert case.estimated_by == "scaled"
+            assert case.estimate_s == pytest.approx(3 * case.shipped_s, rel=1e-3)
+        else:
+            assert (case.estimated_by, case.rough_s) == ("rough", None)
+
+
+def test_a_short_time_that_was_seen_makes_no_limit_shorter() -> None:
+    text = spoiled("n: [1000, 2000]", "n: [12000]").replace(", launch_s: 100", "")
+    rough = plan_of(text)
+    learned = plan_of(text, [made_run(rough, one_after_another(rough, 0.1))])
+    limits = [[launch_limit_s(plan, case) for case in plan.cases] for plan in (rough, learned)]
+    assert limits[0] == limits[1]
+    assert max(limits[0]) > 60
+
+
+def test_a_long_time_that_was_seen_makes_limits_longer() -> None:
+    text = spoiled(", launch_s: 100", "")
+    rough = plan_of(text)
+    learned = plan_of(text, [made_run(rough, one_after_another(rough, 50.0))])
+    assert {launch_limit_s(learned, case) for case in learned.cases} == {500.0}
+
+
+def test_a_build_is_planned_until_a_run_has_made_it() -> None:
+    rough = plan_of()
+    assert rough.times.builds == ["Hpl-lam", "Hpl-mpich", "Programs-lam", "Programs-mpich"]
+    of_mpich = [one for one in one_after_another(rough, 1.0) if one[0].environment == "mpich"]
+    learned = plan_of(earlier=[made_run(rough, of_mpich)])
+    assert learned.times.builds == ["Hpl-lam", "Programs-lam"]
+
+
+@pytest.mark.parametrize("damage", ["{", '{"case_id": 1}', ""])
+def test_a_damaged_run_teaches_nothing(damage: str) -> None:
+    rough = plan_of()
+    run = made_run(rough, one_after_another(rough, 7.0))
+    file = run.records_file if damage else run.plan_file
+    file.write_text(f"{damage}\n")
+    assert plan_of(earlier=[run]) == rough
+
+
+def test_runs_of_other_partitions_and_networks_are_left_out() -> None:
+    made_run(plan_of(), [])
+    assert [run.path.name for run in earlier_runs(VIRTUAL)] == ["r1"]
+    assert [run.path.name for run in earlier_runs(replace(VIRTUAL, cores_per_node=None))] == ["r1"]
+    assert not earlier_runs(replace(VIRTUAL, partition="q"))
+    made_run(plan_of(), [], "r2")
+    file = Path("results", "c", "r2", "provenance.json")
+    slow = replace(VIRTUAL, network=Network(bits_per_second=1e8))
+    file.write_bytes(Provenance(run_id="r2", site=slow).to_json())
+    fast = replace(VIRTUAL, network=Network(bits_per_second=1e9))
+    assert [run.path.name for run in earlier_runs(fast)] == ["r1"]
+
+
+def test_time_left_is_what_was_seen_of_each_case() -> None:
+    plan = plan_of()
+    clock = Clock(plan)
+    assert clock.left_s() == pytest.approx(plan.totals.wall_s, abs=0.1)
+    for case, block, begin, end in one_after_another(plan, 30.0):
+        clock.add(record_of(case, block, begin, end, "r1"))
+        if block == 1 and case is plan.cases[-1]:
+            assert clock.left_s() == pytest.approx(18 * 31, rel=0.01)
+            assert clock.left_s(BEGAN + end + 10) == pytest.approx(clock.left_s() - 10)
+    assert clock.left_s() == 0
+
+
+def test_status_goes_by_the_clock_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = plan_of()
+    run = made_run(plan, one_after_another(plan, 30.0)[:9])
+    assert main(["status", str(run.path)]) == 0
+    left_min = round(18 * 31 / 60)
+    assert f"about {left_min} min left; it is not running" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["acceptance", "mpi-choice", "quick", "su3-scaling", "witness"])
+def test_after_a_quarter_of_a_real_run_the_time_left_is_right(name: str, tmp_path: Path) -> None:
+    unpack_archive(STORED / f"{name}.tar.xz", tmp_path)
+    run = RunDirectory(tmp_path / name)
+    entries = [one for one in run.ledger().entries if one.block > 0]
+    made = {(one.case_id, one.block) for one in entries}
+    plan, quarter = run.plan(), len(entries) // 4
+    cases = [case for case in plan.cases if (case.id, 1) in made]
+    clock = Clock(replace(plan, cases=cases), blocks=max(one.block for one in entries))
+    for one in entries[:quarter]:
+        clock.add(one)
+    begin, end = (
+        interval(one.started_at, one.ended_at) for one in (entries[quarter - 1], entries[-1])
+    )
+    assert begin is not None
+    assert end is not None
+    assert clock.left_s() == pytest.approx(end[1] - begin[1], rel=0.2)
