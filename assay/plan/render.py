@@ -131,7 +131,7 @@ def _duration(time_s: float) -> str:
 
 
 def _durations(least_s: float, greatest_s: float) -> str:
-    """Two times: "1.2–3.1 s", "50.0 s – 3 min"; one where they are told alike."""
+    """Two times: "1.2–3.1 s", "50.0 s – 3 min"; one where both read the same."""
     least, greatest = _duration(least_s), _duration(greatest_s)
     if least == greatest:
         return greatest
