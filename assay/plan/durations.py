@@ -30,6 +30,8 @@ from records.values import utc_seconds
 
 #: The newest run directories that are looked at, and runs and launches of a case that are counted.
 MOST_LOOKED_AT, MOST_RUNS, MOST_LAUNCHES = 500, 20, 20
+#: A launch that took longer had its clock set: Slurm's partitions seldom allow a week.
+MOST_LAUNCH_S = 7 * 86400.0
 #: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
 #: between two launches.
 PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 5.0, 5.0, 15.0, 0.5
@@ -85,8 +87,9 @@ class Durations:
                 gap_s = first_s - rough_start_s
             if new and gap_s > BUILT_S:
                 self._build.append(gap_s / len(new))
-            if one.status == "ok":
-                self._took[case.id].append(times[1] - times[0])
+            took_s = times[1] - times[0]
+            if one.status == "ok" and took_s <= MOST_LAUNCH_S:
+                self._took[case.id].append(took_s)
                 for key in ((case.check,), (case.check, case.environment)):
                     self._cases[key][case.id] = case
         if pace.reached is None:

@@ -190,12 +190,12 @@ def _refuse_above_limits(plan: Plan) -> None:
                 " blocks or shorten the axes"
             )
     feasible = (case for case in plan.cases if case.skipped is None)
-    longest = max(feasible, key=lambda case: case.estimate_s, default=None)
-    if longest is not None and longest.estimate_s > launch_limit_s(plan, longest):
+    longest = max(feasible, key=lambda case: case.least_s, default=None)
+    if longest is not None and longest.least_s > launch_limit_s(plan, longest):
         named = case_names(plan.cases)[longest.id]
         raise AssayError(
             f"campaign {plan.campaign}: one launch of {named} is estimated at"
-            f" {longest.estimate_s:g} s; limits.launch_s ends it after"
+            f" {longest.least_s:g} s; limits.launch_s ends it after"
             f" {launch_limit_s(plan, longest):g} s: raise it, or leave such cases out"
         )
 

@@ -101,9 +101,9 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
     feasible = [case for case in plan.cases if case.skipped is None]
     names, longest_s = case_names(plan.cases), limits.longest_job_s
     for case in feasible:
-        if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
+        if longest_s is not None and case.least_s + HALTING_S > longest_s:
             raise AssayError(
-                f"{names[case.id]} is estimated at {case.estimate_s:g} s; partition {limits.name}"
+                f"{names[case.id]} is estimated at {case.least_s:g} s; partition {limits.name}"
                 f" of site {site.name}, or the account, ends jobs after {longest_s} s. Choose"
                 f" another partition (--site {site.name}:PARTITION), or shorten the case;"
                 " nothing was run"

@@ -113,6 +113,15 @@ def test_a_long_time_that_was_seen_makes_limits_longer() -> None:
     assert {launch_limit_s(learned, case) for case in learned.cases} == {500.0}
 
 
+def test_a_guess_from_another_size_refuses_no_plan() -> None:
+    first = plan_of(spoiled("n: [1000, 2000]", "n: [1000]"))
+    run = made_run(first, one_after_another(first, 90.0))
+    text = spoiled("n: [1000, 2000]", "n: [1000, 6000]").replace("node_hours: 5, ", "")
+    found = plan_of(text, [run])
+    assert max(case.estimate_s for case in found.cases) > 100.0
+    assert {launch_limit_s(found, case) for case in found.cases} == {100.0}
+
+
 def test_a_build_is_planned_until_a_run_has_made_it() -> None:
     rough = plan_of()
     assert rough.times.builds == ["Hpl-lam", "Hpl-mpich", "Programs-lam", "Programs-mpich"]

@@ -117,6 +117,11 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return max(self.estimate_s, self.shipped_s)
 
     @property
+    def least_s(self) -> float:
+        """The lesser estimate, for refusals: one in proportion to another case may be far off."""
+        return min(self.estimate_s, self.shipped_s)
+
+    @property
     def has_its_id(self) -> bool:
         """Whether its id is that of its check, environment, parameters and job."""
         asked = ("cpus_per_task", "resources", "switches")
