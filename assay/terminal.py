@@ -8,12 +8,14 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from threading import Event, Thread
 from typing import Any, TextIO, cast
 
 from assay.folding import HANG, folded, width_of
+from records.errors import InfrastructureError
 from records.text.plain_text import plain
 
 
@@ -90,6 +92,28 @@ def leave_pipe(stream: TextIO) -> None:
 def say(text: str, *, hang: int = HANG) -> None:
     """Print a text for people: lines that are too long are broken, and go on indented by `hang`."""
     print(folded(text, width_of(sys.stdout), hang), flush=True)
+
+
+@contextmanager
+def said_meanwhile(
+    say: Callable[[str], object], told: Callable[[], str], every_s: float
+) -> Iterator[None]:
+    """Within this, say what is being done every `every_s` seconds."""
+    ended = Event()
+
+    def tell() -> None:
+        with suppress(InfrastructureError):  # the terminal is gone
+            while not ended.wait(every_s):
+                with suppress(OSError):  # what it tells of is gone
+                    say(told())
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
 
 
 def own_stdout() -> TextIO:

@@ -14,10 +14,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.build.spack import Spack
-from assay.terminal import say
+from assay.terminal import said_meanwhile, say
 from records.errors import AssayError, InfrastructureError
+from records.files import last_lines
 
 Say = Callable[[str], None]
+#: Seconds after which it is said how far a build is, where its output is below the Spack home, and
+#: how much of that is looked at for its last line.
+SAID_EVERY_S = 60.0
+_BUILD_LOGS = [f"stage/{folders}/spack-build-out.txt" for folders in ("*", "*/*")]
+_LINE_BYTES = 200
 #: Lines of Spack's output that show its progress.
 _PROGRESS = re.compile(
     r"^==> (Installing \S+ \[\d+/\d+\]|\S+: Successfully installed.*|\S+: Executing phase:.*"
@@ -117,8 +123,19 @@ class SpackCommands:
         return text
 
     def _follow(self, argv: list[str], log: Path) -> tuple[str, int]:
-        lines = []
+        lines, begun, doing = list[str](), time.monotonic(), "Spack"
+
+        def told() -> str:
+            """How far the build is that Spack says nothing of, by its own log."""
+            logs = [path for one in _BUILD_LOGS for path in self.spack.home.glob(one)]
+            text = ""
+            for path in sorted(logs, key=lambda path: path.stat().st_mtime)[-1:]:
+                with path.open("rb") as file:
+                    text = "".join(last_lines(file, _LINE_BYTES)[-1:])
+            return f"  {doing}, {time.monotonic() - begun:.0f} s so far: {text or 'no output yet'}"
+
         with (
+            said_meanwhile(self.say, told, SAID_EVERY_S),
             log.open("w") as kept,
             subprocess.Popen(
                 argv,
@@ -136,7 +153,8 @@ class SpackCommands:
                 kept.flush()
                 lines.append(line)
                 if found := _PROGRESS.match(line):
-                    self.say("  " + _SHORT.sub(r"\2", found[1]))
+                    doing = _SHORT.sub(r"\2", found[1])
+                    self.say(f"  {doing}")
         return "".join(lines), process.returncode
 
 

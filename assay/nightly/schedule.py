@@ -8,7 +8,6 @@ scrontab needs account, partition and time besides.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -20,7 +19,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from assay.sites.description import SiteDescription
-from assay.sites.slurm import CALLERS_OPTIONS, callers_access
+from assay.sites.login import libraries_of_python
+from assay.sites.slurm import CALLERS_OPTIONS, callers_access, named_variables
 from assay.sites.values import expanded, unset_fault
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
@@ -32,7 +32,6 @@ _TABLES = {"scrontab": "scrontab", "cron": "crontab"}
 #: Options of sbatch that say on whose account and where a job runs.
 _OF_THE_JOB = re.compile(r"--(account|partition|qos|clusters)=(.+)|-([ApqM])\s*(.+)")
 _LONG = {"A": "account", "p": "partition", "q": "qos", "M": "clusters"}
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 #: Where every schedule looks for programs.
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 #: Variables of Slurm's own commands, and the caller's options of sbatch.
@@ -160,13 +159,9 @@ def surroundings_of(site: SiteDescription) -> tuple[tuple[str, ...], str]:
 
 
 def _variables(site: SiteDescription) -> list[tuple[str, str]]:
-    """Those that the description names where `assay` is called (jobs expand the rest) and that are
-    set here, and the way to Slurm's commands."""
-    programs = [path for one in site.environments.values() for path in one.programs.values()]
-    text = json.dumps([site.work_dir, site.module_init, site.hpl_source, *site.checks, *programs])
-    named = {a or b for a, b in _VARIABLE.findall(text)} - {"HOME", "USER", "PATH"}
-    names = sorted({*named, *_SLURMS} & os.environ.keys())
-    found = [(name, os.environ[name]) for name in names]
+    """Those of this shell that the description names, and the way to Slurm's commands."""
+    slurms = {name: os.environ[name] for name in _SLURMS if name in os.environ}
+    found = sorted({**named_variables(site), **slurms, **libraries_of_python()}.items())
     sbatch = shutil.which("sbatch")
     folder = str(Path(sbatch).parent) if sbatch else _PATH[0]
     return found if folder in _PATH else [*found, ("PATH", ":".join([folder, *_PATH]))]

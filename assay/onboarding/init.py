@@ -26,6 +26,8 @@ from assay.onboarding.questions import Questions
 from assay.onboarding.site_text import site_text
 from assay.onboarding.slurm_view import SlurmView, ask_slurm, work_folders
 from assay.probe.job import WorkFolderError
+from assay.run.provenance import only_here
+from assay.sites.login import loaded_modules, login_environment, modules_of_caller
 from assay.sites.site_file import as_site_file, folder_of_new_sites
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
@@ -65,10 +67,16 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
     say(f"{description}, {len(view.nodes)} nodes")
     file = _file_to_write(view.cluster, wishes, questions)
     kinds = _kinds(view, wishes, questions)
-    system = modules_system()
+    system, given = modules_system(), login_environment()
+    if of_shell := ", ".join(not_taken(given)):
+        say(
+            f"jobs begin with a login shell and get nothing of this shell's {of_shell}; what they"
+            " need of it goes into `modules` and `variables` of an environment"
+        )
     search = MpiSearch(system, say)
     found = search.found
     environments = _environments(search, wishes, questions, say)
+    at_login = loaded_modules(given)
     data = {
         "schema": 2,
         "name": file.parent.name,
@@ -76,6 +84,7 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
         **_partitions(view, kinds, wishes),
         "environments": {key: environment_data(one) for key, one in environments.items()},
         **({} if system == "nomod" else {"modules_system": system}),
+        **({"login_modules": at_login} if at_login else {}),
     }
     proposed = as_site_file(data).environments
     ways = {key: ways_of(one, proposed[key], view.mpi_types) for key, one in environments.items()}
@@ -95,7 +104,8 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
     _ask_links(whole, questions)
     used = [one for name, one in environments.items() if name in whole["environments"]]
     others = [" ".join(one.modules) or one.wrapper for one in found if one not in used]
-    notes = [f"Further MPIs were found: {', '.join(others)}"] if others else []
+    notes = [f"This shell had, and jobs have not: {of_shell}"] if of_shell else []
+    notes += [f"Further MPIs were found: {', '.join(others)}"] if others else []
     notes += [f"{kind.key} nodes are also in {', '.join(kind.also)}" for kind in kinds if kind.also]
     _write(file, site_text(whole, view.cluster, notes), proof, view.topology)
     left_out = {name: "; ".join(text) for name in environments if (text := proof.faults_of(name))}
@@ -106,6 +116,12 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
         left_out=left_out,
         proof=msgspec.to_builtins(proof),
     )
+
+
+def not_taken(given: Mapping[str, str]) -> list[str]:
+    """What of the caller's shell matters to measurements and reaches no job: modules, variables by
+    name. `given` is what jobs begin with."""
+    return [*(f"module {name}" for name in modules_of_caller()), *only_here(given)]
 
 
 def _file_to_write(cluster: str, wishes: Wishes, questions: Questions) -> Path:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay.commands import run_command
+from assay.sites.login import login_environment
 from checks.common.session.preparation import NO_MODULE, preparation
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
@@ -65,7 +65,7 @@ def load(system: str, modules: Sequence[str], script: str) -> Loaded:
     lines = [*preparation(site, environment), script]
     argv = ["bash", "-c", "\n".join(lines)]
     try:
-        answer = run_command(argv, dict(os.environ), limit_s=_LIMIT_S, called="module load")
+        answer = run_command(argv, login_environment(), limit_s=_LIMIT_S, called="module load")
     except InfrastructureError as error:
         answer = Answer(NO_MODULE, "", str(error))
     if answer.status != NO_MODULE and not _ERROR_OF_3.search(answer.stderr):

@@ -25,6 +25,7 @@ from assay.onboarding.modules import (
     spider_ways,
     unversioned,
 )
+from assay.sites.login import login_environment, modules_of_caller
 
 #: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.
 _MPI_NAME = re.compile(
@@ -165,7 +166,7 @@ class MpiSearch:
             hidden = names_of(load("lmod", (), "module -t spider 2>&1 </dev/null").printed)
             self._offer((), [name for name in hidden if _MPI_NAME.search(name)])
         # What the person has loaded.
-        self._add(tuple(filter(None, os.environ.get("LOADEDMODULES", "").split(":"))), rank=0)
+        self._add(tuple(modules_of_caller()), rank=0)
         self._say(f"looking into {len(self._ways)} modules for an MPI")
         begun = said = time.monotonic()
         for count in range(1, _MOST_TRIED + 1):
@@ -293,7 +294,7 @@ def _of_look(look: Mapping[str, str], modules: Way, bare: Mapping[str, str]) -> 
 
 def _family(wrapper: str, version: str, modules: Way) -> tuple[str, str]:
     if wrapper == "cc":
-        return "craympich", os.environ.get("CRAY_MPICH_VERSION", "")
+        return "craympich", login_environment().get("CRAY_MPICH_VERSION", "")
     for family, pattern in _FAMILIES:
         found = pattern.search(version)
         if found:

@@ -110,7 +110,7 @@ class _Proving:
         self._say(f"{key}: a probe job on {sizes[-1]} node{'s' * (sizes[-1] > 1)}")
         facts = probes.result(probes.submit(f"assay-{key}", sizes[-1], 1, [], limit_s=_JOB_S))
         names = [name for name in described.environments if name in self._ways]
-        on_login = probes.build_on_login([self._trial(name, 1) for name in names])
+        on_login = probes.build_on_login([self._trial(name, 1) for name in names], self._say)
         for name in names:
             if on_login[name] is not None:
                 self._say(f"{name} does not compile on this machine; its job tries it on a node")

@@ -14,6 +14,7 @@ import yaml
 _COMMENTS = {
     "access": "each sbatch gets these",
     "work_dir": "seen by nodes and this machine; variables that are not set are refused",
+    "login_modules": "of a login shell of the site; a job loads those that it lacks",
     "build_on": "programs do not compile on the login node",
     "nodes": "in service now, as many as one job may have",
     "longest_job_s": "partition, account and QOS allow no more",
@@ -27,7 +28,16 @@ _COMMENTS = {
 _WIDTH = 110
 #: The order of the keys at the top.
 _ORDER = (
-    *("schema", "name", "description", "access", "modules_system", "work_dir", "build_on"),
+    *(
+        "schema",
+        "name",
+        "description",
+        "access",
+        "modules_system",
+        "login_modules",
+        "work_dir",
+        "build_on",
+    ),
     *("partitions", "environments"),
 )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.commands import run_command
-from assay.sites.slurm import environment_of_commands
+from assay.sites.login import login_environment
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import seconds_of
 from records.errors import InfrastructureError
@@ -99,7 +99,7 @@ class SlurmView:
 
 def said(argv: Sequence[str]) -> Answer:
     """What a command of the login node prints."""
-    return run_command(argv, environment_of_commands())
+    return run_command(argv, login_environment())
 
 
 def ask_slurm() -> SlurmView:

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 
 from assay.commands import KEPT_CHARACTERS, Pause, run_command
 from assay.sites.site import Site
-from checks.common.slurm.allocation import Allocation, without_slurm
+from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.job import BEFORE, OPEN, SILENCE_S, SlurmJob, Watch
 from checks.common.slurm.reasons import with_meaning
@@ -240,7 +240,7 @@ class Step:
         argv, environment = self._folder.site.command(self.words, {"ASSAY_RUN_ID": self._run})
         answer = run_command(
             argv,
-            without_slurm(environment),
+            environment,
             limit_s=self._limit_s,
             called=f"{self.words[0]} {self.name}",
             pause=self._pause,

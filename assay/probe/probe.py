@@ -9,7 +9,7 @@ library, over the network.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,13 +18,17 @@ from assay.probe.job import Job, JobFolder, Step, WorkFolderError
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.trials import Trial, job_script, login_build_script
 from assay.sites.site import Site
+from assay.terminal import said_meanwhile
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.job import Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
+from records.text.plain_text import one_line
 
 HERE = Path(__file__).parent
 #: Seconds that all builds on a login node may take.
 _BUILDS_LIMIT_S = 600.0
+#: Seconds after which it is said again how far they are.
+SAID_EVERY_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -71,18 +75,35 @@ class Probes:
             job.__exit__()
         self.folder.__exit__()
 
-    def build_on_login(self, trials: Sequence[Trial]) -> dict[str, str | None]:
-        """Compile all trials where commands of the site run; what fails is tried in the job.
+    def build_on_login(
+        self, trials: Sequence[Trial], say: Callable[[str], object]
+    ) -> dict[str, str | None]:
+        """Compile all trials where commands of the site run, saying at times how far that is; what
+        fails is tried in the job.
 
         Gives what the build of each trial printed that failed; None for those that succeeded.
         """
         self._unpack()
         outs = self._outs_of(trials)
         script = login_build_script(str(self.folder.path), trials, outs).encode()
-        self._site.ask(["bash", "-s"], script, limit_s=_BUILDS_LIMIT_S, pause=self._pause)
+        begun = time.monotonic()
+
+        def told() -> str:
+            out, name = next(
+                (at for at in zip(outs, names, strict=True) if not self._status(at[0])),
+                (outs[-1], names[-1]),
+            )
+            printed = (self.folder.text(f"{out}/build.out") or "").split("\n")
+            line = next((line for line in reversed(printed) if line.strip()), "begins")
+            took_s = time.monotonic() - begun
+            return f"compiling a program for {name}, {took_s:.0f} s: {one_line(line)[:200]}"
+
+        names = [trial.name for trial in trials]
+        with said_meanwhile(say, told, SAID_EVERY_S):
+            self._site.ask(["bash", "-s"], script, limit_s=_BUILDS_LIMIT_S, pause=self._pause)
         printed: dict[str, str | None] = {}
         for trial, out in zip(trials, outs, strict=True):
-            built = (self.folder.text(f"{out}/build.status") or "").strip() == "0"
+            built = self._status(out) == "0"
             texts = (self.folder.text(f"{out}/{name}.out") or "" for name in ("prepare", "build"))
             printed[trial.name] = None if built else "\n".join(texts)
         return printed
@@ -136,6 +157,10 @@ class Probes:
                 " choose a folder on a shared file system"
             )
         return result
+
+    def _status(self, out: str) -> str:
+        """Of the build in this folder; "" while it is not done."""
+        return (self.folder.text(f"{out}/build.status") or "").strip()
 
     def _outs_of(self, trials: Sequence[Trial]) -> list[str]:
         """The folder of each trial's build; trials that are alike share one."""

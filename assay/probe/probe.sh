@@ -55,6 +55,8 @@ try_build() {
     ready=yes
     section "$ours/modules"
     echo "loaded=${LOADEDMODULES:-}"
+    section "$ours/variables"
+    env -0 | tr '\n\0' ' \n' | sed 's/^/| /'
     section "$ours/compiler"
     # shellcheck disable=SC2086  # a compiler may have options
     {

@@ -53,12 +53,14 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
 class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     """An environment as a job found it; `build_status` None: the job did not come so far.
 
-    `ready`: modules and other preparations succeeded, which print `prepared`.
+    `ready`: modules and other preparations succeeded, which print `prepared`; `modules` and
+    `variables` are all that its shell has then.
     """
 
     name: str
     ready: bool = False
     modules: list[str] = []
+    variables: dict[str, str] = {}
     prepared: str = ""
     compiler: str | None = None
     compiler_version: str | None = None
@@ -164,6 +166,7 @@ def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
 def _trial(place: str, trial: Trial, found: Mapping[str, str]) -> TrialResult:
     modules, prepared = (found.get(f"{place}/{part}", "") for part in ("modules", "prepare"))
     loaded = re.search(r"^loaded=(.*)$", modules, re.MULTILINE)
+    variables = _unquoted(found.get(f"{place}/variables", "")).splitlines()
     lines = found.get(f"{place}/compiler", "").splitlines()
     compiler = dict(line.split("=", 1) for line in lines if "=" in line)
     status, _, printed = found.get(f"{place}/build", "").partition("\n")
@@ -171,6 +174,7 @@ def _trial(place: str, trial: Trial, found: Mapping[str, str]) -> TrialResult:
         name=trial.name,
         ready="ready=yes" in prepared.partition("\n")[0],
         modules=[name for name in (loaded[1] if loaded else "").split(":") if name],
+        variables=dict(line.split("=", 1) for line in variables if "=" in line),
         prepared=_unquoted(prepared),
         compiler=one_line(compiler.get("path", ""))[:300] or None,
         compiler_version=one_line(compiler.get("version", ""))[:300] or None,

@@ -20,7 +20,7 @@ from assay.run.interruption import Interruption
 from assay.run.kept_builds import KeptBuilds
 from assay.run.launches import Attempts, FailedBuilds, Launch, judge, launches_to_come
 from assay.run.preflight import Preflight, broken_message, lately_right
-from assay.run.progress import Progress, Waiting
+from assay.run.progress import Building, Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.raw_output import RawArchives
 from assay.run.recording import Hearing, RecordMaker
@@ -105,6 +105,8 @@ class Driver:
         #: The launches of the current session, by their places, and their allocation; None: each
         #: has a job.
         self._batch: dict[int, Launch] = {}
+        #: What the session builds now.
+        self._building: Building | None = None
         self._shared: Allocation | None = None
 
     def run(self) -> list[str]:
@@ -211,6 +213,7 @@ class Driver:
         rounds_without_result = 0
         while coming := self._to_come():
             self._end_other_jobs()
+            self._building = None
             entries = self.ledger.entries
             self.progress.begin(coming, len(entries), clock_of(self.run_directory, entries))
             before, fault, over = self._results, None, None
@@ -251,7 +254,7 @@ class Driver:
                 self.allocations.beat()
                 self._hearing.tick()
                 if message is None:
-                    self.progress.tick()
+                    self.tick()
                 elif message.launch_index < 0:
                     self._heed_notice(message, waiting)
                 elif launch := waiting.pop(message.launch_index, None):
@@ -277,8 +280,17 @@ class Driver:
                     fault = f"ReFrame ended before its last launch ({said[:300]})"
         return fault
 
+    def tick(self) -> None:
+        """Show where the session is, of which nothing is heard for a second."""
+        if self._building is not None and not self.waiting.waits:
+            self.progress.doing(self._building.told(self.work.open))
+        self.progress.tick()
+
     def _heed_notice(self, message: Outcome, waiting: Mapping[int, Launch]) -> None:
         """Take in what a session says that is no outcome of a launch."""
+        if message.build is not None or message.built is not None:
+            self._building = None
+            self.progress.doing(None)
         if message.build is not None:
             if told := self._failed_builds.keep(message.build):
                 self.progress.say(told)
@@ -288,8 +300,9 @@ class Driver:
             one = waiting.get(message.queue.launch)
             what = self.progress.what(one) if one else "a build"
             self.waiting.heed(message.queue, what)
-        else:
-            self.progress.say(message.progress or "")
+        elif message.progress is not None:
+            self.progress.say(message.progress)
+            self._building = Building(message.progress, message.output or "", time.monotonic())
 
     def _heed(self, faults: list[Outcome]) -> None:
         """Raise for what Slurm refuses for good, for the end of the allocation in which launches

@@ -71,7 +71,7 @@ class KeptBuilds:
             site.owner(),
             *(sources_digest(folder) for folder in (CHECKS, *further_folders())),
             *(str(site.name), str(site.description.partition), site.description.build_on),
-            variables_of(os.environ),
+            variables_of(site.variables()),
         )
         known = run.provenance().environments
         self._keys: dict[tuple[str, str], str] = {}

@@ -8,8 +8,9 @@ import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -21,17 +22,21 @@ from assay.run.launches import Launch
 from assay.terminal import own_stderr
 from checks.common.registry import register
 from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.files import last_lines
 from records.run.queue_state import CurrentJob, QueueState, write_current
 from records.run.record import Record
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line, plain
 from records.text.reasons import alike
+from records.untrusted import RefusedFileError
 from reports.notation.units import count_text, readable_unit, three_digits
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0
 #: Cells of the bar, on a narrow terminal, and reasons below it.
 BAR, LEAST_BAR, MOST_REASONS = 20, 4, 3
+#: Bytes of a build's output in which its last line is looked for.
+_LINE_BYTES = 200
 
 
 class Progress:
@@ -152,6 +157,23 @@ class Progress:
         return Group(*texts)
 
 
+@dataclass(frozen=True)
+class Building:
+    """A build of the session that has begun: `what` it says of it, the file with its `output`."""
+
+    what: str
+    output: str
+    since: float
+
+    def told(self, opened: Callable[[str], int]) -> str:
+        """ "building Programs for lam, 40 s: cc -O2 …"; `opened` gives the file's descriptor."""
+        told = f"{self.what}, {time_text(time.monotonic() - self.since)}"
+        with suppress(OSError, RefusedFileError), os.fdopen(opened(self.output), "rb") as file:
+            lines = last_lines(file, _LINE_BYTES)
+            told += f": {one_line(lines[-1])[:_LINE_BYTES]}" if lines else ""
+        return told
+
+
 class Waiting:
     """Where a run's current launch is while it waits for Slurm: shown, kept for `assay status`.
     What launches wait is counted apart from what they take, so that no limit of time runs
@@ -159,9 +181,15 @@ class Waiting:
 
     def __init__(self, run: RunDirectory, progress: Progress, limit_s: float | None) -> None:
         self._run, self._progress, self._limit_s = run, progress, limit_s
+        self.say = progress.say
         self._begun, self._ended_s = time.monotonic(), 0.0
         self._since: float | None = None
         self._said = self._kept = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a job waits now."""
+        return self._since is not None
 
     @property
     def seconds(self) -> float:

@@ -51,6 +51,17 @@ _OF_A_LIBRARY = re.compile(
 )
 
 
+def only_here(given: Mapping[str, str]) -> list[str]:
+    """Variables that matter to measurements and that the caller's shell has otherwise than `given`
+    ones, by name; no PATH, and none that Slurm sets."""
+    passed_over = ("PATH", "MODULEPATH", "SLURM_")
+    return [
+        name
+        for name in variables_of(os.environ)
+        if os.environ[name] != given.get(name) and not name.startswith(passed_over)
+    ]
+
+
 @cache
 def listed_variables() -> dict[str, str]:
     """Names of variables that matter to measurements, separated by blanks, by who reads them."""
@@ -59,9 +70,9 @@ def listed_variables() -> dict[str, str]:
 
 
 def variables_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the caller that a provenance keeps, by name in order: those that are listed,
-    never those of a prefix; others of MPI libraries by their name alone, so that a reader sees that
-    they were set."""
+    """The variables that a provenance keeps, by name in order: those that are listed, never those
+    of a prefix; others of MPI libraries by their name alone, so that a reader sees that they were
+    set."""
     kept = {name for names in listed_variables().values() for name in names.split()}
     found = {
         name: value if name in kept else NOT_KEPT
@@ -111,7 +122,7 @@ def gather(site: Site, asked: SiteAsRun, run_id: str, plan: Plan) -> Provenance:
             settings={name: slurm[name] for name in _SLURM_SETTINGS if name in slurm},
         ),
         environments={name: environment_as_run(site, name) for name in plan.environments},
-        variables=variables_of(os.environ),
+        variables=variables_of(site.variables()),
     ).without_secrets()
 
 
@@ -126,6 +137,7 @@ def with_facts(
         environments[name] = replace(
             environment,
             modules_loaded=trial.modules or environment.modules,
+            job_variables=_without_slurms(variables_of(trial.variables)),
             # Where programs are compiled on a node, it knows the compiler.
             compiler_version=environment.compiler_version or trial.compiler_version,
             compiles_with=environment.compiles_with or trial.compiles_with,
@@ -135,6 +147,11 @@ def with_facts(
             started_by=right.label if right else None,
         )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
+
+
+def _without_slurms(variables: Mapping[str, str]) -> dict[str, str]:
+    """Without those that Slurm sets in each job."""
+    return {name: value for name, value in variables.items() if not name.startswith("SLURM_")}
 
 
 def _host() -> Host:

@@ -25,12 +25,14 @@ from assay import ROOT
 from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
+from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
 from checks.common.registry import FOLDERS
-from checks.common.session.outcome import PROGRAMS, Outcome
+from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
+from records.files import last_lines
 from records.input_files import refuse_twice
 from records.text.plain_text import one_line
 
@@ -159,9 +161,7 @@ class Session:
         """The last line in which ReFrame named an error, else its last line; "" where it is mute.
         Where its log is, which it says last, does not count."""
         with self._output.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - GREATEST_TAIL_BYTES))
-            text = file.read(GREATEST_TAIL_BYTES).decode(errors="replace")
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+            lines = last_lines(file, GREATEST_TAIL_BYTES)
         said = [line for line in lines if not line.startswith("Log file(s) saved in")]
         errors = [line for line in said if re.search(r"\berror:", line, re.IGNORECASE)]
         return "".join((errors or said or lines)[-1:])
@@ -196,7 +196,11 @@ def _variables(
     }
     if allocation is not None:
         files[ALLOCATION] = "allocation.json", allocation.model_dump_json()
+    libraries = libraries_of_python()
+    if libraries:
+        libraries |= {JOBS_LIBRARIES: site.variables().get("LD_LIBRARY_PATH", "")}
     return {
+        **libraries,
         **{name: str(work.write_control(*file)) for name, file in files.items()},
         "ASSAY_HPL_ARCHIVE": site.hpl_source(),
         PROGRAMS: str(work.programs),

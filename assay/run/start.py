@@ -22,7 +22,7 @@ from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
 from assay.run.nodes import own_allocation, refuse_own_nodes, refuse_too_near
 from assay.run.progress import Progress, time_text
-from assay.run.provenance import gather
+from assay.run.provenance import gather, only_here
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.run.status import RunStatus, counted_text, run_status
 from assay.schema import load_campaign
@@ -187,6 +187,8 @@ def _drive(
     try:
         ledger.catch_up()  # what another driver has added meanwhile
         progress.say(f"run {run.path} on site {site.name}")
+        if names := ", ".join(only_here(site.variables())):
+            progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
         # Jobs read what comes with Assay, HPL's source, what Spack built, and folders of programs
         # that the site names.
         programs = (

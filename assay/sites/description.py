@@ -318,6 +318,11 @@ class SiteKeys(Section):
         " default: looked for in $LMOD_PKG, /etc/profile.d, /usr/share/lmod and $MODULESHOME.",
         default=None,
     )
+    login_modules: list[Module] = key(
+        "Modules that a login shell of the site has by itself, in this order; a job that lacks one,"
+        " as on nodes with another set-up, loads it before `prepare`.",
+        default=[],
+    )
     work_dir: Line | None = key(
         "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",
         default=None,

@@ -50,6 +50,10 @@ class Site(ABC):
         `reads` are folders that the command reads, wherever they are.
         """
 
+    @abstractmethod
+    def variables(self) -> dict[str, str]:
+        """Variables of this machine with which commands and jobs of the site begin."""
+
     def ask(
         self,
         argv: Sequence[str],

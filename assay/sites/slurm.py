@@ -9,12 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.sites.description import SiteDescription
+from assay.sites.login import login_environment
 from assay.sites.site import Site
 from assay.sites.site_file import site_file
 from records.errors import AssayError
 
 _OPTION_VALUE = re.compile(r"[\w.,@%+=:/-]+")
-
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+#: Variables that a site's file does not take from the caller's shell.
+_OF_A_SHELL = re.compile(r"HOME|USER|LOGNAME|SHELL|PWD|.*PATH|LD_.*|(SLURM|SBATCH|SRUN)_.*")
 
 #: Variables by which a caller names account, QOS and reservation, with the option of each.
 CALLERS_OPTIONS = {
@@ -41,14 +44,12 @@ def callers_access() -> list[str]:
     return [f"{CALLERS_OPTIONS[name]}={value}" for name, value in set_here.items()]
 
 
-def environment_of_commands() -> dict[str, str]:
-    """The caller's environment without options of sbatch, which ReFrame submits without, too, and
-    without addresses of notifications."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name != ADDRESSES and not name.startswith("SBATCH_")
-    }
+def named_variables(description: SiteDescription) -> dict[str, str]:
+    """Variables of the caller that a site's file names, such as $SCRATCH, but no list of folders
+    and nothing that Slurm or a shell sets."""
+    found = _VARIABLE.findall(description.model_dump_json())
+    names = {name for name in found if not _OF_A_SHELL.fullmatch(name)}
+    return {name: os.environ[name] for name in sorted(names & os.environ.keys())}
 
 
 class SlurmSite(Site):
@@ -74,9 +75,13 @@ class SlurmSite(Site):
     def command(
         self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
     ) -> tuple[list[str], dict[str, str]]:
-        """`argv`, killed when its starter ends, in the caller's environment without SBATCH_*."""
+        """`argv`, killed when its starter ends, with the site's variables and these."""
         del reads  # the caller reads what is the caller's
-        return ["setpriv", "--pdeathsig", "KILL", *argv], {**environment_of_commands(), **variables}
+        return ["setpriv", "--pdeathsig", "KILL", *argv], {**self.variables(), **variables}
+
+    def variables(self) -> dict[str, str]:
+        """Those of a login shell of the system, and those of the caller that the file names."""
+        return {**login_environment(), **named_variables(self.description)}
 
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
         """Nothing: nodes see what the site has made so."""

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shlex
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from assay.schema.problems import did_you_mean
+from assay.sites.login import login_environment
 from checks.common.session.launch_commands import LAUNCHERS, template_fault
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
@@ -108,24 +108,21 @@ SlurmPartition = Annotated[
 ]
 
 
-def _variables() -> dict[str, str]:
-    """The caller's; cron starts without USER."""
-    try:
-        user = {"USER": pwd.getpwuid(os.getuid()).pw_name}
-    except KeyError:
-        user = {}
-    return {**user, **os.environ}
+def _variables(text: str) -> Mapping[str, str]:
+    """Those of the caller, and where it lacks one, as under cron, those of a login shell."""
+    names = {name.strip("{}") for name in _VARIABLE.findall(text)}
+    return os.environ if names <= os.environ.keys() else {**login_environment(), **os.environ}
 
 
 def expanded(text: str) -> str:
     """A path with variables such as $HOME replaced by their values; those not set stay."""
-    known = _variables()
+    known = _variables(text)
     return _VARIABLE.sub(lambda found: known.get(found[1].strip("{}")) or found[0], text)
 
 
 def unset_fault(text: str) -> str | None:
     """Why a path that needs variables cannot be used; None where it can."""
-    known = _variables()
+    known = _variables(text)
     names = dict.fromkeys(name.strip("{}") for name in _VARIABLE.findall(text))
     missing = [name for name in names if not known.get(name)]
     return f"the variable {', '.join(missing)} is not set" if missing else None

@@ -84,6 +84,10 @@ class VirtualSite(Site):
         """
         return self._cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
 
+    def variables(self) -> dict[str, str]:
+        """None: the cluster's user has an environment of its own."""
+        return {}
+
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
         """Also those below /tmp, of which each node has its own, or a private folder."""
         self._cluster.show(folders)

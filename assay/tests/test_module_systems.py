@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An MPI is found in the modules of a real module system, flat or in a hierarchy of compilers."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from assay.onboarding.modules import modules_system
 from assay.onboarding.mpi_search import MpiSearch, chosen
+from assay.sites import login
 
 LMOD = Path("/usr/share/lmod/lmod/init/bash").exists()
 TMOD = Path("/usr/share/modules/init/bash").exists()
@@ -16,7 +16,7 @@ FAMILIES = ("mpich", "openmpi")
 #: What shells, module systems and the libraries' launchers need of /usr/bin.
 TOOLS = (
     *("bash", "sh", "env", "cat", "sed", "grep", "tr", "head", "ls", "id", "ps", "expr", "tty"),
-    *("hostname", "uname", "dirname", "basename", "readlink", "gcc", "sort", "which"),
+    *("hostname", "uname", "dirname", "basename", "readlink", "gcc", "sort", "which", "sbatch"),
 )
 pytestmark = pytest.mark.skipif(
     not all(shutil.which(f"mpirun.{family}") for family in FAMILIES),
@@ -35,10 +35,9 @@ def site(tmp_path, monkeypatch):
         for name in ("mpicc", "mpirun", "mpiexec"):
             program = shutil.which(f"{name}.{family}")
             (tmp_path / "opt" / family / name).symlink_to(program)
-    for name in [name for name in os.environ if name.startswith(("LMOD", "MODULE", "_LM"))]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PATH", str(tmp_path / "usr"))
-    monkeypatch.setenv("MODULEPATH", str(tmp_path / "modules"))
+    profile = tmp_path / "profile"
+    profile.write_text(f"export PATH={tmp_path}/usr MODULEPATH={tmp_path}/modules\n")
+    monkeypatch.setattr(login, "PROFILE", str(profile))
     return tmp_path / "modules", tmp_path / "opt"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from assay.commands import output_of, run_command
 from assay.probe.job import END_MARK, JobFolder, Step
+from assay.sites import login
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
 from checks.common.slurm.allocation import Allocation
@@ -56,7 +57,9 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     """So the harness renews the allocation's beat during a proof, and heeds a signal."""
     srun = tmp_path / "bin" / "srun"
     srun.parent.mkdir()
-    monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
+    profile = tmp_path / "profile"
+    profile.write_text(f"PATH={srun.parent}:$PATH\n")
+    monkeypatch.setattr(login, "PROFILE", str(profile))
     file, until_paused = paused
 
     def interrupted(_):

@@ -129,7 +129,8 @@ class SpackBuild(msgspec.Struct, frozen=True, kw_only=True):
 
 class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     """An MPI implementation in one mode: how it was built and started. A job found on a node:
-    `modules_loaded`, all of them; `library`, what the library calls itself, in full, its file, and
+    `modules_loaded`, all of them; `job_variables`, those that reach MPI, compiler and loader once
+    they are loaded; `library`, what the library calls itself, in full, its file, and
     the `device` that carries messages; `started_by`, the launch command."""
 
     description: str | None = None
@@ -143,6 +144,7 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     mpirun: str | None = None
     modules: list[str] | None = None
     modules_loaded: list[str] | None = None
+    job_variables: dict[str, str] = {}
     library: str | None = None
     library_file: str | None = None
     device: str | None = None
@@ -167,6 +169,7 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
         found = replace(
             self,
             variables=without_secrets(self.variables),
+            job_variables=without_secrets(self.job_variables),
             launcher_options=_each_shown(self.launcher_options),
             launcher_command=self.launcher_command and shown("", self.launcher_command),
             prepare=_each_shown(self.prepare),
@@ -177,9 +180,9 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was known when a run began. `variables` are those of the caller that reach MPI,
-    `nodes` what a job found of nodes before the first launch. What looks like a secret is named
-    without its value, also where a former Assay kept that."""
+    """All that was known when a run began. `variables` are those of them
+    with which jobs begin that reach MPI, `nodes` what a job found of nodes before the first launch.
+    What looks like a secret is named without its value, also where a former Assay kept that."""
 
     schema: int = SCHEMA
     run_id: str | None = None

@@ -99,7 +99,8 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             words += [f"READY={self.ready}", f"OUTSIDE={_copies(program_folders(shipped=False))}"]
         if is_left:
             doing = f"building {type(self).__name__} for {self.current_environ.name}"
-            send(Outcome(progress=doing))
+            output = Path(self.stagedir, self.build_job.stdout)
+            send(Outcome(progress=doing, output=str(output)))
         if blas := self.current_environ.extras["blas"]:
             libraries = [*blas["ldflags"], *(f"-l{name}" for name in blas["libraries"])]
             words += [f"BLAS={' '.join(libraries)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]

@@ -8,6 +8,7 @@ behind; TMPDIR stays, because jobs inherit it.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -27,7 +28,14 @@ from reframe.frontend.printer import PrettyPrinter
 from checks.common.base import MpiCheck
 from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
-from checks.common.session.outcome import BuildFailure, Outcome, outcome_pipe, report_refusal, send
+from checks.common.session.outcome import (
+    JOBS_LIBRARIES,
+    BuildFailure,
+    Outcome,
+    outcome_pipe,
+    report_refusal,
+    send,
+)
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 
 #: Seconds without news after which launches, and builds, are looked at.
@@ -147,6 +155,8 @@ def count_by_steady_clock() -> None:
 
 
 if __name__ == "__main__":
+    if (jobs_libraries := os.environ.pop(JOBS_LIBRARIES, None)) is not None:
+        os.environ["LD_LIBRARY_PATH"] = jobs_libraries
     count_by_steady_clock()
     outcome_pipe()  # before anything is started that would inherit its name
     # The list of failures reads what jobs put in the place of output.

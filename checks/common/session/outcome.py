@@ -26,6 +26,8 @@ from records.site.pair_scans import ARTIFACT
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"
+#: Environment variable with the LD_LIBRARY_PATH of jobs, where the session's Python needs another.
+JOBS_LIBRARIES = "ASSAY_JOBS_LIBRARIES"
 #: Environment variable with the folder of the programs that launches run, which the harness copies
 #: there: a session changes nothing in it.
 PROGRAMS = "ASSAY_PROGRAMS"
@@ -68,10 +70,10 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, one was `built` and can be kept, `progress` says what
-    the session is doing, or `queue` where the current job is. `beside` are launches that ran at the
-    same time. `files` are paths of the raw output: script, stdout, stderr; and of the values of a
-    scan. `programs` are paths of what the launch executes, apart from its launcher and the site's
-    commands. `started_at` and `ended_at` are UTC.
+    the session is doing, which prints to the file `output`, or `queue` where the current job is.
+    `beside` are launches that ran at the same time. `files` are paths of the raw output: script,
+    stdout, stderr; and of the values of a scan. `programs` are paths of what the launch executes,
+    apart from its launcher and the site's commands. `started_at` and `ended_at` are UTC.
     """
 
     status: Status | None = None
@@ -87,6 +89,7 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     files: dict[str, str] = {}
     programs: list[str] = []
     progress: str | None = None
+    output: str | None = None
     fault: Fault | None = None
     build: BuildFailure | None = None
     built: CompleteBuild | None = None
@@ -95,7 +98,7 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
 
     def unfit(self) -> str | None:
         """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
-        words = [self.progress or ""]
+        words = [self.progress or "", self.output or ""]
         for one in (self.build, self.built):
             words += [one.environment, one.program] if one is not None else []
         least_files = RAW_KINDS - {ARTIFACT}
@@ -119,9 +122,8 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
         told = [self.progress, self.build, self.built, self.queue]
         count = sum(one is not None for one in told)
         if self.launch_index < 0:
-            alone = Outcome(
-                progress=self.progress, build=self.build, built=self.built, queue=self.queue
-            )
+            names = ("progress", "output", "build", "built", "queue")
+            alone = Outcome(**{name: getattr(self, name) for name in names})
             return count == 1 and self == alone
         fitting = ("lost", None) if self.fault else get_args(Status)
         return not count and self.status in fitting

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -104,12 +104,3 @@ def granted_nodes() -> frozenset[str] | None:
     """The nodes of that allocation; None without one."""
     allocation = told_allocation()
     return None if allocation is None else frozenset(allocation.nodes)
-
-
-def without_slurm(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment without what Slurm said to the job or step that this process runs in."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if name == "SLURM_CONF" or not name.startswith(("SLURM", "SBATCH_", "SRUN_"))
-    }

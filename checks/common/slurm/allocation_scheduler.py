@@ -25,7 +25,7 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
-from checks.common.slurm.allocation import ENDING_S, told_allocation, without_slurm
+from checks.common.slurm.allocation import ENDING_S, told_allocation
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import ControllerSilentError, SlurmJob
 from checks.common.slurm.reasons import last_words
@@ -56,7 +56,6 @@ class _Step:
             self.process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "TERM", *argv],
                 cwd=folder,
-                env=without_slurm(os.environ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=said,

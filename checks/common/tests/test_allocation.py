@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from checks.common.slurm.allocation import Allocation, without_slurm
+from checks.common.slurm.allocation import Allocation
 from checks.common.switches import drawn_at, nodes_to_be_sure, unfit_switches
 
 NODES = [f"n{number}" for number in range(1, 9)]
@@ -39,12 +39,6 @@ def test_nodes_that_share_cores_are_drawn_together_only_where_they_must():
         (one,), (other,) = (cores[node] for node in shared.drawn(2, NODES, launch))
         assert one != other
     assert len(shared.drawn(3, NODES, "x")) == 3
-
-
-def test_a_step_is_told_nothing_of_the_job_around_it():
-    caller = {"SLURM_NTASKS": "1", "SLURMD_NODENAME": "x", "SRUN_DEBUG": "1", "SBATCH_QOS": "q"}
-    kept = {"SLURM_CONF": "/etc/slurm.conf", "PATH": "/bin", "SLUR": "1"}
-    assert without_slurm({**caller, **kept}) == kept
 
 
 LEAVES = {"s1": NODES[:4], "s2": NODES[4:7], "s3": NODES[7:]}

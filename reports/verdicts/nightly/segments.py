@@ -45,7 +45,7 @@ def context_changes(before: Night, after: Night) -> list[ContextPart]:
 
 def _told_by_nodes(name: str) -> bool:
     """Whether an entry of the context is known from a job on nodes only."""
-    return name.startswith(NODE) or name.endswith(_OF_A_JOB)
+    return name.startswith(NODE) or name.endswith(_OF_A_JOB) or ".job_variables." in name
 
 
 #: A covariate (covariates.py): where the scheduler draws the nodes, they change every night.

@@ -8,6 +8,7 @@ campaign quick.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -195,3 +196,28 @@ def test_cron_knows_the_modules(ready, site):
     done = ready.user(user, f"env -i HOME=$HOME LOGNAME=$LOGNAME PATH=/usr/bin:/bin {run}")
     assert done.returncode == 0, done.stderr
     assert all_ok(ready, user, 1)
+
+
+def test_the_callers_shell_changes_nothing_inside_a_job(ready, site):
+    """Every variable of a launch, by its job and by the provenance, from two unlike shells."""
+    user, name = ready.users()[0], environment(site)
+    whole = yaml.safe_load(site)
+    whole["environments"][name]["prepare"] = ['env -0 >"$HOME/assay/job.env"']
+    ready.write(user, f"site-config/{NAME}/site.yaml", yaml.safe_dump(whole, sort_keys=False))
+    other = next(one for one in description.description(NAME)["modules"] if name not in one)
+    polluted = (
+        f"module load {other}; export LD_LIBRARY_PATH=/opt/other/lib OMPI_MCA_btl=self UCX_TLS=self"
+        " FI_PROVIDER=none PMI_RANK=7 SLURM_CPU_BIND=none SBATCH_EXPORT=NONE CPATH=/opt/other"
+    )
+    found = []
+    for shell in (f"{polluted};", "env -i HOME=$HOME LOGNAME=$LOGNAME PATH=/usr/bin:/bin"):
+        done = ready.user(user, f"{shell} {' '.join(tiny(ready, site))}")
+        assert done.returncode == 0, done.stderr
+        assert ("not taken from this shell: CPATH, FI_PROVIDER" in done.stderr) == (not found)
+        (kept,) = (ready.home(user) / "results" / "tiny").glob("*/provenance.json")
+        variables = (ready.home(user) / "job.env").read_text().split("\0")
+        inside = {line for line in variables if not re.match("SLURM|ASSAY_|TMPDIR=|_=", line)}
+        as_run = json.loads(kept.read_text())["environments"][name]
+        assert other not in as_run["modules_loaded"]
+        found.append((inside, as_run))
+    assert found[0] == found[1]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands and jobs of a site begin with what its system gives a login shell, from any shell."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from assay.onboarding.init import not_taken
+from assay.sites import login
+from assay.sites.login import libraries_of_python, login_environment
+from assay.sites.site_file import chosen, read_site_file
+from assay.sites.slurm import SlurmSite
+
+#: What a user's shell may hold: a compiler's module, another MPI, settings of MPI libraries.
+POLLUTED = {
+    "LOADEDMODULES": "compiler/gcc-12",
+    "LD_LIBRARY_PATH": "/opt/other-mpi/lib",
+    "CPATH": "/opt/other-mpi/include",
+    "OMPI_MCA_btl": "self",
+    "UCX_TLS": "tcp",
+    "PMI_RANK": "7",
+    "SLURM_CPU_BIND": "none",
+    "SBATCH_EXPORT": "NONE",
+    "BASH_FUNC_module%%": "() { false; }",
+    "BASH_ENV": "/nowhere",
+    "LANG": "de_DE.UTF-8",
+}
+_SHOW = (
+    "import json; from assay.sites.login import login_environment as found;"
+    " print(json.dumps(found()))"
+)
+
+
+@pytest.fixture
+def profile(tmp_path, monkeypatch):
+    """Gives a function that writes what login shells of the system read."""
+    file = tmp_path / "profile"
+    monkeypatch.setattr(login, "PROFILE", str(file))
+    return file.write_text
+
+
+def begins_with(**variables):
+    shown = subprocess.run(
+        [sys.executable, "-c", _SHOW], env=variables, capture_output=True, check=True
+    )
+    return json.loads(shown.stdout)
+
+
+def test_a_polluted_shell_and_cron_give_the_same():
+    home = os.environ.get("HOME", "/")
+    shell = begins_with(**{**os.environ, **POLLUTED, "HOME": home})
+    assert shell == begins_with(HOME=home, PATH="/usr/bin:/bin")
+
+
+def test_modules_loaded_at_login_are_kept(profile):
+    profile(
+        "module() { :; }; export -f module; export LOADEDMODULES=PrgEnv/8:craype-x86 X='a\nb'\n"
+    )
+    found = login_environment()
+    assert found["LOADEDMODULES"] == "PrgEnv/8:craype-x86"
+    assert found["X"] == "a\nb"
+    assert "BASH_FUNC_module%%" in found
+
+
+@pytest.mark.parametrize("ending", ["exit 3", "set -eu; false", "return 1", "cd /tmp; unset HOME"])
+def test_a_profile_that_ends_early_gives_what_it_had_set(profile, ending):
+    profile(f"export SCRATCH=/scratch PATH=/opt/site/bin:$PATH\n{ending}\nexport LATE=1\n")
+    found = login_environment()
+    assert found["SCRATCH"] == "/scratch"
+    assert found["PATH"].startswith("/opt/site/bin:/usr/local/bin:/usr/bin:/bin")
+    assert {"HOME", "USER", "LOGNAME", "SHELL"} <= found.keys()
+
+
+def test_a_variable_that_the_file_names_comes_from_the_caller_and_no_other(profile, monkeypatch):
+    profile("export SCRATCH=/of/the/system\n")
+    for name, value in {**POLLUTED, "SCRATCH": "/mine", "MINE": "1", "OTHER": "2"}.items():
+        monkeypatch.setenv(name, value)
+    described = chosen(read_site_file("virtual"))
+    name, one = next(iter(described.environments.items()))
+    prepare = ["export LD_LIBRARY_PATH=$HOME/lib:$LD_LIBRARY_PATH", "echo $MINE $SLURM_CPU_BIND"]
+    changed = one.model_copy(update={"prepare": prepare})
+    update = {"work_dir": "${SCRATCH}/assay", "environments": {name: changed}}
+    given = SlurmSite(described.model_copy(update=update)).variables()
+    assert (given["SCRATCH"], given["MINE"]) == ("/mine", "1")
+    assert not given.keys() & {"OTHER", *POLLUTED}
+
+
+def test_site_init_names_what_matters_in_a_shell_and_reaches_no_job(profile, monkeypatch):
+    profile("export LOADEDMODULES=StdEnv UCX_TLS=all\n")
+    for name, value in {**POLLUTED, "LOADEDMODULES": "StdEnv:compiler/gcc-12"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("UCX_TLS", "all")
+    named = not_taken(login_environment())
+    assert named[0] == "module compiler/gcc-12"
+    assert set(named[1:]) >= {"CPATH", "LD_LIBRARY_PATH", "OMPI_MCA_btl"}
+    assert not {"UCX_TLS", "PATH", "SLURM_CPU_BIND", "LANG", "module StdEnv"} & set(named)
+
+
+def test_the_interpreters_libraries_are_passed_on_only_where_it_needs_them(monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/other-mpi/lib")
+    assert libraries_of_python() == {}
