@@ -20,6 +20,8 @@ class Unit:
     spelled: str = ""
 
 
+#: Prefixes of lengths in bytes.
+BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 #: Units that Assay knows; a check may use others.
 UNITS = {
     unit.symbol: unit
@@ -30,17 +32,31 @@ UNITS = {
             steps=((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
             spelled="seconds",
         ),
-        Unit("bytes", 1e18, spelled="bytes"),
-        # One unit for all bandwidths up to the fastest links, as the field writes them.
-        Unit("bytes/s", 1e24, steps=((1e6, "MB/s"),), spelled="bytes_per_second"),
+        Unit(
+            "bytes",
+            1e18,
+            steps=BINARY,
+            spelled="bytes",
+        ),
+        Unit(
+            "bytes/s",
+            1e24,
+            steps=((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")),
+            spelled="bytes_per_second",
+        ),
         Unit(
             "flop/s",
             1e24,
             steps=((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
             spelled="flops_per_second",
         ),
-        Unit("1/s", 1e12, spelled="per_second"),
-        Unit("1", 1e12, signed=True, spelled="ratio"),
+        Unit(
+            "1/s",
+            1e12,
+            steps=((1e6, "million/s"), (1.0, "1/s")),
+            spelled="per_second",
+        ),
+        Unit("1", 1e12, signed=True, steps=((1.0, ""),), spelled="ratio"),
     )
 }
 

@@ -21,6 +21,7 @@ from records.history.model import Acceptance
 from records.history.reading import read_history
 from records.history.store import Store
 from records.run.run_directory import open_run
+from reports.notation.units import count_text
 from reports.show.slides import write_pictures
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, SilentForm
 from reports.verdicts.nightly.night import read_night
@@ -46,8 +47,9 @@ def add_command(arguments: argparse.Namespace) -> int:
         arguments,
         NightAddedForm.filled(night, series=len(values), launches=night.statuses),
         *(f"warning: {warning}" for warning in night.warnings),
-        f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
-        f" {night.statuses.get('ok', 0)} ok launches of {launches}",
+        f"added {night.run_id} of {night.campaign} on {night.site}:"
+        f" {count_text(len(values), 'series')} from {night.statuses.get('ok', 0)} ok launches of"
+        f" {launches}",
     )
 
 
@@ -63,7 +65,8 @@ def accept_command(arguments: argparse.Namespace) -> int:
     with Store(arguments.history) as store:
         count = store.accept(arguments.changes, Acceptance(author, reason, now_text()))
     form = ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason)
-    text = f"accepted {count} changes; their series have a new reference from that night on"
+    told = count_text(count, "change")
+    text = f"accepted {told}; a new reference is learnt for their series from that night on"
     return _end(arguments, form, text)
 
 
@@ -153,7 +156,9 @@ def show_command(arguments: argparse.Namespace) -> int:
         # A history may know nothing but nights that could not run.
         if groups or not (arguments.json or (missed and not arguments.changes)):
             history = read_history(store, *_group(arguments, store))
-    lines = [f"{campaign} on {site}: {count} nights" for site, campaign, count in groups]
+    lines = [
+        f"{campaign} on {site}: {count_text(count, 'night')}" for site, campaign, count in groups
+    ]
     if history:
         lines.append(changes_text(history) if arguments.changes else nights_text(history))
     lost = "" if arguments.changes else missed_text(missed)

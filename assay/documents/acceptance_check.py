@@ -26,6 +26,10 @@ MOST_LISTED = 20
 _APART = ("results", "files", "manifest_sha256", "criteria")
 
 
+#: Keys of sentences, which another Assay may word otherwise.
+_SENTENCES = frozenset({"note", "statement", "proposals"})
+
+
 @dataclass(frozen=True)
 class Check:
     """One comparison of the verification and its faults; without faults nothing has changed.
@@ -95,7 +99,7 @@ def judged_again(
         stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
         day = date.fromisoformat(stored["judged_on"])
         recorded = dict(stored["files"])
-        results = {result["id"]: result for result in stored["results"]}
+        _by_id(stored)
     except (AssayError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error}",))]
     try:
@@ -126,16 +130,28 @@ def judged_again(
     return [
         Check("every file of the run against the document", clipped(files)),
         Check("criteria file against the document", () if same else ("criteria.yaml was changed",)),
-        Check("verdicts from the records", clipped(_verdicts(stored, results, dossier)), note),
+        Check("verdicts from the records", clipped(_verdicts(stored, dossier, note)), note),
         _lists(folder, dossier, note),
         _page(folder, dossier, note),
     ]
 
 
-def _verdicts(
-    stored: Mapping[str, Any], results: Mapping[str, Any], dossier: Dossier
-) -> Iterator[str]:
+def _by_id(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {result["id"]: result for result in form["results"]}
+
+
+def _without_words(value: Any) -> Any:
+    """A form without its sentences."""
+    if isinstance(value, dict):
+        return {k: _without_words(one) for k, one in value.items() if k not in _SENTENCES}
+    return [_without_words(one) for one in value] if isinstance(value, list) else value
+
+
+def _verdicts(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
     fresh = json.loads(dossier.content)
+    if other:
+        stored, fresh = _without_words(stored), _without_words(fresh)
+    results = _by_id(stored)
     if stored.get("schema") == 1:
         fresh["schema"] = 1
         del fresh["records"]

@@ -22,6 +22,7 @@ from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError
 from records.text.plain_text import one_line
 from records.text.withheld import masked
+from reports.notation.units import count_text
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 
@@ -111,7 +112,7 @@ def notices_of(checked: Checked, failure: AssayError | None = None) -> Iterator[
         sentence = answer_of_night(checked).sentence
         yield Notice("regression", f"{name}: regression", f"{sentence}\n{where}")
     if recovered := found("recovered"):
-        text = f"{len(recovered)} series went back to their former level."
+        text = f"{count_text(len(recovered), 'series')} went back to their former level."
         yield Notice("recovery", f"{name}: recovered", f"{text}\n{where}")
     if silent := found("silent"):
         text = f"{len(silent)} series have no value tonight."

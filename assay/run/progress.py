@@ -29,7 +29,8 @@ from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line, plain
 from records.text.reasons import alike
 from records.untrusted import RefusedFileError
-from reports.notation.units import count_text, readable_unit, three_digits
+from reports.notation.units import count_text
+from reports.notation.values import about
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0
@@ -61,7 +62,7 @@ class Progress:
     def begin(self, coming: Sequence[Launch], already: int, clock: Clock) -> None:
         """Report what is to come; `already` records exist, which the clock knows."""
         self._total, self._count, self._clock = len(coming), 0, clock
-        to_run = count_text(self._total, "launch", "launches")
+        to_run = count_text(self._total, "launch")
         kept = f" ({count_text(already, 'record')} already)" if already else ""
         self.say(f"{to_run} to run{kept}, about {time_text(self._left_s())}")
         if self._is_live and coming:
@@ -247,10 +248,8 @@ def describe(record: Record, what: str) -> str:
     shown = [metric for metric in record.metrics if known and metric.name == known.shown]
     if shown:
         best = max(shown, key=lambda metric: metric.value)
-        unit, most = readable_unit(best.unit, [best.value]), "up to " if len(shown) > 1 else ""
-        value = f"{most}{three_digits(best.value / unit.factor)}"
-        value += f" {unit.label}" if unit.label != "1" else ""
-        head = f"{head}, {best.name.replace('_', ' ')} {value}"
+        most, title = "up to " if len(shown) > 1 else "", register().metric_title(best.name)
+        head = f"{head}, {title} {most}{about(best.value, best.unit)}"
     return f"{head} ({one_line(', '.join(record.flags))})" if record.flags else head
 
 

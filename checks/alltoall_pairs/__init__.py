@@ -141,14 +141,13 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     metrics = (
         time_metric(
             "pair_latency",
-            "half round trip of a short message between two nodes; the launch's value is the"
-            " median",
+            "one-way time of a short message between two nodes; the launch's value is the median",
             "latency of the pair",
             limit="link",
         ),
         rate_metric(
             "pair_bandwidth",
-            "length of a long message over its median half round trip between two nodes",
+            "length of a long message over its median one-way time between two nodes",
             "bandwidth of the pair",
             limit="link",
         ),

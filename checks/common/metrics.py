@@ -47,7 +47,7 @@ LAUNCH = time_metric(
     "launch", "the launcher's whole run, without daemon boot/halt", title="whole launch"
 )
 
-#: Other statistics of a launch's half round trips than their median: name, word, relation.
+#: Other statistics of a launch's one-way times than their median: name, word, relation.
 _STATISTICS = (
     ("best", "least", least_of),
     ("mean", "mean", mean_of),
@@ -59,18 +59,24 @@ HALF_ROUND_TRIPS = (
     time_metric(
         "half_round_trip",
         "half the time of a ping-pong round trip; the launch's value is the median",
+        "one-way time",
         limit="link",
     ),
     *(
-        time_metric(f"half_round_trip_{name}", f"{word} half round trip of a launch", limit="link")
+        time_metric(
+            f"half_round_trip_{name}",
+            f"{word} one-way time of a launch",
+            f"{word} one-way time",
+            limit="link",
+        )
         for name, word, _ in _STATISTICS
     ),
 )
 BANDWIDTHS = (
-    rate_metric("bandwidth", "message length over the median half round trip", limit="link"),
+    rate_metric("bandwidth", "message length over the median one-way time", limit="link"),
     *(
         rate_metric(
-            f"bandwidth_{name}", f"message length over the {word} half round trip", limit="link"
+            f"bandwidth_{name}", f"message length over the {word} one-way time", limit="link"
         )
         for name, word, _ in _STATISTICS
     ),

@@ -108,24 +108,24 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         time_metric(
             "half_round_trip_loop",
             "half a round trip from one interval round the whole loop: a mean, with no samples",
-            "half round trip, loop timed",
+            "one-way time, loop timed",
             limit="link",
         ),
         *BANDWIDTHS[:2],
         rate_metric(
             "bandwidth_loop",
-            "message length over the half round trip of the whole loop",
+            "message length over the one-way time of the whole loop",
             "bandwidth, loop timed",
             limit="link",
         ),
         time_metric(
             "echo_latency",
-            "half round trip of 0 bytes, the median of a launch",
+            "one-way time of 0 bytes, the median of a launch",
             "latency (median of 0 bytes)",
         ),
         time_metric(
             "echo_latency_least",
-            "half round trip of 0 bytes, the least of a launch: the latency of Dongarra and"
+            "one-way time of 0 bytes, the least of a launch: the latency of Dongarra and"
             " Dunigan (1996)",
             "latency (least of 0 bytes)",
         ),

@@ -53,12 +53,12 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
         time_metric(
             "netpipe_half_round_trip",
             "half a round trip as NetPIPE gives it: the least of its trials' means",
-            "NetPIPE half round trip",
+            "NetPIPE one-way time",
             limit="link",
         ),
         rate_metric(
             "netpipe_bandwidth",
-            "message length over NetPIPE's half round trip",
+            "message length over NetPIPE's one-way time",
             "NetPIPE bandwidth",
             limit="link",
         ),

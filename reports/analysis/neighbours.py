@@ -44,7 +44,7 @@ class Neighbours:
         if self.worse is None:
             return f"Whether neighbours mattered cannot be tested: {self.why}."
         n, drawn = self.worse.n, "drawn to run " * (self.ran_beside < self.worse.n)
-        alone = count_text(self.worse.others, "launch", "launches")
+        alone = count_text(self.worse.others, "launch")
         said = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
         rest = "; as they were drawn by the seed, no environment gains by it" * self.mattered
         beside = f"{n} {drawn}beside others{f', of which {self.ran_beside} did' * bool(drawn)}"
@@ -102,7 +102,7 @@ def _why(good: Launches, enough: bool) -> str:
     """Why launches alone and beside others cannot be compared."""
     if enough:
         return "which ran alone went with the block"
-    count = count_text(len(good), "launch", "launches")
+    count = count_text(len(good), "launch")
     if not good.beside.any():
         return f"all {count} ran alone"
     if good.beside.all():

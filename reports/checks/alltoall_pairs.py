@@ -17,7 +17,8 @@ from records.text.natural import natural_order
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import of_check
 from reports.checks.common.hops import hops_picture, hops_table
-from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, three_digits
+from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
+from reports.notation.values import about
 from reports.show.lines import counted_footer, joined, picture_of
 from reports.show.panel import Heat, Panel, Picture, heat_panel, multiples, shares
 from reports.show.section import Section
@@ -179,7 +180,7 @@ def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
         names,
         values / one.level,
         scale,
-        {(i, j): three_digits(values[i, j] / unit.factor) for i, j in known},
+        {(i, j): significant(values[i, j] / unit.factor) for i, j in known},
         sorted(cells | {(j, i) for i, j in cells}),
     )
     least, greatest = one.values.min() / unit.factor, one.values.max() / unit.factor
@@ -187,7 +188,8 @@ def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
         one.title,
         counted_footer(analysis, [one.launches]),
         heat,
-        f"{one.title}: {len(one.values)} pairs from {least:.3g} to {greatest:.3g} {unit.label};"
+        f"{one.title}: {count_text(len(one.values), 'pair')} from {significant(least)} to"
+        f" {significant(greatest)} {unit.label};"
         f" {count_text(int(bad.sum()), 'pair')} outlined",
     )
 
@@ -214,8 +216,7 @@ def scans_table(analysis: Analysis) -> Table | None:
     found = _in_files(analysis)
 
     def value(one: Seen, of: float) -> str:
-        readable = readable_unit(analysis.register.metrics[one.metric].unit, [of])
-        return f"{three_digits(of / readable.factor)} {readable.label}"
+        return about(of, analysis.register.metrics[one.metric].unit)
 
     def cells(line: list[Seen]) -> list[str]:
         one = line[0]

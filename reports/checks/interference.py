@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.curves import case_and_message
-from reports.notation.units import ReadableUnit
+from reports.notation.units import ReadableUnit, count_text, readable_unit
 from reports.notation.values import PLAIN
 from reports.show.lines import MESSAGE_LENGTH, footer, lines_of, picture_of, ranges_text
 from reports.show.panel import Axis, Panel, Picture, Rule
@@ -24,15 +24,16 @@ _WHO = {
     "same-node": "on an endpoint's node",
     "other-node": "on a node they do not touch",
 }
-_PERCENT, _RATE = ReadableUnit("%", 0.01), ReadableUnit("MB/s", 1e6)
-#: Columns of the table, by metric and, where it has several points, whose: heading and unit.
-_COLUMNS = {
+_PERCENT = ReadableUnit("%", 0.01)
+#: Columns of the table, by metric and, where it has several points, whose: heading and unit, None:
+#: a readable one after each value.
+_COLUMNS: dict[tuple[str, str], tuple[str, ReadableUnit | None]] = {
     **{("compute_slowdown", k): (f"counting {v}: slow-down", PLAIN) for k, v in _WHO.items()},
     ("exchange_time", ""): ("exchange, µs", ReadableUnit("µs", 1e-6)),
     ("overlap", ""): ("overlap, %", _PERCENT),
     ("availability", ""): ("availability, %", _PERCENT),
-    ("stream_rate", "resting"): ("stream, neighbours resting, MB/s", _RATE),
-    ("stream_rate", "computing"): ("neighbours computing, MB/s", _RATE),
+    ("stream_rate", "resting"): ("stream, neighbours resting", None),
+    ("stream_rate", "computing"): ("neighbours computing", None),
     ("message_slowdown", ""): ("slow-down of messages", PLAIN),
 }
 #: Panels: metric, whose, title, and whether it is a share.
@@ -60,7 +61,9 @@ def costs_table(analysis: Analysis) -> Table | None:
     def cell(rows: list[Row]) -> Cell:
         if not rows:
             return Cell("–", title="no such neighbour, or no valid launch")
-        return value_cell(rows, _COLUMNS[column(rows[0])][1])
+        if (unit := _COLUMNS[column(rows[0])][1]) is not None:
+            return value_cell(rows, unit)
+        return value_cell(rows, readable_unit(rows[0].unit, [rows[0].summary.mean]), label=True)
 
     return pivot(
         sorted(analysis.rows_of(_CHECK), key=order),
@@ -96,7 +99,9 @@ def costs_picture(analysis: Analysis) -> Picture | None:
                 for row in rows[::-1]
                 if analysis.case(row).ranks == ranks
             }
-            panels.append((f"{title}, {ranks} ranks", metric, is_share, [*kept.values()]))
+            panels.append(
+                (f"{title}, {count_text(ranks, 'rank')}", metric, is_share, [*kept.values()])
+            )
     return picture_of(
         analysis,
         panels,

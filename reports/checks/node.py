@@ -95,7 +95,7 @@ def balance_table(analysis: Analysis) -> Table | None:
         [(_BALANCE, cells)],
         anchor="table-node-balance",
         title="Messages against computing",
-        note=f"{_SPREAD} Latency: half round trip of the shortest message between two nodes;"
+        note=f"{_SPREAD} Latency: one-way time of the shortest message between two nodes;"
         " launches of one block are paired. The last column is the ratio of communication to"
         " computation of 1988 (there 19 to 59; ORNL/TM-10881, table 12), the columns before are"
         " those of Dongarra and Dunigan 1996 (ORNL/TM-13006, table 3.1).",

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block, compared_cells, rows_where
-from reports.notation.units import ReadableUnit, bytes_text
+from reports.notation.units import ReadableUnit, bytes_text, readable_unit
 from reports.show.rows import message_bytes, name_cell
 from reports.show.section import Section, side_by_side_table
 from reports.show.tables import Cell, Table, numeric, pivot
@@ -18,27 +18,26 @@ _HEADLINES = (
     *("osu_message_rate", "osu_bandwidth", "osu_overall_time", "osu_latency", "osu_init_mean"),
 )
 _NEAR = {"placement": "between-nodes", "transport": "library"}
-_US, _MB_PER_S = ReadableUnit("µs", 1e-6), ReadableUnit("MB/s", 1e6)
-#: What we and the suite measure alike: its name and unit; our check, metric, parameters and
+#: What we and the suite measure alike: its name and SI unit; our check, metric, parameters and
 #: coordinates; the suite's metric and test. OSU's windows are of 64 messages.
 _ALIKE: tuple[
-    tuple[str, ReadableUnit, tuple[str, str, dict[str, Any], dict[str, str]], tuple[str, str]], ...
+    tuple[str, str, tuple[str, str, dict[str, Any], dict[str, str]], tuple[str, str]], ...
 ] = (
     (
-        "half round trip, loop timed",
-        _US,
+        "one-way time, loop timed",
+        "s",
         ("echo", "half_round_trip_loop", {**_NEAR, "distance": 1, "hops": 0}, {}),
         ("osu_latency", "osu_latency"),
     ),
     (
         "bandwidth of windows",
-        _MB_PER_S,
+        "bytes/s",
         ("streams", "window_rate", {**_NEAR, "window": 64}, {"direction": "one-way"}),
         ("osu_bandwidth", "osu_bw"),
     ),
     (
         "allreduce",
-        _US,
+        "s",
         ("collectives", "collective_time", {}, {"operation": "allreduce"}),
         ("osu_latency", "osu_allreduce"),
     ),
@@ -57,9 +56,10 @@ def comparison_table(analysis: Analysis) -> Table | None:
         return *layout, names.index(case.environment)
 
     lines: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]] = []
-    for title, unit, (check, metric, params, at), (osu_metric, test) in _ALIKE:
+    for title, si, (check, metric, params, at), (osu_metric, test) in _ALIKE:
         ours = by_block(rows_where(analysis, check, metric, params, **at), place)
         osu = by_block(rows_where(analysis, "osu", osu_metric, {"test": test}), place)
+        unit = readable_unit(si, (value for found in ours.values() for value in found.values()))
         lines += [(title, unit, one, ours[one], osu[one]) for one in sorted(ours.keys() & osu)]
 
     def cells(line: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]]) -> list[Cell]:
@@ -78,7 +78,7 @@ def comparison_table(analysis: Analysis) -> Table | None:
         anchor="table-osu-beside-ours",
         title="Our measurements beside the suite's",
         note="Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
-        " block, its interval is that of Hodges and Lehmann's estimate. Both half round trips are"
+        " block, its interval is that of Hodges and Lehmann's estimate. Both one-way times are"
         " means of a loop. Our rates and allreduces are medians over repetitions, of an allreduce"
         " the longest over the ranks of each; OSU's are means, of an allreduce over the ranks too:"
         " a disturbance, and ranks that do not leave together, weigh differently.",

@@ -65,7 +65,7 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
 SECTION = Section(
     pictures=(
         latency_and_bandwidth("pt2pt", *METRICS),
-        other_constructs("half_round_trip", "picture-latency", "Half round trip"),
+        other_constructs("half_round_trip", "picture-latency", "One-way time"),
         other_constructs("bandwidth", "picture-bandwidth", "Bandwidth"),
         *of_check("pt2pt", fits_picture, hops_picture),
     ),

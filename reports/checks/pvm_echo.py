@@ -8,7 +8,7 @@ import math
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.blocks import ByBlock, by_block, together
 from reports.checks.common.curves import case_and_message
-from reports.notation.units import ReadableUnit, bytes_text
+from reports.notation.units import ReadableUnit, bytes_text, significant
 from reports.notation.values import between, not_resolved
 from reports.show.rows import environment_cell, message_bytes, name_cell, value_cell
 from reports.show.section import Section
@@ -61,7 +61,7 @@ def order_table(analysis: Analysis) -> Table | None:
         ],
         anchor="table-pvm-order",
         title="The order of cost: psend ≤ InPlace, Raw ≤ Default",
-        note="Ratio of the launches' median half round trips, paired by block: geometric mean and"
+        note="Ratio of the launches' median one-way times, paired by block: geometric mean and"
         " its 95 % interval (Student's, of the logarithms). “as in 1995”: the whole interval is at"
         " or above 1; “reversed”: below 1; else the order is not resolved at this n. This is the"
         " order of the study's bandwidths; in latency it found InPlace, two messages on the"
@@ -75,11 +75,11 @@ def _ratio_cell(times: dict[str, ByBlock], cheap: str, dear: str) -> Cell:
     if not pairs:
         return Cell("–")
     summary = summarise([math.log(b / a) for a, b in pairs])
-    ratio = f"{math.exp(summary.mean):.3g}"
+    ratio = significant(math.exp(summary.mean))
     interval = summary.mean_interval
     if interval is None or summary.n < LEAST_N:
         return Cell(f"{ratio}: {not_resolved(summary.n)}")
-    ends = between(interval.low, interval.high, lambda log: f"{math.exp(log):.3g}")
+    ends = between(interval.low, interval.high, lambda log: significant(math.exp(log)))
     word = "as in 1995" if interval.low >= 0 else "reversed" if interval.high < 0 else ""
     return Cell(f"{ratio} ({ends}): {word or not_resolved(summary.n)}")
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Readable units: records hold SI base units, a rendering converts.
 
-A length in bytes is read in KiB and MiB, powers of two as messages are; a rate in MB/s of 10⁶.
+A length in bytes is read in KiB and MiB, powers of two as messages are; a rate in MB/s and GB/s, of
+10⁶ and 10⁹.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from records.errors import AssayError
-from records.units import unit_of
+from records.units import BINARY, unit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,46 @@ def decimals(value: float, spread: float | None) -> int:
     return max(0, min(wanted, greatest, 12))
 
 
+#: Magnitudes outside of which a number has a power of ten.
+_LEAST, _GREATEST = 1e-9, 1e15
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+#: From this factor on a difference is a multiple, no per cent.
+_FACTOR = 1.5
+
+
 def fixed(value: float | None, places: int) -> str:
-    """`value` with thin-space thousands; an en dash for None; powers of ten for the gigantic."""
-    if value is None:
+    """`value` with thin-space thousands; an en dash for what is no number; "1.23 × 10¹⁵" for the
+    gigantic."""
+    if value is None or math.isnan(value):
         return "–"
-    if abs(value) >= 1e9:
-        return f"{value:.4g}"
-    return f"{value:,.{places}f}".replace(",", "\u202f").replace("-", "−")
+    if abs(value) >= _GREATEST:
+        return _with_power(value, 3)
+    text = f"{value:,.{places}f}".replace(",", "\u202f")
+    return text.replace("-", "−" if text.strip("-0.") else "")
 
 
-def three_digits(value: float) -> str:
-    """Three significant digits without powers of ten; whole numbers from 100 on."""
+def _with_power(value: float, digits: int) -> str:
+    if math.isinf(value):
+        return "−∞" if value < 0 else "∞"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    raised = str(int(power)).translate(_RAISED)
+    return f"{mantissa}\u202f×\u202f10{raised}".replace("-", "−")
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """So many significant digits, whole numbers in full: "0.0123", "1.23", "12 345"."""
     if not value or not math.isfinite(value):
-        return f"{value:g}"
-    return fixed(value, max(0, 2 - math.floor(math.log10(abs(value)))))
+        return fixed(value, 0)
+    if abs(value) < _LEAST:
+        return _with_power(value, digits)
+    _, _, power = f"{value:.{digits - 1}e}".partition("e")
+    return fixed(value, max(0, digits - 1 - int(power)))
+
+
+def as_stated(value: float) -> str:
+    """A number that people chose, a limit or a nominal rate: "0.95", "4", "12.5", "4 000"."""
+    text = significant(value, 6)
+    return text.rstrip("0").rstrip(".") if "." in text and "×" not in text else text
 
 
 def percent(fraction: float | None, places: int = 1) -> str:
@@ -90,26 +117,49 @@ def p_text(p: float) -> str:
 
 
 def signed_percent(ratio: float) -> str:
-    """A ratio as the difference from 1: "+3.4 %"; from a factor of two on "2.4 ×" or "1/2.4"."""
-    if ratio >= 2:
-        return f"{three_digits(ratio)} ×"
-    if 0 < ratio <= 0.5:
-        return f"1/{three_digits(1 / ratio)}"
-    difference = 100 * (ratio - 1)
-    sign = "+" if difference >= 0 else "−"
-    return f"{sign}{fixed(abs(difference), 1)} %"
+    """A ratio as the difference from 1: "+3.4 %"; from a factor of 1.5 on "2.40 ×" or "0.417 ×"."""
+    if not 1 / _FACTOR < ratio < _FACTOR:
+        return f"{significant(ratio)} ×"
+    text = fixed(100 * (ratio - 1), 1)
+    return f"{'' if text.startswith('−') else '+'}{text} %"
 
 
 def times_text(ratio: float) -> str:
-    """How much of something: "85 % of", from a factor of two on "5.0 times"."""
-    return f"{three_digits(ratio)} times" if ratio >= 2 else f"{percent(ratio, 0)} of"
+    """How much of something: "85 % of", from a factor of 1.5 on "5.00 times"."""
+    return f"{significant(ratio)} times" if ratio >= _FACTOR else f"{percent(ratio, 0)} of"
+
+
+def more_text(ratio: float) -> str:
+    """A quantity over another's, at least 1: "12.0 % more", from a factor of 1.5 on "2.41 times as
+    much"."""
+    if ratio >= _FACTOR:
+        return f"{times_text(ratio)} as much"
+    more = percent(ratio - 1)
+    return "as much" if more == percent(0) else f"{more} more"
 
 
 def advantage_text(ratio: float) -> str:
-    """An advantage, a ratio in the good direction: "+3.4 %", "2.4 × better", "11 × worse"."""
-    if ratio >= 2 or 0 < ratio <= 0.5:
-        return f"{three_digits(max(ratio, 1 / ratio))} × {'better' if ratio > 1 else 'worse'}"
-    return signed_percent(ratio)
+    """An advantage, a ratio in the good direction: "+3.4 %", from a factor of 1.5 on
+    "2.40 × as fast", "1.83 × as slow"."""
+    if not ratio > 0 or 1 / _FACTOR < ratio < _FACTOR:
+        return signed_percent(ratio)
+    return f"{significant(max(ratio, 1 / ratio))} × as {'fast' if ratio > 1 else 'slow'}"
+
+
+def slower_text(ratio: float, amount: float, *, has_speed: bool = True) -> str:
+    """How a value compares: "8.1 % slower", from a factor of 1.5 on "1.83 × as slow".
+
+    `ratio` is its advantage; `amount` the difference as a share, either sign; what has no speed is
+    worse or better.
+    """
+    good = ratio >= 1
+    if 0 < ratio < math.inf and not 1 / _FACTOR < ratio < _FACTOR:
+        factor = significant(max(ratio, 1 / ratio))
+        if has_speed:
+            return f"{factor} × as {'fast' if good else 'slow'}"
+        return f"{'better' if good else 'worse'} by a factor of {factor}"
+    words = ("faster", "slower") if has_speed else ("better", "worse")
+    return f"{percent(abs(amount))} {words[not good]}"
 
 
 def si_text(value: float | None) -> str:
@@ -117,13 +167,9 @@ def si_text(value: float | None) -> str:
     return "" if value is None else f"{value:.9g}"
 
 
-#: Prefixes of lengths in bytes.
-_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
-
-
 def bytes_text(count: float) -> str:
     """A message length, exact: 1048576 -> "1 MiB", 1536 -> "1.5 KiB", 1000 -> "1 000 B"."""
-    for factor, unit in _BINARY:
+    for factor, unit in BINARY[:-1]:
         if count >= factor and (2 * count / factor).is_integer():
             return f"{count / factor:g} {unit}"
     return f"{fixed(count, 0)} B"
@@ -131,14 +177,15 @@ def bytes_text(count: float) -> str:
 
 def about_bytes_text(count: float) -> str:
     """A length that is an estimate, in three digits: 23170 -> "22.6 KiB"."""
-    factor, unit = next((step for step in _BINARY if count >= step[0]), (1.0, "B"))
-    return f"{three_digits(count / factor)} {unit}"
+    factor, unit = next((step for step in BINARY if count >= step[0]), BINARY[-1])
+    return f"{significant(count / factor)} {unit}"
 
 
-#: Spaces at which no line may break: before a unit, and in n = 12.
+#: Spaces at which no line may break: before a unit, round × and ±, after a sign of comparison.
 _WITHIN = re.compile(
-    r"(?<=\d) (?=(?:%|×|[µmn]?s|[KMGT]?i?B|(?:[kMGTP]?(?:B|flop|bit)|bytes)/s)(?![\w/]))"
-    r"|(?<=\bn) (?== \d)|(?<=\bn =) (?=\d)"
+    r"(?<=[\d∞⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[%×±]|[µmn]?s|min|h|[kMG]?Hz|[KMGT]?i?B"
+    r"|(?:[kMGTPE]?(?:B|flop|bit)|bytes|million|thousand)/s|1/s|bytes|points)(?![\w/]))"
+    r"|(?<=[≤≥≈<>=±]) (?=[−+]?[\d∞])|(?<=[\d³] ×) (?=\d)|(?<=\bn) (?== \d)"
 )
 
 
@@ -163,6 +210,29 @@ def moment_text(at: str | None, unknown: str) -> str:
     return at[:19].replace("T", " ") if at else unknown
 
 
-def count_text(number: int, noun: str, plural: str | None = None) -> str:
+def counts_text(numbers: Iterable[int], noun: str) -> str:
+    """ "5 launches", "5 to 7 launches": the least and the greatest of at least one number."""
+    *least, most = sorted({*numbers})
+    return f"{fixed(least[0], 0)} to {count_text(most, noun)}" if least else count_text(most, noun)
+
+
+def all_text(number: int, noun: str) -> str:
+    """ "all 3 launches", "the only launch"; "no launch"."""
+    if number > 1:
+        return f"all {count_text(number, noun)}"
+    return f"{'the only' if number else 'no'} {noun}"
+
+
+_PLURALS = {"series": "series", "criterion": "criteria"}
+
+
+def count_text(number: int, noun: str, plural: str = "") -> str:
     """ "1 launch", "3 launches"."""
-    return f"{fixed(number, 0)} {noun if number == 1 else plural or noun + 's'}"
+    ending = "es" if noun.endswith(("s", "ch")) else "s"
+    several = plural or _PLURALS.get(noun) or noun + ending
+    return f"{fixed(number, 0)} {noun if number == 1 else several}"
+
+
+def sentence_case(text: str) -> str:
+    """A text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from reports.notation.units import ReadableUnit, decimals, fixed, level_text, si_text
+from reports.notation.units import (
+    ReadableUnit,
+    decimals,
+    fixed,
+    level_text,
+    readable_unit,
+    si_text,
+    significant,
+)
 from reports.statistics.descriptive import Interval, Summary
 
 #: Values without a unit, or already in the one of a column's heading.
@@ -21,6 +29,12 @@ def quantity(value: float, unit: ReadableUnit = PLAIN) -> str:
     """ "12.34 ms"."""
     scaled = value / unit.factor
     return f"{fixed(scaled, decimals(scaled, None))} {unit.label}".rstrip()
+
+
+def about(value: float, si_unit: str) -> str:
+    """ "36.4 GB/s": three digits of a value in the unit that suits it."""
+    unit = readable_unit(si_unit, [value])
+    return f"{significant(value / unit.factor)} {unit.label}".rstrip()
 
 
 def with_spread(value: float, stddev: float | None, unit: ReadableUnit = PLAIN) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.files import replacing
+from reports.notation.units import count_text
 
 #: Names of the browsers that print, in order of preference.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
@@ -86,8 +87,8 @@ def _cut(rows: re.Match[str], most_rows: int) -> str:
     starts = [found.start() for found in re.finditer(r"<tr\b", rows[1])]
     if len(starts) <= most_rows:
         return rows[0]
-    more = len(starts) - most_rows
-    told = f'<tr><td colspan="40">{more} further rows stand in the page itself.</td></tr>'
+    more = count_text(len(starts) - most_rows, "further row is", "further rows are")
+    told = f'<tr><td colspan="40">{more} in the page itself.</td></tr>'
     return f"<tbody>{rows[1][: starts[most_rows]]}{told}</tbody>"
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from records.axes import along_curve
 from reports.analysis.run import Analysis
-from reports.notation.units import readable_unit
-from reports.show.lines import Curves, footer, grouped, picture_of
+from reports.notation.units import readable_unit, significant
+from reports.show.lines import Curves, footer, grouped, joined, picture_of
 from reports.show.panel import Axis, Box, Mark, Panel, Picture, Series, rows_axis
 from reports.show.rows import measured_in
 
@@ -54,15 +54,15 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
         marks.append(Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55))
         if len(values) >= LEAST_BOXED:
             marks.append(Box(values.tolist(), place, look.colour))
-        ends = f"{values.min():.4g} to {values.max():.4g}"
-        told.append(f"{name} {ends}, median {np.median(values):.4g}")
+        ends = f"{significant(values.min())} to {significant(values.max())}"
+        told.append(f"{name} {ends}, median {significant(float(np.median(values)))}")
     metric = analysis.register.metrics[item.rows[0].series.metric]
     title = analysis.register.metric_title(metric.name)
     return Panel(
         item.title,
         marks,
         f"{item.title}: {'; '.join(told)} {unit.label}",
-        Axis(f"{title}, {unit.label}, {metric.better} is better"),
+        Axis(joined(title, unit.label, f"{metric.better} is better")),
         rows_axis(names),
         footer(analysis, item.rows),
         0.95 + 0.4 * len(names),

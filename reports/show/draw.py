@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import lru_cache
 from html import escape
 from io import StringIO
-from math import isclose
 from typing import Any
 
 import matplotlib as mpl
@@ -21,7 +20,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
-from reports.notation.units import bytes_text, fixed
+from reports.notation.units import as_stated, bytes_text, fixed, significant
 from reports.show.heat import draw_heat, height_of
 from reports.show.layout import EDGE, LABEL_PT, NAME_IN, TITLE_PT, Canvas, heading, settle, wrapped
 from reports.show.panel import (
@@ -182,7 +181,7 @@ def _length(value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    return fixed(value, 0) if isclose(value, round(value)) else f"{value:g}"
+    return as_stated(value)
 
 
 def _draw(mark: Mark, axes: Axes) -> None:
@@ -288,7 +287,7 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     for mark in panel.marks:
         if isinstance(mark, Series) and (mark.name or mark.texts):
             yield list(mark.texts) or [
-                f"{mark.name}: {y:.5g} at {named.get(x) or _plain(x)} ({panel.y.title})"
+                f"{mark.name}: {significant(y, 4)} at {named.get(x) or _plain(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)
             ]
 

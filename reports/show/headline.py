@@ -11,7 +11,14 @@ from functools import lru_cache
 from reports.analysis.cells import ESTIMAND
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.load.loading import AtKey
-from reports.notation.units import ReadableUnit, bytes_text, count_text, percent, readable_unit
+from reports.notation.units import (
+    bytes_text,
+    count_text,
+    counts_text,
+    percent,
+    readable_unit,
+    sentence_case,
+)
 from reports.show.lines import line_rate, size_picture
 from reports.show.panel import Picture
 from reports.show.rows import in_reading_order, message_bytes, row_label, side_by_side, value_cell
@@ -48,8 +55,7 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
         return replace(made, href=f"#case-{slug(analysis.case(found[0]).id)}", badges=())
 
     shown = [row for label in chosen for row in points[label]]
-    counts = sorted({row.summary.n for row in shown})
-    n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    n = counts_text((row.summary.n for row in shown), "launch")
     better = analysis.register.metrics[metric].better
     title = f"{analysis.register.metric_title(metric)}, {better} is better"
     common = [flag for flag in flags_of(shown) if all(flag in row.flags for row in shown)]
@@ -59,7 +65,7 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
         return Cell(row_label(analysis, row), badges=badges)
 
     left = len(points) - len(chosen)
-    note = f"Mean ± s of n = {n} {'launch' if counts[-1] == 1 else 'launches'}; a value leads to"
+    note = f"Mean ± s of n = {n}; a value leads to"
     note += " its raw output."
     compared = any(cell.check == check for cell in analysis.comparisons.overall)
     note += f" {ESTIMAND}" if compared else ""
@@ -70,7 +76,7 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
         [("case", lead)],
         [side_by_side(analysis, shown, cell)],
         anchor=f"headline-{slug(check)}",
-        title=title[:1].upper() + title[1:],
+        title=sentence_case(title),
         note=note,
     )
 
@@ -114,6 +120,7 @@ def invalid_table(analysis: Analysis) -> Table | None:
             if key not in best or row.summary.mean > best[key].summary.mean:
                 best[key] = row
     rate = line_rate(analysis)
+    unit = readable_unit("bytes/s", (row.summary.mean for row in best.values()))
 
     def environment(row: Row) -> Cell:
         case = analysis.case(row)
@@ -129,8 +136,8 @@ def invalid_table(analysis: Analysis) -> Table | None:
             ("n", lambda rows: str(rows[0].summary.n)),
             ("message", lambda rows: bytes_text(message_bytes(rows[0]))),
             (
-                "greatest apparent bandwidth ± s, MB/s",
-                lambda rows: value_cell(rows, ReadableUnit("MB/s", 1e6)),
+                f"greatest apparent bandwidth ± s, {unit.label}",
+                lambda rows: value_cell(rows, unit),
             ),
             (
                 "of the link's rate",

@@ -15,7 +15,15 @@ from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
 from reports.notation.palette import BAD, QUIET, Look
-from reports.notation.units import ReadableUnit, bytes_text, readable_unit, times_text
+from reports.notation.units import (
+    ReadableUnit,
+    as_stated,
+    bytes_text,
+    readable_unit,
+    sentence_case,
+    significant,
+    times_text,
+)
 from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series, Text
 from reports.show.rows import environments, message_bytes
 
@@ -132,7 +140,7 @@ def lines_picture(
         is_log = log_y and first.unit == "s"
         lines = lines_of(analysis, item.rows, place, unit, log=is_log)
         rate = line_rate if _over_network(analysis, first) else None
-        heading = item.title if alone else joined(name[:1].upper() + name[1:], item.title)
+        heading = item.title if alone else joined(sentence_case(name), item.title)
         low = 0.0 if from_zero and not is_log else None
         return Panel(
             heading,
@@ -140,7 +148,7 @@ def lines_picture(
             f"{title}, {heading}: {ranges_text(lines, unit.label)}",
             axis,
             Axis(
-                f"{name}, {unit.label}" if alone else unit.label,
+                joined(name, unit.label) if alone else unit.label,
                 scale="log" if is_log else "linear",
                 low=low,
             ),
@@ -185,7 +193,7 @@ def _line_rate_marks(
         return
     rate = rate_si / unit.factor
     yield Rule(rate, "y", width=1.1, dashes=(4, 3))
-    name = f"line rate {rate:g} {unit.label}"
+    name = f"line rate {as_stated(rate)} {unit.label}"
     yield Text(name, 1, rate, QUIET, 8.5, shares="x", offset=(0, 3), right=True)
     above = [(x, y) for line in lines for x, y in zip(line.x, line.y, strict=True) if y > rate]
     if above:
@@ -331,7 +339,8 @@ def log_band(values: Sequence[float], centre: float) -> tuple[float, float]:
 def ranges_text(lines: Iterable[Series], unit: str) -> str:
     """Each line's least and greatest value, for those who cannot see the picture."""
     return "; ".join(
-        f"{line.name} {min(line.y):.3g} to {max(line.y):.3g} {unit}".rstrip() for line in lines
+        f"{line.name} {significant(min(line.y))} to {significant(max(line.y))} {unit}".rstrip()
+        for line in lines
     )
 
 

@@ -18,6 +18,7 @@ from reports.notation.units import (
     level_text,
     percent,
     readable_unit,
+    sentence_case,
     si_text,
 )
 from reports.notation.values import PLAIN, between, summary_text, with_range, with_spread
@@ -200,7 +201,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
         ],
         [(STATISTICS, statistics)],
         anchor=f"table-{slug(check)}-{slug(metric)}",
-        title=title[:1].upper() + title[1:],
+        title=sentence_case(title),
         note=defined.definition + ".",
         group=1,
         total=len(found),

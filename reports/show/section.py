@@ -14,7 +14,7 @@ from functools import partial
 from records.axes import MESSAGE_BYTES, axis_of
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.labels import point_text
-from reports.notation.units import count_text, mean_words, readable_unit
+from reports.notation.units import count_text, mean_words, readable_unit, sentence_case
 from reports.show.lines import EFFORT, MESSAGE_LENGTH, grouped, joined, line_rate, lines_picture
 from reports.show.panel import Axis, Picture
 from reports.show.rows import in_reading_order, measured_in, metric_table, side_by_side, value_cell
@@ -112,7 +112,7 @@ def metric_picture(
     """
     rows = analysis.rows_of(check, metric)
     title = analysis.register.metric_title(metric)
-    title = title[:1].upper() + title[1:] + (f" against {axis_of(axis).title}" if axis else "")
+    title = sentence_case(title) + (f" against {axis_of(axis).title}" if axis else "")
     x, without, place = _x_axis(analysis, rows, axis)
     size, is_time = x.scale == "bytes", rows[0].unit == "s"
     log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
@@ -176,10 +176,9 @@ def side_by_side_table(
             badges = (f"n = {rows[0].summary.n}", *badges)
         return replace(value_cell(rows, unit), badges=badges)
 
-    title = (
-        f"{analysis.register.metric_title(metric)}, {unit.label}: {mean_words(rows[0].unit)} ± s"
-    )
-    title = joined(of, title[:1].upper() + title[1:])
+    title = f"{joined(analysis.register.metric_title(metric), unit.label)}: "
+    title += f"{mean_words(rows[0].unit)} ± s"
+    title = joined(of, sentence_case(title))
     return pivot(
         rows,
         [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],

@@ -12,7 +12,7 @@ from reports.analysis.run import analyse
 from reports.checks import interference
 from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
-from reports.notation.units import three_digits
+from reports.notation.units import significant
 from reports.tests import synthetic
 
 COUNTS = (2, 3, 4, 6, 8, 16)
@@ -150,4 +150,4 @@ def test_the_report_has_both_sections(run):
     [(3412.3, "3\u202f412"), (99.96, "100.0"), (12.345, "12.3"), (0.0376, "0.0376"), (0, "0")],
 )
 def test_three_digits_need_no_powers_of_ten(value, shown):
-    assert three_digits(value) == shown
+    assert significant(value) == shown

@@ -1,19 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from records.units import UNITS
 from reports.notation.palette import looks
 from reports.notation.units import (
     about_bytes_text,
     advantage_text,
+    all_text,
+    as_stated,
     bytes_text,
+    count_text,
+    counts_text,
     decimals,
     fixed,
+    more_text,
     readable_unit,
     signed_percent,
+    significant,
+    slower_text,
     unbroken,
 )
+from reports.notation.values import about, quantity
 from reports.render.markdown import md
 from reports.verdicts.acceptance.bounds import Bounds
 from reports.verdicts.acceptance.model import Item
@@ -45,7 +58,9 @@ def test_looks_differ_in_colour_marker_and_line() -> None:
         ("s", 2.0, "s"),
         ("s", 0.0, "s"),
         ("flop/s", 2e9, "Gflop/s"),
-        ("bytes/s", 1e9, "MB/s"),
+        ("bytes/s", 36.4e9, "GB/s"),
+        ("bytes/s", 12.5e6, "MB/s"),
+        ("1", 2e-5, ""),
         ("count", 3.0, "count"),
     ],
 )
@@ -64,16 +79,66 @@ def test_numbers_in_words() -> None:
     assert fixed(None, 2) == "–"
     assert fixed(-1234.5, 1) == "−1\u202f234.5"
     assert signed_percent(1.034) == "+3.4 %"
-    assert signed_percent(0.6) == "−40.0 %"
+    assert signed_percent(0.7) == "−30.0 %"
 
 
-def test_from_a_factor_of_two_on_no_per_cent() -> None:
-    assert [signed_percent(ratio) for ratio in (2.5, 0.089)] == ["2.50 ×", "1/11.2"]
-    assert [advantage_text(ratio) for ratio in (1.2, 2.5, 0.089)] == [
-        "+20.0 %",
-        "2.50 × better",
-        "11.2 × worse",
+def test_a_great_difference_is_a_multiple_and_no_per_cent() -> None:
+    assert [signed_percent(ratio) for ratio in (2.5, 0.089)] == ["2.50 ×", "0.0890 ×"]
+    assert [advantage_text(ratio) for ratio in (1.2, 2.5, 1 / 1.83)] == [
+        *("+20.0 %", "2.50 × as fast", "1.83 × as slow"),
     ]
+    assert [more_text(ratio) for ratio in (1.0, 1.12, 2.4)] == [
+        *("as much", "12.0 % more", "2.40 times as much"),
+    ]
+    assert slower_text(1 / 1.83, 0.83) == "1.83 × as slow"
+    assert slower_text(1 / 1.081, 0.081) == "8.1 % slower"
+    assert slower_text(0.25, 3.0, has_speed=False) == "worse by a factor of 4.00"
+
+
+def test_a_number_of_things_is_grammatical() -> None:
+    told = [count_text(n, noun) for n in (1, 2) for noun in ("case", "launch", "series")]
+    assert told == ["1 case", "1 launch", "1 series", "2 cases", "2 launches", "2 series"]
+    assert [counts_text(ns, "night") for ns in ([5], [7, 5, 6])] == ["5 nights", "5 to 7 nights"]
+    assert [all_text(n, "launch") for n in (0, 1, 3)] == [
+        *("no launch", "the only launch", "all 3 launches"),
+    ]
+
+
+#: What a number is written as; a unit with its value.
+_WRITTEN = re.compile(r"−?\d{1,3}(\u202f\d{3})*(\.\d+)?(\u202f×\u202f10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+_MAGNITUDES = st.floats(1e-18, 1e24) | st.integers(-18, 24).map(lambda power: 10.0**power)
+
+
+@given(_MAGNITUDES, st.sampled_from([-1, 1]))
+def test_a_number_of_any_magnitude_is_written_as_people_do(value: float, sign: int) -> None:
+    for text in (significant(sign * value), as_stated(sign * value), fixed(sign * value, 2)):
+        assert _WRITTEN.fullmatch(text), text
+    digits = significant(value).partition("\u202f×")[0].replace("\u202f", "")
+    if "×" not in significant(value):
+        assert float(digits) == pytest.approx(value, rel=6e-3)
+
+
+@given(_MAGNITUDES, st.sampled_from(sorted(UNITS)))
+def test_a_quantity_is_read_in_a_unit_of_its_size_and_stays_on_its_line(
+    value: float, si_unit: str
+) -> None:
+    text = about(value, si_unit)
+    number = text.split(" ")[0]
+    assert _WRITTEN.fullmatch(number), text
+    assert " " not in unbroken(text)
+    steps = [factor for factor, _ in UNITS[si_unit].steps]
+    if len(steps) > 1 and steps[-1] <= value < 999 * steps[0]:
+        assert len(number.partition(".")[0].replace("\u202f", "")) <= 7, text
+    assert "e+" not in quantity(value, readable_unit(si_unit, [value]))
+
+
+@given(st.floats(1e-6, 1e6))
+def test_a_ratio_and_its_inverse_tell_the_same_factor(ratio: float) -> None:
+    one, other = advantage_text(ratio), advantage_text(1 / ratio)
+    if "×" in one and "×" in other:
+        assert one.split(" ×")[0] == other.split(" ×")[0]
+        assert {one[-4:], other[-4:]} == {"fast", "slow"}
+    assert re.fullmatch(r"[+−]\d+\.\d %|[\d.\u202f]+ × as (fast|slow)", one), one
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01)
             "s",
             "lower",
             {"construct": "Send/Recv", "message_bytes": size},
-            "half round trip",
+            "one-way time",
             "Point-to-point",
         )
         for name in ("mpich", "openmpi")
@@ -106,7 +106,7 @@ def test_a_regression_is_told_with_size_day_cause_and_the_command_that_accepts_i
     assert found
     assert re.fullmatch(r"assay history accept-change \d+( \d+){5}", answer.command)
     # The same number stands in the page's list of all changes.
-    assert f"({found[1]} worse)" in html_of(night)
+    assert f"({found[1]} slower)" in html_of(night)
 
 
 @pytest.mark.parametrize("nights", [1, 2, 4, 9, 10])
@@ -176,7 +176,7 @@ def test_lengths_stand_in_their_natural_order() -> None:
     sizes = [history.series[series].at["message_bytes"] for series in natural_order(history)]
     assert sizes == [*SIZES, *SIZES]
     shown = html_of(checked(history))
-    rows = re.findall(r"<td[^>]*>half round trip at Send/Recv, ([^<]*)</td>", shown)
+    rows = re.findall(r"<td[^>]*>one-way time at Send/Recv, ([^<]*)</td>", shown)
     assert rows == ["8 B", "1 KiB", "16 KiB", "256 KiB"] * 2
 
 

@@ -95,7 +95,7 @@ def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> Non
     assert table is not None
     found = [[cell.text for cell in row] for row in table.rows]
     assert [(row[0], row[2], row[7]) for row in found] == [
-        ("half round trip, loop timed, µs", "8 B", "1.000 … 2.250"),
+        ("one-way time, loop timed, µs", "8 B", "1.000 … 2.250"),
         ("bandwidth of windows, MB/s", "8 B", "0.250 … 1.000"),
         ("allreduce, µs", "8 B", "1.000 … 4.000"),
     ]

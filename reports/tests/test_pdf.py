@@ -46,6 +46,6 @@ def test_a_long_table_is_cut_on_paper_and_says_so():
     rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(pdf.MOST_PRINTED_ROWS + 7))
     printed = pdf.for_print(f"<table><tbody>{rows}</tbody></table>")
     assert printed.count("<tr>") == pdf.MOST_PRINTED_ROWS + 1
-    assert "7 further rows stand in the page itself" in printed
+    assert "7 further rows are in the page itself" in printed
     short = "<table><tbody><tr><td>1</td></tr></tbody></table>"
     assert pdf.for_print(short) == short

@@ -97,7 +97,7 @@ def test_it_enters_a_history_as_it_did(tmp_path: Path) -> None:
             for key in read_history(store, night.site, night.campaign).series
         }
     assert titles == {
-        ("Point-to-point", "half round trip"),
+        ("Point-to-point", "one-way time"),
         ("Start-up", "all ranks heard"),
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 from reports.analysis.run import Analysis
 from reports.checks.collectives.measured import Measured, measured, position, words
 from reports.notation.palette import QUIET, Look
-from reports.notation.units import readable_unit
+from reports.notation.units import count_text, readable_unit
 from reports.show.lines import (
     LOG_BANDS,
     MESSAGE_LENGTH,
@@ -36,7 +36,8 @@ def against_length(analysis: Analysis) -> Picture | None:
         shown.items(),
         lambda group: _length_panel(analysis, *group, greatest),
         anchor="picture-collective-length",
-        title=f"Time of collective operations against message length, {greatest} processes",
+        title="Time of collective operations against message length,"
+        f" {count_text(greatest, 'process')}",
         caption=f"Lines: means; bands: ± s{LOG_BANDS}; dots: single launches. Message length per"
         " pair of processes.",
         most=len(shown),

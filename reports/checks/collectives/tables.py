@@ -12,7 +12,14 @@ from reports.checks.collectives.expressions import (
 )
 from reports.checks.collectives.measured import Measured, measured, words
 from reports.models.collectives import asymptotic_bandwidth
-from reports.notation.units import bytes_text, fixed, percent, three_digits
+from reports.notation.units import (
+    bytes_text,
+    count_text,
+    fixed,
+    percent,
+    readable_unit,
+    significant,
+)
 from reports.show.lines import joined
 from reports.show.rows import environments, name_cell
 from reports.show.tables import Cell, Column, Heading, Lead, Table, across, numeric, pivot
@@ -64,7 +71,7 @@ def _fitted_cell(families: list[Measured]) -> Cell:
     counts = ", ".join(str(p) for p in family.counts)
     return Cell(
         "; ".join([expression_text(model.best.startup, model.best.delay), *others]),
-        title=f"{model.points} points, p = {counts}, rms {percent(model.best.rms)}",
+        title=f"{count_text(model.points, 'point')}, p = {counts}, rms {percent(model.best.rms)}",
         badges=((_UNDETERMINED,) if others else ()) + family.flags,
     )
 
@@ -127,15 +134,16 @@ def latencies(analysis: Analysis) -> Table | None:
         data, shortest = line[0].data, line[0].shortest
         found = ((data.p == p) & (data.message_bytes == shortest) for p in counts)
         times = (data.time_s[at].tolist() for at in found)
-        return [three_digits(each[0] * 1e6) if each else "–" for each in times]
+        return [significant(each[0] * 1e6) if each else "–" for each in times]
 
-    def bandwidth(family: Measured, p: int) -> str:
+    def bandwidth(family: Measured, p: int) -> float | None:
         delay = None if isinstance(family.model, str) else family.model.best.delay
         if delay is None or p not in family.counts:
-            return "–"
-        rate = asymptotic_bandwidth(family.operation, delay, p)
-        return "–" if rate is None else three_digits(rate / 1e6)
+            return None
+        return asymptotic_bandwidth(family.operation, delay, p)
 
+    rates = {family: [bandwidth(family, p) for p in several] for family in families}
+    unit = readable_unit("bytes/s", (rate for found in rates.values() for rate in found if rate))
     shortest = sorted({f.shortest for f in families if f.operation != "barrier"})
     lengths = ", ".join(bytes_text(size) for size in shortest)
     return pivot(
@@ -144,8 +152,10 @@ def latencies(analysis: Analysis) -> Table | None:
         [
             (numeric(*(f"T0({p}), µs" for p in counts)), startups),
             (
-                numeric(*(f"R∞({p}), MB/s" for p in several)),
-                lambda line: [bandwidth(line[0], p) for p in several],
+                numeric(*(f"R∞({p}), {unit.label}" for p in several)),
+                lambda line: [
+                    "–" if r is None else significant(r / unit.factor) for r in rates[line[0]]
+                ],
             ),
         ],
         anchor="table-collective-latencies",

@@ -28,9 +28,11 @@ from reports.notation.units import (
     ReadableUnit,
     about_bytes_text,
     bytes_text,
-    fixed,
+    p_text,
     percent,
+    readable_unit,
     signed_percent,
+    significant,
 )
 from reports.notation.values import between, quantity
 from reports.show.lines import (
@@ -55,7 +57,6 @@ LEAST_FOR_HALF = 3
 LEAST_START_S = 10e-9
 #: A rate of more than this share of the line rate is none that the link can carry.
 MOST_OF_LIMIT = 1.02
-_RATE = ReadableUnit("MB/s", 1e6)
 #: The metric that a check's curves are made of, where it is not the half round trip of our own.
 _METRICS = {"netpipe": "netpipe_half_round_trip"}
 
@@ -141,33 +142,35 @@ def _leads(what: str, sizes: str) -> list[Lead[_Told]]:
     ]
 
 
-_FITS: list[Heading] = [
-    *("points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals", "lack of fit"),
-]
-
-
 def fits_table(analysis: Analysis, check: str) -> Table | None:
     """The lines of a check: each protocol segment, then one line over all sizes."""
     lines: list[_Told] = []
-    for curve in curves(analysis, check):
+    every = curves(analysis, check)
+    rates = (line.bandwidth_bytes_per_s for curve in every for line in curve.model.segments)
+    unit = readable_unit("bytes/s", filter(None, rates))
+    for curve in every:
         laws = [("segment", line) for line in curve.model.segments]
         laws.append(("one line, relative", straight_line(curve.sizes, curve.times_s)))
         laws.append(("one line, plain", plain_line(curve.sizes, curve.times_s)))
         limit, n = curve.limit_bytes_per_s, curve.launches[0]
         for law, line in laws:
             sizes = between(line.first_bytes, line.last_bytes, bytes_text)
-            numbers = _numbers(line, limit, told=law == "segment", launches=n)
+            numbers = _numbers(line, unit, limit, told=law == "segment", launches=n)
             lines.append((curve, law, sizes, numbers))
         direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
         lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–", "–"]))
     more = len(_groups(analysis, check)) - MOST_CURVES
+    headings = numeric(
+        *("points", "α, µs", f"R∞ = 1/β, {unit.label}"),
+        *("n½ = α/β", "rms of residuals", "lack of fit"),
+    )
     return pivot(
         lines,
         _leads("law", "sizes"),
-        [(_FITS, lambda line: line[0][3])],
+        [(headings, lambda line: line[0][3])],
         anchor=f"table-{check}-fits",
         title="Start-up time and rate by protocol segment",
-        note="t(m) = α + β·m for the median half round trip over launches, α, β ≥ 0, least squares"
+        note="t(m) = α + β·m for the median one-way time over launches, α, β ≥ 0, least squares"
         " of relative residuals in each segment. In brackets: the 95 % interval (93.75 % of five"
         " launches) from launches drawn anew, from five on. Lack of fit: p that launches of such"
         " scatter lie on a line. No line, so neither latency nor rate, where the residuals have"
@@ -182,7 +185,12 @@ def fits_table(analysis: Analysis, check: str) -> Table | None:
 
 
 def _numbers(
-    line: Line, limit: float | None, *, told: bool, launches: int = LEAST_FOR_HALF
+    line: Line,
+    unit: ReadableUnit,
+    limit: float | None,
+    *,
+    told: bool,
+    launches: int = LEAST_FOR_HALF,
 ) -> list[str | Cell]:
     """Points, α, R∞, n½, rms and lack of fit of a line; `told`: whether it must be one.
 
@@ -190,14 +198,14 @@ def _numbers(
     number, nor n½ of fewer than LEAST_FOR_HALF launches; the reason stands in its place.
     """
     points, rms, lack = str(line.points), percent(line.rms), line.lack_of_fit
-    p_text = "–" if lack is None else "p < 0.001" if lack < 0.001 else f"p = {fixed(lack, 3)}"
+    fit = "–" if lack is None else p_text(lack)
     if told and line.poor:
         why = Cell("–", title=f"no line: {line.poor}")
-        return [points, why, why, why, rms, Cell(p_text, badges=(f"no line: {line.poor}",))]
+        return [points, why, why, why, rms, Cell(fit, badges=(f"no line: {line.poor}",))]
     start_text, beta = f"{line.alpha_s:.9g} s", f"β = {line.beta_s_per_byte:.9g} s/byte"
-    start = _known(line.alpha_s, line.alpha, lambda s: fixed(s * 1e6, 2), start_text)
+    start = _known(line.alpha_s, line.alpha, lambda s: significant(s * 1e6), start_text)
     fastest = line.bandwidth_bytes_per_s
-    rate = _known(fastest, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta)
+    rate = _known(fastest, line.bandwidth, lambda rate: significant(rate / unit.factor), beta)
     half_bytes = line.half_length_bytes
     half_bytes = None if half_bytes is None or half_bytes < 0 else half_bytes
     half = _known(half_bytes, line.half_length, about_bytes_text)
@@ -207,9 +215,9 @@ def _numbers(
     if (line.alpha is None or line.alpha.low > 0) and line.alpha_s < LEAST_START_S:
         start, half = Cell("–", title=start_text, badges=("no start-up time is seen",)), no_half
     if limit is not None and fastest is not None and fastest > MOST_OF_LIMIT * limit:
-        above = f"above the line rate, {quantity(limit, _RATE)}"
+        above = f"above the line rate, {quantity(limit, readable_unit('bytes/s', [limit]))}"
         rate, half = Cell("–", title=beta, badges=(above,)), no_half
-    return [points, start, rate, half, rms, p_text]
+    return [points, start, rate, half, rms, fit]
 
 
 def _known(
@@ -260,7 +268,7 @@ def fits_picture(analysis: Analysis, check: str) -> Picture | None:
         curves(analysis, check),
         lambda curve: _panel(analysis, curve),
         anchor=f"picture-{check}-fits",
-        title="Half round trip and its laws",
+        title="One-way time and its laws",
         caption="One panel for each curve: dots are medians over launches, lines the laws of the"
         " protocol segments that are lines. Dashed: protocol switches; dotted: bends of the slope."
         " 0 bytes are not drawn.",
@@ -281,7 +289,8 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
             inside = [m for m in sizes if line.first_bytes <= m <= line.last_bytes]
             times_us = [line.at(m) * 1e6 for m in inside]
             marks.append(Series(inside, times_us, Look(look.colour, "", ())))
-            law = f"{line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
+            law = f"{significant(line.alpha_s * 1e6)} µs and"
+            law += f" {significant(line.beta_s_per_byte * 1e9)} ns a byte"
         told.append(f"{between(line.first_bytes, line.last_bytes, bytes_text)}: {law}")
     for one in curve.model.breaks:
         place = (max(one.below_bytes, 1) * one.above_bytes) ** 0.5
@@ -292,6 +301,6 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
         marks,
         f"{name}: {'; '.join(told)}",
         Axis(MESSAGE_LENGTH, scale="bytes"),
-        Axis("half round trip, µs", scale="log"),
+        Axis("one-way time, µs", scale="log"),
         counted_footer(analysis, curve.launches),
     )

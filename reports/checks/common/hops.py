@@ -15,7 +15,7 @@ from itertools import chain
 from statistics import linear_regression, median
 
 from reports.analysis.run import Analysis, Row, flags_of
-from reports.notation.units import bytes_text, fixed
+from reports.notation.units import bytes_text, count_text, fixed, significant
 from reports.notation.values import between, interval_text, not_resolved
 from reports.show.lines import EFFORT, counted_footer, joined, picture_of
 from reports.show.panel import Axis, Panel, Picture, Series
@@ -111,7 +111,7 @@ def hops_picture(analysis: Analysis, check: str) -> Picture | None:
         groups.items(),
         lambda group: _panel(analysis, *group),
         anchor=f"picture-{check}-hops",
-        title="Half round trip against hop count",
+        title="One-way time against hop count",
         caption="One panel for each message length: medians over launches against the hops"
         " between the two nodes, by the topology that the site declares.",
     )
@@ -123,14 +123,16 @@ def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
         times_us = [time_s * 1e6 for time_s in one.times.values()]
         look = analysis.looks[one.environment]
         lines.append(Series(list(one.times), times_us, look, one.environment))
-        at = ", ".join(f"{t:.3g} µs at {hops}" for hops, t in zip(one.times, times_us, strict=True))
+        at = ", ".join(
+            f"{significant(t)} µs at {hops}" for hops, t in zip(one.times, times_us, strict=True)
+        )
         told.append(f"{one.environment} {at}")
     return Panel(
         title,
         lines,
         f"{title}: {'; '.join(told)}",
         Axis("hops between the two nodes", counts=True),
-        Axis("half round trip, µs", low=0),
+        Axis("one-way time, µs", low=0),
         counted_footer(analysis, [one.launches for one in found]),
     )
 
@@ -152,7 +154,7 @@ def hops_table(analysis: Analysis, check: str) -> Table | None:
             (numeric("message"), lambda one: bytes_text(one.message_bytes)),
         ],
         [
-            ([f"{h} hop{'s' if h > 1 else ''}, µs" for h in counts], times),
+            ([f"{count_text(h, 'hop')}, µs" for h in counts], times),
             (
                 ["time per hop, µs", "its interval, µs", "blocks"],
                 lambda line: _per_hop_cells(line[0].per_hop),

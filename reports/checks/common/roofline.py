@@ -13,7 +13,7 @@ from statistics import median
 
 from reports.analysis.run import Analysis, Row
 from reports.notation.palette import INK, QUIET, Look
-from reports.notation.units import percent
+from reports.notation.units import percent, significant
 from reports.show.lines import footer, picture_of
 from reports.show.panel import Axis, Mark, Panel, Picture, Rule, Series, Text
 
@@ -123,11 +123,15 @@ def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
     for point in points:
         look, rate = analysis.looks[point.environment], point.rate / giga
         marks.append(Series([point.intensity], [rate], look, point.environment, size=6))
-    peak_text, memory = f"peak {peak:.3g} Gflop/s", f"memory {roof.bytes_per_s / giga:.3g} GB/s"
+    peak_text, memory = (
+        f"peak {significant(peak)} Gflop/s",
+        f"memory {significant(roof.bytes_per_s / giga)} GB/s",
+    )
     marks.append(Text(peak_text, most, peak, QUIET, offset=(-3, 4), right=True))
     marks.append(Text(memory, least, peak, QUIET, offset=(3, 4)))
     told = "; ".join(
-        f"{_NAMES[p.check]} in {p.environment} {p.rate / giga:.3g} Gflop/s" for p in points[:12]
+        f"{_NAMES[p.check]} in {p.environment} {significant(p.rate / giga)} Gflop/s"
+        for p in points[:12]
     )
     return Panel(
         "Roofline",

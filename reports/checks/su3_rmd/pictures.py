@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from reports.analysis.run import Analysis
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_series
-from reports.notation.units import count_text
+from reports.notation.units import count_text, significant
 from reports.show.lines import footer, grouped, joined, lines_picture, picture_of
 from reports.show.panel import Axis, Panel, Picture, Series
 
@@ -71,7 +71,9 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, is_share: boo
         if is_share:
             values = [100 * s * ranks[0] / r for s, r in zip(values, ranks, strict=True)]
         lines.append(Series(ranks, values, analysis.looks[environment], environment))
-        told.append(f"{environment} {values[-1]:.3g} on {ranks[-1]:g} ranks")
+        told.append(
+            f"{environment} {significant(values[-1])} on {count_text(int(ranks[-1]), 'rank')}"
+        )
     over = f"speed-up over {count_text(int(fewest), 'rank')}"
     return Panel(
         joined(what, name),

@@ -7,9 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from reports import commands
 from reports.answers import Answer, State, fitting, listed
-from reports.notation.units import count_text, percent, readable_unit, three_digits
+from reports.notation.units import (
+    all_text,
+    count_text,
+    percent,
+    sentence_case,
+)
+from reports.notation.values import about
 from reports.verdicts.acceptance.dossier import Dossier
-from reports.verdicts.acceptance.model import AcceptanceFinding, Item
+from reports.verdicts.acceptance.model import AcceptanceFinding, Item, JudgedCriterion
 from reports.verdicts.acceptance.wording import (
     NONE_ABSOLUTE,
     REHEARSAL,
@@ -45,7 +51,7 @@ def answer_of_acceptance(dossier: Dossier, name: str = "") -> Answer:
 def _passed(dossier: Dossier) -> Iterator[str]:
     """All is met; what is nearest to its limit."""
     results = dossier.judgement.criteria
-    head = f"All {len(results)} criteria are met on {count_text(len(dossier.run.nodes), 'node')}"
+    head = f"{_all(results)} met on {count_text(len(dossier.run.nodes), 'node')}"
     close = [
         (item.margin, result, item)
         for result in results
@@ -68,7 +74,7 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     results = judgement.criteria
     bad = [result for result in results if result.effective == verdict]
     if not bad:
-        yield f"All {len(results)} criteria are met, but none is absolute: so nothing passes."
+        yield f"{_all(results)} met, but none is absolute: so nothing passes."
     named = sorted(judgement.named, key=_gravity)
     parts = [(_finding(finding, dossier), finding.title.removeprefix("slow ")) for finding in named]
     accused = {accusation.criterion for finding in named for accusation in finding.accusations}
@@ -91,7 +97,7 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     titles = [(listed(found, 3), note) for note, found in without.items()]
     parts[place:place] = [(f"{title}: {note}", title) for title, note in titles]
     verb = "is" if len(bad) == 1 else "are"
-    head = f"{len(bad)} of {len(results)} criteria {verb} {_WORDS[verdict]}"
+    head = f"{len(bad)} of {count_text(len(results), 'criterion')} {verb} {_WORDS[verdict]}"
     if verdict == "SUSPECT":
         head = f"Not yet, {count_text(len(parts), 'suspect')}"
     for count in range(min(len(parts), 4), 0, -1):
@@ -102,6 +108,11 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     if parts:
         yield f"{head}: {listed([title for _, title in parts], 3)}."
     yield f"{head}."
+
+
+def _all(results: Sequence[JudgedCriterion]) -> str:
+    whole = sentence_case(all_text(len(results), "criterion"))
+    return f"{whole} {'are' if len(results) > 1 else 'is'}"
 
 
 def _fails(finding: AcceptanceFinding) -> bool:
@@ -134,14 +145,11 @@ def _finding(finding: AcceptanceFinding, dossier: Dossier) -> str:
     worst = min(items, key=lambda item: item.margin or 0.0)
     if not worst.measured or not worst.bounds.centre:
         return f"{subject} reaches {_range(items)} of the good pairs' {what} ({_limit(items)})"
-    unit = readable_unit(worst.measured_unit, [worst.measured])
-    here, good = (
-        three_digits(value / unit.factor)
-        for value in (worst.measured, worst.measured / worst.bounds.centre)
-    )
+    here = about(worst.measured, worst.measured_unit)
+    good = about(worst.measured / worst.bounds.centre, worst.measured_unit)
     verbs = ("takes", "take") if worst.measured_unit == "s" else ("carries", "carry")
     limit = _limit([worst])
-    return f"{subject} {verbs[0]} {here} {unit.label} where good pairs {verbs[1]} {good} ({limit})"
+    return f"{subject} {verbs[0]} {here} where good pairs {verbs[1]} {good} ({limit})"
 
 
 def _range(items: Sequence[Item]) -> str:

@@ -22,6 +22,7 @@ from records.criteria import (
 )
 from records.run.plan import PlannedCase
 from reports.notation.labels import CheckLabels, check_labels
+from reports.notation.units import as_stated, count_text, significant
 from reports.verdicts.acceptance.bounds import (
     Bounds,
     Limits,
@@ -216,8 +217,9 @@ class Context:
         )
         launches = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         return (
-            f"no ok launch of {chosen.check} has {chosen.metric} as selected ({len(cases)} cases"
-            f" planned, {len(skipped)} of them skipped; launches: {launches or 'none'})"
+            f"no ok launch of {chosen.check} has {chosen.metric} as selected"
+            f" ({count_text(len(cases), 'case')} planned, {len(skipped)} of them skipped; launches:"
+            f" {launches or 'none'})"
         )
 
 
@@ -293,7 +295,7 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
         item = context.ratio_item(values, dict.fromkeys(values.by_block(), peak), limits)
         if item.bounds.centre > MOST_OF_NOMINAL:
             wrong = f"the site declares a wrong {stated}"
-            note = f"{item.bounds.centre:.3g} times the nominal rate: {wrong}"
+            note = f"{significant(item.bounds.centre)} times the nominal rate: {wrong}"
             item = replace(item, verdict="INCONCLUSIVE", note=note, decidable=False)
         items.append(item)
     return context.judged(criterion, statement, items, further=further, absolute=True)
@@ -301,7 +303,7 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
 
 def _efficiency(criterion: EfficiencyCriterion, context: Context, peak: str) -> str:
     title = context.metric_title(criterion.metric)
-    return f"{title} of {criterion.check} over {peak} at least {criterion.at_least:g}"
+    return f"{title} of {criterion.check} over {peak} at least {as_stated(criterion.at_least)}"
 
 
 def _chosen(

@@ -12,7 +12,8 @@ from typing import Any
 from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
 from records.run.plan import PlannedCase
 from records.text.natural import natural
-from reports.notation.units import readable_unit
+from reports.notation.units import count_text
+from reports.notation.values import about
 from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
 from reports.verdicts.acceptance.criteria_judges import (
     Context,
@@ -102,10 +103,9 @@ def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
         rate, _ = evidence.nominal_rate(values)
         if rate is not None:
             seen.add(values.metric)
-            readable = readable_unit(metric.unit, [rate])
             yield (
                 f"{{kind: efficiency, peak: nominal, check: {values.case.check}, metric:"
-                f" {values.metric}}}, of {rate / readable.factor:.4g} {readable.label}"
+                f" {values.metric}}}, of {about(rate, metric.unit)}"
             )
 
 
@@ -131,7 +131,12 @@ def _answers(context: Context) -> JudgedCriterion:
         id=_ANSWERS,
         kind="answers",
         title="Every launch ran to its end with the right answer",
-        statement=f"no wrong answer, at most {allowed} launches of a check without an answer",
+        statement="no wrong answer, "
+        + (
+            f"at most {count_text(allowed, 'launch')} of a check without an answer"
+            if allowed
+            else "and no launch without an answer"
+        ),
         items=tuple(items),
         note="" if items else "no launch has been recorded",
     )

@@ -12,7 +12,7 @@ from ClusterShell.NodeSet import NodeSet
 from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import Criterion, Waiver
-from reports.notation.units import readable_unit
+from reports.notation.units import as_stated, fixed, readable_unit, significant
 from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
 
 State = Literal["suspected", "confirmed", "not confirmed", "missing"]
@@ -146,7 +146,8 @@ class JudgedCriterion:
         bad = sum(item.verdict != "PASS" for item in single) + self.explained
         n = len(single) + self.further + self.explained
         bound = float(special.betaincinv(bad + 1, n - bad, 0.95)) if bad < n else 1.0
-        return f"{bad} of {n:,} fail or are open, {100 * bound:.2g} % at most (95 %)"
+        most = significant(100 * bound, 2)
+        return f"{bad} of {fixed(n, 0)} fail or are open, {most} % at most (95 %)"
 
     def most_telling(self) -> Item | None:
         """The item nearest to its limit, or farthest beyond, among those of the worst verdict."""
@@ -241,8 +242,8 @@ def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
     """A limit in words: "at least 0.95", "between 1 and 2 s"."""
     limits = [limit for limit in (at_least, at_most) if limit is not None]
     readable = readable_unit(unit, limits)
-    suffix = "" if unit == "1" else f" {readable.label}"
-    words = [f"{limit / readable.factor:g}" for limit in limits]
+    suffix = f" {readable.label}".rstrip()
+    words = [as_stated(limit / readable.factor) for limit in limits]
     if len(words) == 2:
         return f"between {words[0]} and {words[1]}{suffix}"
     return f"at {'least' if at_most is None else 'most'} {words[0]}{suffix}"

@@ -17,6 +17,7 @@ import numpy as np
 
 from records.criteria import LinksCriterion, NodesCriterion
 from records.site.pair_places import Indices
+from reports.notation.units import as_stated
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.acceptance.bounds import (
     Bounds,
@@ -242,8 +243,8 @@ def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
     """Every node's share of the good nodes' level against 1 − within."""
     statement = (
         f"{context.metric_title(criterion.metric)} of every node at least"
-        f" {100 * (1 - criterion.within):g} % of the good nodes' median; a node stands out beyond a"
-        f" modified z of {criterion.modified_z:g}"
+        f" {as_stated(100 * (1 - criterion.within))} % of the good nodes' median; a node stands out"
+        f" beyond a modified z of {as_stated(criterion.modified_z)}"
     )
 
     def items_of(group: PeerGroup) -> GroupItems:

@@ -9,7 +9,7 @@ import numpy as np
 
 from records.text.natural import natural_order
 from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET, Look
-from reports.notation.units import count_text, readable_unit, three_digits
+from reports.notation.units import as_stated, count_text, counts_text, readable_unit, significant
 from reports.show.layout import wrapped
 from reports.show.panel import (
     WIDTH_IN,
@@ -158,10 +158,9 @@ def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
     found = []
     for (environment, point), items in groups.items():
         plain = point and len(point) < 26 and len(groups) > 1
-        counts = sorted({item.bounds.n for item in items})
-        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        n = counts_text((item.bounds.n for item in items), "launch")
         title = f"{environment}, {point}" if plain else environment
-        footer = f"n = {n} launches each · judged {day} · run {run_id}"
+        footer = f"n = {n} each · judged {day} · run {run_id}"
         found.append(draw(items, title, footer))
     return found
 
@@ -181,7 +180,7 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
         for place in ((one, other), (other, one)):
             values[place] = item.bounds.centre
             if len(nodes) <= MOST_PAIRED:
-                texts[place] = three_digits((item.measured or 0.0) / unit.factor)
+                texts[place] = significant((item.measured or 0.0) / unit.factor)
             if item.state in ACCUSED:
                 culprits.append(place)
             elif item.charged_to:
@@ -228,7 +227,7 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
             frame = [left, right, right, left, left], [low, low, high, high, low]
             marks.append(_stroke(*frame, 1.4, BAD))
     marks.append(Rule(limit, "y", INK, dashes=(5, 3)))
-    name = f"limit {limit:g} %"
+    name = f"limit {as_stated(limit)} %"
     marks.append(
         Text(name, 1, limit, size=8.5, shares="x", offset=(0, -3), right=True, vertical="top")
     )
@@ -242,7 +241,7 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         title,
         marks,
         f"Nodes against the good ones, {title}: {count_text(len(items), 'node')}, the lowest is"
-        f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {limit:g} %.",
+        f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {as_stated(limit)} %.",
         Axis(low=-0.6, high=len(items) - 0.4, ticks=ticks, grid=False),
         Axis("% of the good nodes' median", low=low - room, high=high + room),
         footer,

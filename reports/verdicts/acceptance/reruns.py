@@ -16,6 +16,7 @@ import numpy as np
 
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_places import Indices, positions_of
+from reports.notation.units import count_text
 from reports.verdicts.acceptance.levels import MOST_MISSES
 from reports.verdicts.acceptance.model import Item, JudgedCriterion
 from reports.verdicts.acceptance.values import CriterionEvidence
@@ -52,11 +53,11 @@ def settled(item: Item, again: Sequence[float], *, at_once: bool = False) -> Ite
     most = inf if item.at_most is None else item.at_most
     beyond, every = sum(not least <= share <= most for share in again), len(again)
     if beyond >= CONFIRMATIONS and 2 * beyond > every:
-        note = f"confirmed by {beyond} of {every} re-runs"
+        note = f"confirmed by {beyond} of {count_text(every, 're-run')}"
         return replace(item, verdict="FAIL", state="confirmed", note=note)
     if every >= CLEARING and least <= median(again) <= most and beyond <= MOST_MISSES * every:
         return replace(item, verdict="PASS", state="not confirmed", note="cleared by re-runs")
-    note = f"not confirmed: {beyond} of {every} re-runs are beyond the limit"
+    note = f"not confirmed: {beyond} of {count_text(every, 're-run')} beyond the limit"
     return replace(item, verdict="INCONCLUSIVE", state="not confirmed", note=note)
 
 

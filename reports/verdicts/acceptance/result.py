@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from records.criteria import Criteria
 from records.run.belonging import checksum_of
-from reports.notation.units import moment_text
+from reports.notation.units import count_text, level_text, moment_text, sentence_case
 from reports.result import (
     ON_TERMINAL,
     Badge,
@@ -45,7 +45,6 @@ from reports.verdicts.acceptance.wording import (
     margin_text,
     measured_text,
     place_text,
-    sentence_case,
     sentences,
 )
 
@@ -153,7 +152,7 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
         ("judged on", dossier.day.isoformat()),
         ("criteria file", criteria.name),
         ("nodes", f"{len(run.nodes)}: {', '.join(run.nodes[:MOST_NODES])}{more}"),
-        ("confidence of each bound", f"{100 * criteria.confidence:g} %, one-sided"),
+        ("confidence of each bound", f"{level_text(criteria.confidence)}, one-sided"),
         ("seal", dossier.seal),
     ]
 
@@ -252,8 +251,9 @@ def _finding(
 
 def _reruns(dossier: Dossier) -> Iterator[Block | None]:
     if wanted := len(dossier.judgement.rerun):
+        cases = count_text(wanted, "case is", "cases are")
         yield Sentence(
-            f"Wanted: {wanted} of the cases are undecided or await confirmation. This runs those"
+            f"Wanted: {cases} undecided or await confirmation. This runs those"
             " of acceptance/rerun.yaml and judges them:",
             code=f"assay accept {dossier.run.run_id} --rerun",
         )
@@ -291,9 +291,11 @@ def _criterion(
     yield pivot(items[:MOST_ITEMS], columns, anchor="", title=result.title)
     if len(items) > MOST_ITEMS:
         omitted = len(items) - MOST_ITEMS
-        yield Sentence(f"{omitted} further rows with the better verdicts are in acceptance.json.")
+        rest = count_text(omitted, "further row is", "further rows are")
+        yield Sentence(f"{rest} in acceptance.json: those with the better verdicts.")
     if result.further:
-        text = f"{result.further:,} further ones pass and are listed nowhere; {result.bad_share}."
+        more = count_text(result.further, "further one passes and is", "further ones pass and are")
+        text = f"{more} listed nowhere; {result.bad_share}."
         yield Sentence(text)
 
 

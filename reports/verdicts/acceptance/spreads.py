@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import SpreadCriterion
+from reports.notation.units import as_stated, significant
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.acceptance.bounds import (
     Bounds,
@@ -56,7 +57,7 @@ def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterio
             further += left_out
     statement = (
         f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
-        f" at most {criterion.cv_at_most:g}"
+        f" at most {as_stated(criterion.cv_at_most)}"
     )
     return context.judged(criterion, statement, items, further=further)
 
@@ -202,7 +203,7 @@ def _confirmed(item: Item, fresh: Bounds | None) -> Item:
     if fresh is None:
         note = "beyond the limit: it fails when re-runs confirm it"
         return replace(item, verdict="SUSPECT", note=note)
-    again, limit = f"{100 * fresh.centre:.2g} % in re-runs", item.at_most or 0.0
+    again, limit = f"{significant(100 * fresh.centre, 2)} % in re-runs", item.at_most or 0.0
     if fresh.centre > limit:
         return replace(item, note=f"confirmed: {again}")
     verdict, _ = decide(fresh, None, limit, LEAST_FRESH)

@@ -11,7 +11,7 @@ from records.flags import OVERSUBSCRIBED
 from records.site.node_facts import oddities
 from reports.answers import listed
 from reports.load.loading import Run
-from reports.notation.units import count_text, fixed, percent, readable_unit
+from reports.notation.units import count_text, fixed, percent, readable_unit, sentence_case
 from reports.notation.values import quantity
 from reports.result import Sentence, Tone
 from reports.verdicts.acceptance.dossier import Dossier
@@ -160,11 +160,6 @@ def sentences(dossier: Dossier) -> list[Sentence]:
     return [Sentence(f"{sentence_case(text)}.", f"#{at}", tone) for text, at, tone in facts]
 
 
-def sentence_case(text: str) -> str:
-    """A text with a capital letter at its beginning."""
-    return text[:1].upper() + text[1:]
-
-
 #: A fact without a full stop, the section that has its rows, and its tone.
 _Fact = tuple[str, str, Tone]
 
@@ -199,7 +194,7 @@ def _still_open(dossier: Dossier) -> Iterator[_Fact]:
     for text in run.plan.told():
         yield f"not in this acceptance: {text}", "provenance", "open"
     if (missing := to_come(run)) > 0:
-        launches = count_text(missing, "launch", "launches")
+        launches = count_text(missing, "launch")
         text = f"the run is not finished, {launches} are still to come"
         yield f"{text}: assay run --resume goes on with it", "details", "open"
     if judgement.rerun:
@@ -224,7 +219,7 @@ def _caveats(dossier: Dossier) -> Iterator[_Fact]:
         yield f"expired waivers do not count: {', '.join(expired[:5])}", "waivers", "open"
     launches = dossier.evidence.launches.values()
     if shared := sum(OVERSUBSCRIBED in launch.flags for launch in launches):
-        count = count_text(len(launches), "launch", "launches")
+        count = count_text(len(launches), "launch")
         text = f"{shared} of {count} had more busy ranks than cores"
         yield f"{text}: their numbers judge this arrangement, not a real machine", "method", "open"
     if run.provenance.site.virtual:

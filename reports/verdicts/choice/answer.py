@@ -14,7 +14,14 @@ from reports.analysis.neighbours import neighbours_of
 from reports.analysis.original_digits import beside_originals, differences
 from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, fitting, listed, short_reason
-from reports.notation.units import count_text, fixed, readable_unit, three_digits
+from reports.notation.units import (
+    all_text,
+    count_text,
+    fixed,
+    readable_unit,
+    sentence_case,
+    significant,
+)
 from reports.statistics.max_t import LEAST_BLOCKS
 from reports.verdicts.choice.leader import choice
 
@@ -47,9 +54,12 @@ def _nothing(analysis: Analysis) -> Answer:
     if skipped and all(case.skipped for case in run.plan.cases):
         reason, count = skipped[0].reason, len(skipped[0].places)
         head = f"None of the {count_text(len(run.plan.cases), 'case')} can run on {run.plan.site}"
+        if len(run.plan.cases) == 1:
+            head = f"The only case cannot run on {run.plan.site}"
+        which = f"; {count} for this reason" if count < len(run.plan.cases) else ""
         return Answer(
             State.FAILED,
-            fitting(f"{head}; {count} for this reason: {short_reason(reason)}", f"{head}."),
+            fitting(f"{head}{which}: {short_reason(reason)}", f"{head}."),
             f"Anything of {run.plan.campaign}: no launch was made.",
             commands.plan(run),
         )
@@ -71,8 +81,10 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
     launches = [*recorded.where(recorded.counted & wrong)]
     group = grouped((item.status, item.reason) for item in launches)[0]
     reason, count = group.reason, len(group.places)
-    head = f"{f'All {bad}' if not good else f'{bad} of {good + bad}'} launches failed"
-    every = " for one reason" if count == bad else f", {count} of them for this reason"
+    head = f"{bad} of {good + bad} launches failed"
+    if not good:
+        head = f"{sentence_case(all_text(bad, 'launch'))} failed"
+    every = " for one reason" * (bad > 1) if count == bad else f", {count} of them for this reason"
     hint = [f"{commands.TIME_LIMIT_HINT}."] if commands.time_is_up(reason) else []
     by_name = Counter(run.case(item).environment for item in launches).most_common()
     names = listed([f"{name} {number}" for name, number in by_name], 8)
@@ -142,8 +154,8 @@ def _all_failed(analysis: Analysis) -> Iterator[str]:
         ran[name] += count if status != "skipped" else 0
     for name in analysis.run.plan.environments:
         if ran[name] and not good[name]:
-            launches = count_text(ran[name], "launch", "launches")
-            yield f"how {name} compares: all its {launches} failed"
+            launches = all_text(ran[name], "launch")
+            yield f"how {name} compares: {launches} of it failed"
 
 
 def _found(analysis: Analysis) -> Answer:
@@ -157,7 +169,7 @@ def _found(analysis: Analysis) -> Answer:
     names = [name for name in run.plan.environments if name in measured]
     values = [text for check in analysis.checks if (text := _value(analysis, check))]
     who = f"{names[0]}: " if len(names) == 1 else ""
-    right = f"all {analysis.counts['ok']} launches right"
+    right = f"{all_text(analysis.counts['ok'], 'launch')} right"
     if bad := sum(analysis.counts[word] for word in BAD):
         right = f"{analysis.counts['ok']} of {analysis.counts['ok'] + bad} launches right"
     sentence = fitting(
@@ -206,7 +218,7 @@ def _value(analysis: Analysis, check: str) -> str:
     medians = [row.summary.median for row in rows]
     units = [readable_unit(rows[0].unit, [end]) for end in (min(medians), max(medians))]
     low, high = (
-        three_digits(end / unit.factor)
+        significant(end / unit.factor)
         for end, unit in zip((min(medians), max(medians)), units, strict=True)
     )
     title = analysis.register.check_title(check)

@@ -19,9 +19,10 @@ from reports.answers import Answer, State, fitting, listed
 from reports.notation.units import (
     count_text,
     fixed,
+    more_text,
     percent,
     signed_percent,
-    three_digits,
+    significant,
     weight_text,
 )
 from reports.notation.values import between
@@ -64,10 +65,9 @@ def choice(analysis: Analysis) -> Answer | None:
         ends = between(low, high, signed_percent)
         head = f"{names} are equivalent within 3 % ({ends}); any of them will do"
         return Answer(State.DECIDED, fitting(*_followed(head, rest)), details=details)
-    costs = listed([fixed(item.score, 2) for item in leaders])
     by = _carried(pairs[0], analysis.register) if len(pairs) == 1 else ""
     head = f"{names} cannot yet be told apart"
-    head += _bracketed(f"cost {costs} of {score.reference}'s", by)
+    head += _bracketed(_costs(score, leaders), by)
     short = f"{len(leaders)} environments cannot yet be told apart at n = {score.n} blocks"
     sentence = fitting(*_followed(head, rest), *_followed(short, rest))
     unknown, needed = _what_would_tell(analysis, score.n, pairs)
@@ -96,14 +96,13 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     lead = score.pair(second.environment, best.environment)
     judged, register, rate = lead.judgement, analysis.register, second.failures
     by = _carried(lead, register)
-    costs = f"{second.environment} costs {_costs_more(lead.effect.ratio)}"
+    costs = f"{second.environment} costs {more_text(lead.effect.ratio)}"
     close = False
     if second.unreliable and (not lead.separated or lead.effect.ratio < 1):
         head = f"{best.environment} is the best choice: {second.environment} failed in"
         head += f" {rate.failed} of {rate.launched} launches"
     elif judged is not None and judged.word == "faster":
-        far = lead.effect.ratio >= 2
-        least = _times(judged.low) if far else percent(judged.low - 1)
+        least = more_text(judged.low).removesuffix(" more").removesuffix(" as much")
         head = f"{best.environment} is the best choice: {costs}"
         head += _bracketed(f"at least {least}", by)
     else:
@@ -120,7 +119,7 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     sentence = fitting(
         f"{head}; {listed(full, 3)}." if full else f"{head}.",
         *([f"{head}; {listed(short, 3)} ({by}, too)."] if by and by == together else []),
-        f"{head}; {count_text(len(full), 'other')} follow{_bracketed(together)}.",
+        f"{head}; {count_text(len(full), 'other follows', 'others follow')}{_bracketed(together)}.",
         f"{head}.",
     )
     shared = [item.environment for item in score.standings[1:] if item.best != item.worst]
@@ -132,20 +131,18 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     return Answer(State.DECIDED, sentence, unknown, details=_details(analysis))
 
 
-def _costs_more(ratio: float) -> str:
-    """A cost over another's, at least 1: "12 % more", from a factor of two on "2.41 times
-    as much"."""
-    return f"{percent(ratio - 1)} more" if ratio < 2 else f"{_times(ratio)} as much"
-
-
-def _times(ratio: float) -> str:
-    return f"{three_digits(ratio)} times"
+def _costs(score: OverallScore, leaders: Sequence[Standing]) -> str:
+    """ "lam costs 1.24 times mpich's", of those that are not the reference itself."""
+    told = [item for item in leaders if item.environment != score.reference]
+    names = listed([item.environment for item in told])
+    factors = listed([fixed(item.score, 2) for item in told])
+    return f"{names} {'costs' if len(told) == 1 else 'cost'} {factors} times {score.reference}'s"
 
 
 def _more(pair: Pair) -> str:
     """ "12 % more", "2.4 times as much"; less where the place is due to failures."""
     ratio = pair.effect.ratio
-    return _costs_more(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
+    return more_text(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
 
 
 def _carried(pair: Pair, register: Register) -> str:
@@ -207,7 +204,7 @@ def _out(analysis: Analysis, score: OverallScore, leaders: Sequence[Standing]) -
     few = f"{who} {'is' if len(names) == 1 else 'are'} out"
     few += _bracketed(_all_carried(pairs, register))
     if all(pair.effect.ratio >= 2 and not pair.carried for pair in pairs) and len(names) <= 2:
-        factors = listed([three_digits(pair.effect.ratio) for pair in pairs])
+        factors = listed([significant(pair.effect.ratio) for pair in pairs])
         return [f"{few}: {factors} times the cost"]
     told = [f"{pair.first}{_bracketed(_more(pair), _carried(pair, register))}" for pair in pairs]
     return [*([f"out: {listed(told)}"] if len(names) <= 2 else []), few]
@@ -276,7 +273,7 @@ def _daemons(analysis: Analysis) -> Iterator[str]:
         name = analysis.case(row).environment
         if row.series.case in parts and name not in whole:
             whole_s, parts_s = row.summary.median, parts[row.series.case]
-            whole[name] = f"{name} {three_digits(whole_s)} s, {three_digits(parts_s)} s of it"
+            whole[name] = f"{name} {significant(whole_s)} s, {significant(parts_s)} s of it"
     if whole:
         told = listed([f"{text} for its daemons" for text in whole.values()])
         yield f"Starting and ending a job takes {told}; the total is what is scored."

@@ -12,7 +12,7 @@ from reports.analysis.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, Comp
 from reports.analysis.run import Analysis
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, Look
-from reports.notation.units import level_text, three_digits
+from reports.notation.units import level_text, significant
 from reports.show.lines import MOST_PANELS, counted_footer
 from reports.show.panel import (
     Axis,
@@ -60,7 +60,9 @@ def score_picture(analysis: Analysis) -> Picture | None:
         effect, judged = (pair.effect, pair.judgement) if pair else (None, None)
         bars.append(_Ratio(row, analysis.looks[item.environment], effect, judged))
         bounds = f" ({judged.told(3)})" if judged else ""
-        told.append(f"{item.environment}: place {item.place}, {bars[-1].ratio:.3g}{bounds}")
+        told.append(
+            f"{item.environment}: place {item.place}, {significant(bars[-1].ratio)}{bounds}"
+        )
     low, high = _ends(bars)
     panel = Panel(
         title,
@@ -149,11 +151,12 @@ def factors_picture(analysis: Analysis) -> Picture | None:
         for name, (factor, apart) in costs.items():
             place = row, names.index(name)
             values[place] = factor
-            text = f"{factor:.2f}" if factor < 10 else three_digits(factor)
+            text = significant(factor)
             texts[place] = text if apart else f"≈ {text}"
     n = comparisons.score.n if comparisons.score else max(c.n for c in comparisons.overall)
     told = "; ".join(
-        f"{name}: " + ", ".join(f"{env} {factor:.3g}" for env, (factor, _) in costs.items())
+        f"{name}: "
+        + ", ".join(f"{env} {significant(factor)}" for env, (factor, _) in costs.items())
         for name, costs in rows[:8]
     )
     heat = Heat([name for name, _ in rows], names, values, _FACTORS, texts)

@@ -77,7 +77,7 @@ _METHOD = (
     "Overall comparisons give each point the same weight, by the mean of its logarithms; placements"
     " are never mixed.",
     "Units: SI in all files. On this page lengths are in KiB and MiB, powers of two; rates in MB/s"
-    " of 10⁶ bytes. Half round trip: half the time of a message and its reply.",
+    " of 10⁶ bytes. One-way time: half the time of a message and its reply.",
 )
 
 
@@ -341,7 +341,7 @@ def _ranking_table(analysis: Analysis) -> Table | None:
     rows = []
     for item, text in zip(score.standings, ends, strict=True):
         rate = item.failures
-        failed = f"{rate.failed} of {count_text(rate.launched, 'launch', 'launches')} failed"
+        failed = f"{rate.failed} of {count_text(rate.launched, 'launch')} failed"
         name = Cell(item.environment, environment=item.environment)
         last = Cell(failed if rate.failed else "", tone="bad")
         rows.append([Cell(item.place), name, Cell(fixed(item.score, 2)), Cell(text), last])

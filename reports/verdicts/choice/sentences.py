@@ -12,7 +12,7 @@ from reports.analysis.races import outcome
 from reports.analysis.run import BAD, Analysis
 from reports.analysis.score import OverallScore
 from reports.answers import State
-from reports.notation.units import bytes_text, count_text, p_text, percent
+from reports.notation.units import bytes_text, count_text, p_text, percent, sentence_case
 from reports.notation.values import interval_text
 from reports.result import Sentence
 from reports.show.rows import measured_in
@@ -30,11 +30,10 @@ def summary(analysis: Analysis) -> list[Sentence]:
     """Who is best, where, what ran, what went wrong, what to beware of."""
     head, tail = [*_choice(analysis)], [*_run(analysis)]
     best = [_best(analysis, ranking) for ranking in rankings(analysis.comparisons)]
-    room = MOST_SENTENCES - len(head) - len(tail)
+    room = max(1, MOST_SENTENCES - len(head) - len(tail))
     if len(best) > room:
-        rest = len(best) - room + 1
-        best = best[: room - 1]
-        best.append(Sentence(f"{rest} further comparisons are below.", "#table-overall"))
+        best, rest = best[: room - 1], count_text(len(best) - room + 1, "comparison")
+        best.append(Sentence(f"{rest} more below.", "#table-overall"))
     return [*head, *best, *tail]
 
 
@@ -58,14 +57,14 @@ def of_check(analysis: Analysis, check: str) -> list[Sentence]:
 def _without(title: str, text: str) -> str:
     """A sentence below the check's title."""
     part = text.removeprefix(f"{title}, ")
-    return text.removeprefix(f"{title}: ") if part == text else part[:1].upper() + part[1:]
+    return text.removeprefix(f"{title}: ") if part == text else sentence_case(part)
 
 
 def _choice(analysis: Analysis) -> Iterator[Sentence]:
     """What is not final, who is first overall, who fails or is not ranked, what a sequential design
     came to, whether blocks are independent, where the winner changes."""
     if not analysis.complete:
-        done = count_text(len(analysis.run.launches) - analysis.replaced, "launch", "launches")
+        done = count_text(len(analysis.run.launches) - analysis.replaced, "launch")
         text = (
             f"This run is not finished: {done} recorded, {len(analysis.holes)} still without a"
             " record. All numbers below are preliminary."
@@ -93,10 +92,10 @@ def _choice(analysis: Analysis) -> Iterator[Sentence]:
     if found := crossovers(analysis.comparisons.finest):
         item = found[0]
         more = f" {count_text(len(found) - 1, 'further change')} below." if len(found) > 1 else ""
+        upto = f"up to {bytes_text(item.last_bytes)}" if item.last_bytes else "at 0 B alone"
         text = (
-            f"The winner depends on the message length: {item.below} wins over {item.above} up to"
-            f" {bytes_text(item.last_bytes)}, {item.above} from {bytes_text(item.first_bytes)} on"
-            f" ({item.curve}).{more}"
+            f"The winner depends on the message length: {item.below} wins over {item.above}"
+            f" {upto}, {item.above} from {bytes_text(item.first_bytes)} on ({item.curve}).{more}"
         )
         yield Sentence(text, "#table-crossovers")
 

@@ -9,7 +9,14 @@ from typing import Annotated, Any, Literal
 
 from records.forms import Form, Part, key
 from reports.analysis.run import Analysis
-from reports.notation.units import count_text, percent, readable_unit, signed_percent, three_digits
+from reports.notation.units import (
+    count_text,
+    counts_text,
+    percent,
+    readable_unit,
+    signed_percent,
+    significant,
+)
 from reports.notation.values import between
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
 from reports.show.rows import value_cell
@@ -185,22 +192,22 @@ def _facts(found: RunComparison) -> list[str]:
     ]
     facts = [f"{text}, {_state(one)}" for text, one in zip(facts, sides.values(), strict=True)]
     shared = f"{count_text(len(a & b), 'case')} in both"
-    facts.append(f"cases: {shared}; only in A: {len(a - b)}, only in B: {len(b - a)}")
+    alone = [f"{len(own)} only in {side}" for side, own in (("A", a - b), ("B", b - a)) if own]
+    facts.append(f"cases: {', '.join([shared, *alone])}")
     days = (
         "not known, so two days cannot tell a change from the day; a history of this campaign can"
         " (assay history add RUN)"
     )
     if found.days:
-        nights = sorted({spread.nights for spread in found.days.values()})
-        span = " to ".join(str(count) for count in dict.fromkeys((nights[0], nights[-1])))
-        series = count_text(len(found.days), "series", "series")
-        days = f"from the history, {series} of {span} nights"
+        span = counts_text((spread.nights for spread in found.days.values()), "night")
+        series = count_text(len(found.days), "series")
+        days = f"from the history, {series} of {span}"
     facts.append(f"spread of days: {days}")
     return facts + [f"{side}: {text}" for side, one in sides.items() for text in one.run.warnings]
 
 
 def _state(analysis: Analysis) -> str:
-    missing = count_text(len(analysis.holes), "launch", "launches")
+    missing = count_text(len(analysis.holes), "launch")
     state = f"not finished ({missing} missing)" if analysis.holes else "complete"
     counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
     return f"{state}: {counts or 'nothing recorded'}"
@@ -267,7 +274,8 @@ def _in_short(found: RunComparison, every: bool) -> Iterator[Block | None]:
         shown = differences if every else differences[:MOST_DIFFERENT]
         yield from (Sentence(f"{name}: {_what(one)}: {one.a} → {one.b}") for one in shown)
         if len(shown) < len(differences):
-            yield Sentence(f"{name}: {len(differences) - len(shown)} further differences (--all)")
+            left = count_text(len(differences) - len(shown), "further difference")
+            yield Sentence(f"{name}: {left} (--all)")
 
 
 def _short(
@@ -286,14 +294,14 @@ def _short(
         most=len(changes) or 1,
     )
     left = 0 if every else len(changes) - most
-    rest = Sentence(f"{left} further ones: --all, --html FILE, --json")
+    rest = Sentence(f"{count_text(left, 'further one')}: --all, --html FILE, --json")
     return [table, rest if left > 0 else None]
 
 
 def _short_cells(change: MetricChange, *, decided: bool) -> list[str | Cell]:
     sides = [row.summary.mean if row else None for row in (change.a, change.b)]
     unit = readable_unit(change.metric.unit, [mean for mean in sides if mean])
-    a, b = ("–" if mean is None else three_digits(mean / unit.factor) for mean in sides)
+    a, b = ("–" if mean is None else significant(mean / unit.factor) for mean in sides)
     ratio = "–" if change.ratio is None else signed_percent(change.ratio)
     ends = ""
     if change.interval:

@@ -13,17 +13,17 @@ from records.history import DEFAULT_HISTORY
 from records.history.model import SeriesKey
 from records.text.reasons import grouped
 from reports.answers import Answer, State, fitting, listed, short_reason
-from reports.notation.units import count_text, level_text, percent
+from reports.notation.units import all_text, count_text, level_text, percent
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.wording import (
     at_text,
     causes_of,
+    compared,
     n_text,
     nights_more,
     silent_text,
     since_text,
-    slower_text,
 )
 
 #: Changes that one command accepts.
@@ -89,7 +89,7 @@ def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
         ),
     )
     key, causes = history.series[worst.series], causes_of(history, change)
-    head = f"{_name(key)}: {slower_text(key, change.before, change.after)}"
+    head = f"{_name(key)}: {compared(key, change.before, change.after)}"
     head += f" than {n_text(worst, change)}" if change.stage == "peers" else ""
     since = f"since {since_text(history, change)[:10]}"
     if change.stage == "early":
@@ -112,7 +112,8 @@ def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
 
 def _bad_launches(checked: Checked) -> Iterator[str]:
     reasons = grouped(("failed", text.split(": ", 2)[-1]) for text in checked.night.failures)
-    head = f"{checked.bad_launches} of {_launches(checked)} launches ended without a result tonight"
+    bad, launches = checked.bad_launches, _launches(checked)
+    head = f"{bad} of {count_text(launches, 'launch')} ended without a result tonight"
     if reasons:
         yield f"{head}: {short_reason(reasons[0].reason)}"
     yield f"{head}."
@@ -121,7 +122,7 @@ def _bad_launches(checked: Checked) -> Iterator[str]:
 def _silent(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
     key = checked.history.series[found[0].series]
     what = silent_text(key, found[0])
-    many = count_text(len(found), "series", "series")
+    many = count_text(len(found), "series")
     yield f"{many} silent tonight: {_name(key)}: {what}{_others(found)}."
     yield f"{many} silent tonight: {_name(key)}: {what.partition(',')[0]}."
 
@@ -130,9 +131,9 @@ def _suspects(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
     worst = max(found, key=lambda item: item.size)
     key = checked.history.series[worst.series]
     than = f"{'' if worst.peers else 'in '}{n_text(worst)} (limit {percent(worst.limit)})"
-    told = slower_text(key, worst.reference, worst.value)
+    told = compared(key, worst.reference, worst.value)
     yield f"{_name(key)}: {told} tonight than {than}{_others(found)}."
-    yield f"{count_text(len(found), 'series', 'series')} slower than allowed tonight."
+    yield f"{count_text(len(found), 'series')} slower than allowed tonight."
 
 
 def _learning(checked: Checked, unknown: str) -> Answer:
@@ -147,8 +148,8 @@ def _learning(checked: Checked, unknown: str) -> Answer:
     )
     return Answer(
         State.LEARNING,
-        f"Night {judgement.night + 1}: all {_launches(checked)} launches right{nodes}; for PASS"
-        f" {nights_more(checked.more_nights)}.",
+        f"Night {judgement.night + 1}: {all_text(_launches(checked), 'launch')} right{nodes};"
+        f" for PASS {nights_more(checked.more_nights)}.",
         _joined(slower, unknown),
         again + _at(checked),
     )
@@ -159,11 +160,12 @@ def _as_usual(checked: Checked) -> Iterator[str]:
     judgement, stage_a = checked.judgement, checked.stage_a
     count = judgement.judged
     if not count:
-        yield f"None of {len(checked.history.series)} series could be judged tonight."
+        yield f"No series could be judged tonight, of {len(checked.history.series)}."
         return
     if wide := len(judgement.wide_reasons):
         yield (
-            f"Nothing stands out, but {wide} of {count} series vary too much to show a change of"
+            f"Nothing stands out, but {wide} of {count_text(count, 'series')}"
+            f" {'varies' if wide == 1 else 'vary'} too much to show a change of"
             f" {level_text(checked.rules.finds)}."
         )
         return
@@ -174,7 +176,8 @@ def _as_usual(checked: Checked) -> Iterator[str]:
         share = np.where(known, worse / np.where(known, limits, 1), -np.inf)
         series = int(share.argmax())
         by = float(worse[series])
-        told = f"{percent(abs(by))} {'slower' if by > 0 else 'faster'}"
+        told = percent(abs(by))
+        told = f"{told} {'slower' if by > 0 else 'faster'}" if told != percent(0) else "as before"
         name, limit = _name(checked.history.series[series]), percent(float(limits[series]))
         yield f"{head}; nearest to its limit: {name}, {told} (limit {limit})."
     yield f"{head}."
@@ -185,7 +188,9 @@ def _unknown(checked: Checked) -> str:
     judgement, told = checked.judgement, []
     if judgement.unjudged:
         reasons = [text for text, _ in judgement.unjudged.most_common()]
-        told.append(f"{len(judgement.reasons)} series not judged: {listed(reasons, 2)}")
+        told.append(
+            f"{count_text(len(judgement.reasons), 'series')} not judged: {listed(reasons, 2)}"
+        )
     if judgement.wide:
         reason = judgement.wide.most_common(1)[0][0]
         wide = checked.stage_a.limits.alone[[*judgement.wide_reasons]]

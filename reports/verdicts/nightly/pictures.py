@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from records.history.model import Change, History
 from reports.notation.palette import INK, Look, looks
-from reports.notation.units import count_text, readable_unit
+from reports.notation.units import count_text, readable_unit, signed_percent, significant
 from reports.show.panel import (
     Axis,
     Heat,
@@ -75,9 +75,9 @@ def series_by_nights(checked: Checked) -> Picture | None:
         "Every series, night by night",
         f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}",
         Heat(names, days, worse, _SCALE, culprits=culprits, named=red),
-        f"{len(rows)} series over {len(days)} nights; found tonight:"
+        f"{len(rows)} series over {count_text(len(days), 'night')}; found tonight:"
         f" {', '.join(red) or 'nothing'}.",
-        f"{count_text(len(rows), 'series', 'series')} of {len(history.series)};"
+        f"{count_text(len(rows), 'series')} of {len(history.series)};"
         " outlined: found tonight, or the first night of a change",
     )
     return Picture(
@@ -152,7 +152,10 @@ def _value_marks(
     yield Series(places, values[places].tolist(), Look(look.colour, "", ()), width=1.1)
     known = [place for place in places if np.isfinite(values[place])]
     for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
-        texts = [f"{history.nights[place].date}: {values[place]:.5g} {unit}" for place in chosen]
+        texts = [
+            f"{history.nights[place].date}: {significant(values[place], 4)} {unit}"
+            for place in chosen
+        ]
         yield Series(chosen, values[chosen].tolist(), look, width=0, size=size, texts=texts)
 
 
@@ -187,7 +190,7 @@ def _change_marks(history: History, change: Change, factor: float, row: int) -> 
     if row < _MOST_NAMED:
         right = place > len(history.nights) * 0.6
         yield Text(
-            f"{change.id}: {(change.ratio - 1) * 100:+.3g} %".replace("-", "−"),
+            f"{change.id}: {signed_percent(change.ratio)}",
             place - 0.25,
             1.0,
             colour,
@@ -203,10 +206,11 @@ def _alt(history: History, series: int, changes: int) -> str:
     known = row[np.isfinite(row)].tolist()
     if not known:
         return f"{key.environment}, {point_name(key)}: no value"
-    ends = amount(key, known[0], known[-1]) if known[0] > 0 else ""
+    several = len(known) > 1 and known[0] > 0
+    ends = f", first to last {amount(key, known[0], known[-1])}" if several else ""
     return (
-        f"{key.environment}, {point_name(key)} over {len(known)} nights, first to last {ends};"
-        f" {changes} changes"
+        f"{key.environment}, {point_name(key)} over {count_text(len(known), 'night')}{ends};"
+        f" {count_text(changes, 'change')}"
     )
 
 

@@ -43,8 +43,8 @@ from reports.verdicts.nightly.wording import (
     natural_order,
     nights_more,
     point_name,
-    quantity,
     statuses_text,
+    value_text,
 )
 
 #: Panels of a case, and of a night, but one a case at least; rows of a table.
@@ -95,7 +95,7 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
         return Section(anchor, title, partial(make, checked), shown_on=on)
 
     return Result(
-        kicker=f"Assay nightly · campaign {night.campaign} · {nights} nights",
+        kicker=f"Assay nightly · campaign {night.campaign} · {count_text(nights, 'night')}",
         title=f"{night.campaign} on {night.site}, night of {night.date}",
         data=_form(checked, status),
         answer=answer_of_night(checked),
@@ -122,7 +122,7 @@ def night_result(checked: Checked, status: ExitStatus | None = None) -> Result[N
             ),
             section("method", "Method", _method),
         ],
-        closing=f"Assay nightly · n = {nights} nights · {night.run_id}",
+        closing=f"Assay nightly · n = {count_text(nights, 'night')} · {night.run_id}",
         tests=partial(_tests, checked),
         samples=partial(_samples, checked),
     )
@@ -185,14 +185,19 @@ def _found(checked: Checked) -> Iterator[Block]:
             badge = Badge(verdict, kind.tone)
             yield Section(f"found-{verdict}", kind.title, partial(iter, lines), badge)
     if not judgement.findings:
-        yield Sentence(
-            f"{judgement.judged} series compared with earlier nights, {judgement.compared} with"
-            " other nodes: nothing to report."
-        )
+        compared = [
+            f"{count_text(count, 'series')} compared with {what}"
+            for count, what in (
+                (judgement.judged, "earlier nights"),
+                (judgement.compared, "other nodes"),
+            )
+            if count
+        ]
+        yield Sentence(f"{', '.join(compared) or 'Nothing to compare with'}: nothing to report.")
     wider = f"with a limit wider than {level_text(checked.rules.finds)}"
     for what, reasons in (("not judged", judgement.unjudged), (wider, judgement.wide)):
         for reason, n in reasons.most_common():
-            yield Sentence(f"{count_text(n, 'series', 'series')} {what}: {reason}")
+            yield Sentence(f"{count_text(n, 'series')} {what}: {reason}")
     if failures := checked.night.failures:
         lines = [Sentence(text, tone="bad") for text in failures]
         title = "Launches without a result"
@@ -260,7 +265,7 @@ def _number_cells(checked: Checked, series: int, value: float) -> list[Cell | st
         checked.stage_a,
         checked.said.get(series),
     )
-    nights, tonight = str(int(stage_a.reference.n[series])), quantity(key, value)
+    nights, tonight = str(int(stage_a.reference.n[series])), value_text(key, value)
     if series in checked.judgement.reasons:
         return [tonight, "–", "–", "–", nights]
     level, limit, worse = (
@@ -273,7 +278,7 @@ def _number_cells(checked: Checked, series: int, value: float) -> list[Cell | st
     shown = percent(limit) if math.isfinite(limit) else "–"
     return [
         tonight,
-        quantity(key, level, [value]),
+        value_text(key, level, [value]),
         f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}",
         Cell(shown, title=wide, tone="open" if wide else ""),
         nights,
@@ -331,7 +336,7 @@ def _trends(cases: Sequence[tuple[int, list[int]]], checked: Checked) -> Iterato
     names = case_names(checked.history)
     yield Sentence(_TREND)
     for count, chosen in cases:
-        caption = count_text(count, "series", "series")
+        caption = count_text(count, "series")
         if len(chosen) < count:
             caption = f"{len(chosen)} of {caption} drawn; the history has all."
         case = checked.history.series[chosen[0]].case_id

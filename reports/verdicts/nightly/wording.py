@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from records.history.model import Change, History, Missed, SeriesKey
 from records.text.plain_text import one_line
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import count_text, percent, readable_unit, three_digits
+from reports.notation.units import count_text, percent, readable_unit, slower_text
+from reports.notation.values import quantity
 from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
 from reports.verdicts.nightly.segments import concerns, context_changes
@@ -63,32 +64,22 @@ def natural_order(history: History) -> list[int]:
     return sorted(range(len(history.series)), key=place)
 
 
-def quantity(key: SeriesKey, value: float, unit_of: Sequence[float] = ()) -> str:
-    """ "1.2 ms"; `unit_of`: values whose readable unit is taken."""
-    unit = readable_unit(key.unit, unit_of or [value])
-    return f"{value / unit.factor:.4g} {unit.label}"
-
-
-def worse_text(key: SeriesKey, before: float, after: float) -> str:
-    """ "12.5 % worse"."""
-    worse = (after / before - 1) * (1 if key.better == "lower" else -1)
-    return f"{percent(abs(worse))} {'worse' if worse > 0 else 'better'}"
+def value_text(key: SeriesKey, value: float, unit_of: Sequence[float] = ()) -> str:
+    """ "1.200 ms"; `unit_of`: values whose readable unit is taken."""
+    return quantity(value, readable_unit(key.unit, unit_of or [value]))
 
 
 def amount(key: SeriesKey, before: float, after: float) -> str:
-    """ "1.20 ms → 1.35 ms (12.5 % worse)"."""
-    first, second = (quantity(key, value, (before, after)) for value in (before, after))
-    return f"{first} → {second} ({worse_text(key, before, after)})"
+    """ "1.200 ms → 1.350 ms (12.5 % slower)"."""
+    first, second = (value_text(key, value, (before, after)) for value in (before, after))
+    return f"{first} → {second} ({compared(key, before, after)})"
 
 
-def slower_text(key: SeriesKey, before: float, after: float) -> str:
-    """ "8.1 % slower", from a factor of two on "2.4 times slower"; "8.1 % worse" of what has no
-    speed."""
-    word = "slower" if key.unit in ("s", "bytes/s", "flop/s") else "worse"
-    factor = after / before if key.better == "lower" else before / after
-    if factor >= 2:
-        return f"{three_digits(factor)} times {word}"
-    return f"{percent(abs(after / before - 1))} {word}"
+def compared(key: SeriesKey, before: float, after: float) -> str:
+    """ "8.1 % slower", "1.83 × as slow"; "8.1 % worse" of what has no speed."""
+    ratio = before / after if key.better == "lower" else after / before
+    has_speed = key.unit in ("s", "bytes/s", "flop/s", "1/s")
+    return slower_text(ratio, after / before - 1, has_speed=has_speed)
 
 
 def n_text(finding: NightFinding, change: Change | None = None) -> str:
@@ -106,7 +97,7 @@ def silent_text(key: SeriesKey, finding: NightFinding) -> str:
     """ "no value, usually 1.2 ms"."""
     tonight = "zero" if finding.value <= 0 else "no value"
     known = finding.reference > 0
-    return f"{tonight}, usually {quantity(key, finding.reference)}" if known else tonight
+    return f"{tonight}, usually {value_text(key, finding.reference)}" if known else tonight
 
 
 def since_text(history: History, change: Change) -> str:
@@ -155,7 +146,7 @@ def group_line(history: History, names: Mapping[str, str], findings: Sequence[Ni
     if change is None:
         return f"{text} [n = {n_text(worst)}]"
     if worst.verdict == "open" and math.isfinite(worst.value):
-        text += f", tonight {quantity(key, worst.value)}"
+        text += f", tonight {value_text(key, worst.value)}"
     text += f", since {since_text(history, change)} [{change.stage}, n = {n_text(worst, change)}]"
     causes = causes_of(history, change)
     text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
@@ -164,8 +155,8 @@ def group_line(history: History, names: Mapping[str, str], findings: Sequence[Ni
 
 def _against(key: SeriesKey, finding: NightFinding, value: float) -> str:
     """A value and how it compares with the reference of a finding."""
-    text = quantity(key, value, (finding.reference, value))
-    return f"{text} ({worse_text(key, finding.reference, value)})"
+    text = value_text(key, value, (finding.reference, value))
+    return f"{text} ({compared(key, finding.reference, value)})"
 
 
 def _elsewhere(history: History, key: SeriesKey, findings: Sequence[NightFinding]) -> str:
@@ -190,7 +181,7 @@ def nights_text(history: History) -> str:
     found = Counter(change.found for change in history.changes)
     return "\n".join(
         f"  {night.date}  {night.run_id}  {statuses_text(night.statuses) or 'no launch'}"
-        + (f"; {found[night.id]} changes found" if found[night.id] else "")
+        + (f"; {count_text(found[night.id], 'change')} found" if found[night.id] else "")
         for night in history.nights[-_MOST_NIGHTS:]
     )
 

@@ -15,7 +15,7 @@ import numpy as np
 from reports.analysis.run import Analysis, Row
 from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.launches import Series
-from reports.notation.units import ReadableUnit, readable_unit
+from reports.notation.units import ReadableUnit, as_stated, readable_unit
 from reports.notation.values import not_resolved
 from reports.show.rows import environments
 from reports.statistics.descriptive import summarise
@@ -30,7 +30,7 @@ from reports.verdicts.papers.fields import BlockValues, Field, Point, plain_valu
 from reports.verdicts.papers.run_values import Request, RunValues, found_at
 
 #: Units that values are read in whatever they are, by SI unit; and as printed, by unit and factor.
-_LABELS = {"1": ReadableUnit("", 1.0), "1/s": ReadableUnit("MHz", 1e6)}
+_LABELS = {"1/s": ReadableUnit("MHz", 1e6)}
 _AS_PRINTED = {("1", 0.01): ReadableUnit("%", 0.01), ("bytes", 1024.0): ReadableUnit("KiB", 1024.0)}
 
 
@@ -230,7 +230,8 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
             there = {float(v) for row in rows if (v := found_at(analysis, row, item.ours))}
             held[item.ours] = min(there, key=lambda v: abs(log(v / wanted)), default=wanted)
             if held[item.ours] != wanted:
-                notes.append(f"At {held[item.ours]:g} {item.title}; the paper's is at {wanted:g}.")
+                here, then = as_stated(held[item.ours]), as_stated(wanted)
+                notes.append(f"At {here} {item.title}; the paper's is at {then}.")
     if not held:
         return found
     table = table.model_copy(update={"note": " ".join([*notes, table.note]).strip()})

@@ -12,7 +12,7 @@ import numpy as np
 from records.flags import shares_cores
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
-from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
+from reports.notation.units import ReadableUnit, as_stated, count_text, readable_unit, significant
 from reports.notation.values import between
 from reports.show.rows import environments
 from reports.statistics.descriptive import LEVEL, gap, mean_half_width, summarise
@@ -168,10 +168,10 @@ def _judged(
     summary, above, limit = summarise(logs), claim.more_than is not None, claim.limit
 
     def text(log: float) -> str:
-        return three_digits(math.exp(log) / unit.factor)
+        return significant(math.exp(log) / unit.factor)
 
     told = f"{text(summary.mean)} {unit.label}".strip()
-    asked = f"asked {'above' if above else 'below'} {limit / unit.factor:g}"
+    asked = f"asked {'above' if above else 'below'} {as_stated(limit / unit.factor)}"
     over = count_text(points, "point")
     if summary.n < LEAST_LAUNCHES:
         few = "one launch" if summary.n == 1 else "two launches"

@@ -178,7 +178,7 @@ def _warnings(study: Study, analysis: Analysis) -> Iterator[str]:
         few = "One block" if run.blocks == 1 else "Two blocks"
         yield f"{few}: no claim is resolved with fewer than {LEAST_LAUNCHES} launches."
     if shared := analysis.oversubscribed:
-        launches = count_text(shared, "launch", "launches")
+        launches = count_text(shared, "launch")
         yield (
             f"{launches} had busy ranks that shared cores; their times are the scheduler's,"
             " are marked and decide no claim."

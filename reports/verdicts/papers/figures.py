@@ -9,7 +9,8 @@ from functools import partial
 
 from reports.analysis.run import Row
 from reports.notation.palette import QUIET, Look
-from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, line_of, picture_of, ranges_text
+from reports.notation.units import as_stated, significant
+from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
 from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series
 from reports.show.rows import environments
 from reports.verdicts.papers.beside import Beside, by_variant, library_of
@@ -85,7 +86,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         f"{title}: {ranges_text(lines, unit.label)}",
         _across(one, [place for line in lines for place in line.x], x),
         Axis(
-            f"{one.column.title}, {unit.label}" if unit.label else one.column.title,
+            joined(one.column.title, unit.label),
             scale="log" if is_wide else "linear",
             low=None if is_wide else min(0.0, *values),
         ),
@@ -104,7 +105,7 @@ def _across(one: Beside, places: Sequence[float], x: int) -> Axis:
     # Numbers of processes were doubled, then as now.
     if item.ours in ("ranks", "nodes") or most >= 16 * least > 0:
         powers = [2.0**k for k in range(20) if least <= 2**k <= most]
-        return Axis(item.title, scale="log2", ticks={p: f"{p:g}" for p in powers})
+        return Axis(item.title, scale="log2", ticks={p: as_stated(p) for p in powers})
     return Axis(item.title)
 
 
@@ -157,13 +158,13 @@ def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
             a, b = across[name].summary.mean / x.unit.factor, up[name].summary.mean / y.unit.factor
             marks.append(Series([a], [b], look, name, width=0, size=7))
             ends.append(Label(f"{name}{f', {title}' if title else ''}", a, b, look.colour))
-    told = "; ".join(f"{end.name} {end.x:.3g}, {end.y:.3g}" for end in ends)
+    told = "; ".join(f"{end.name} {significant(end.x)}, {significant(end.y)}" for end in ends)
     panel = Panel(
         "machines then and now",
         marks,
         f"{x.column.title} and {y.column.title}: {told}",
-        Axis(f"{x.column.title}, {x.unit.label}", scale="log", margin=0.12),
-        Axis(f"{y.column.title}, {y.unit.label}", scale="log", margin=0.12),
+        Axis(joined(x.column.title, x.unit.label), scale="log", margin=0.12),
+        Axis(joined(y.column.title, y.unit.label), scale="log", margin=0.12),
         f"{x.study.authors} {x.study.year}, {x.table.number}",
         1.8 * HEIGHT_IN,
         wide=True,

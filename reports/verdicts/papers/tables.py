@@ -10,7 +10,8 @@ from typing import Any
 
 from records.flags import MEANINGS, OVERSUBSCRIBED, shares_cores
 from records.units import unit_of
-from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, three_digits
+from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, significant
+from reports.show.lines import joined
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table, pivot
 from reports.verdicts.papers.beside import Beside, by_variant
@@ -68,9 +69,8 @@ def _points(one: Beside, points: Sequence[Point], anchor: str, note: str) -> Tab
         cells += [_then_cell(one, point, name) for name in one.across]
         cells += [cell for name in one.environments for cell in _now_cells(one, point, name)]
         rows.append(cells)
-    unit = f", {one.unit.label}" if one.unit.label else ""
     below = " ".join(filter(None, [_note(one), _shared([one]), note]))
-    title = f"{one.table.number}: {one.column.title}{unit}"
+    title = f"{one.table.number}: {joined(one.column.title, one.unit.label)}"
     return Table(anchor, title, columns, rows, below, len(rows))
 
 
@@ -97,7 +97,7 @@ def _calculated(one: Beside, value: float) -> str:
     """Of a law three digits; of what is calculated from several values four."""
     scaled = value / one.unit.factor
     if one.is_by_law:
-        return three_digits(scaled)
+        return significant(scaled)
     return fixed(scaled, max(0, 3 - math.floor(math.log10(abs(scaled))))) if scaled else "0"
 
 
@@ -123,7 +123,7 @@ def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
         return [Cell("–", title=why, badges=(why,)), Cell("")]
     reference = one.reference(point, name)
     known = reference is not None and reference > 0 and row.summary.mean > 0
-    ratio = three_digits(row.summary.mean / reference) if reference and known else ""
+    ratio = significant(row.summary.mean / reference) if reference and known else ""
     unit = own_unit(one, row.summary.mean)
     cell = value_cell([row], unit, label=unit != one.unit)
     if shares_cores(row.flags):
@@ -147,7 +147,7 @@ def _note(one: Beside) -> str:
         parts.append(f"This run did not measure it{f': {why}' if why else ''}.")
     else:
         counts = [row.summary.n for by in one.now.values() for row in by.values()]
-        least = f", at least {count_text(min(counts), 'launch', 'launches')}" if counts else ""
+        least = f", at least {count_text(min(counts), 'launch')}" if counts else ""
         parts.append(f"Now: mean ± s of launches (of rates the arithmetic mean){least}.")
         both = sum(point in one.now for point in one.printed.values)
         if both:
@@ -170,8 +170,7 @@ def _shared(found: Sequence[Beside]) -> str:
 def _machines(found: Sequence[Beside], anchor: str) -> Table:
     """A line a machine of then, and a line an environment of now, for each kind of rows."""
     table, analysis = found[0].table, found[0].analysis
-    units = (f", {one.unit.label}" if one.unit.label else "" for one in found)
-    titles = [f"{one.column.title}{unit}" for one, unit in zip(found, units, strict=True)]
+    titles = [joined(one.column.title, one.unit.label) for one in found]
     columns = [Column(table.stands), *(Column(title, numeric=True) for title in titles)]
     rows = [
         [Cell(name), *(_then_cell(one, (), name) for one in found)]

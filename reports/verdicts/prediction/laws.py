@@ -12,7 +12,7 @@ import numpy as np
 
 from reports.models.collectives_ahead import Ahead
 from reports.models.scaling import Counts, fit_law, unseen_serial
-from reports.notation.units import three_digits
+from reports.notation.units import count_text, significant
 from reports.statistics.descriptive import Vector
 from reports.verdicts.prediction.library import SEED, Library
 from reports.verdicts.prediction.outcome import EstimatePart, Measured, Problem
@@ -104,10 +104,11 @@ class ApplicationLaw:
             at = problem.nodes, problem.ranks, problem.work, self.library.communication_s(problem)
             factor = self.serial.factor(self.law, *at)
             if factor * time_s.value > time_s.high:
-                most, longer = three_digits(100 * self.serial.share), three_digits(factor)
+                most, longer = significant(100 * self.serial.share), significant(factor)
                 return [
                     f"work that one rank does alone, up to {most} % of all work, cannot be ruled"
-                    f" out by these launches; so much would make the time on {problem.nodes} nodes"
+                    f" out by these launches; so much would make the time on"
+                    f" {count_text(problem.nodes, 'node')}"
                     f" {longer} times what is predicted, beyond the interval: measure greater"
                     " counts"
                 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from reports.analysis.run import Analysis
 from reports.notation.palette import PAPER
-from reports.notation.units import ReadableUnit, fixed, readable_unit
+from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit
 from reports.notation.values import between, quantity
 from reports.show.lines import joined, picture_of
 from reports.show.panel import Axis, Mark, Panel, Picture, Series
@@ -66,4 +66,4 @@ def _line(analysis: Analysis, item: Predicted, unit: ReadableUnit) -> tuple[list
         marks.append(Series([one.problem.nodes], [middle], look, size=5.2, face=face))
     last = item.curve[-1]
     ends = between(last.time_s.low, last.time_s.high, lambda value: quantity(value, unit))
-    return marks, f"{name} on {last.nodes} nodes {ends}"
+    return marks, f"{name} on {count_text(last.nodes, 'node')} {ends}"

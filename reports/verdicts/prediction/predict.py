@@ -19,7 +19,7 @@ from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.checks.collectives.measured import words
 from reports.models.collectives import LEAST_COUNTS as LEAST_OPERATION_COUNTS
 from reports.models.collectives import CollectiveModel
-from reports.notation.units import bytes_text, count_text, three_digits
+from reports.notation.units import bytes_text, count_text, significant
 from reports.show.lines import joined
 from reports.show.rows import message_bytes
 from reports.verdicts.prediction.laws import (
@@ -122,7 +122,7 @@ class _Environment:
             self._miss(check, best.title, gap)
         there = {nodes for subject in mine for nodes in subject.by_nodes}
         for count in sorted({*self.left_out} - there - {*self.nodes}) if known else ():
-            self._miss_measured(check, f"{check} on {count} nodes")
+            self._miss_measured(check, f"{check} on {count_text(count, 'node')}")
 
     def add_operations(self) -> None:
         """Predict the shortest, middle and longest message of each operation."""
@@ -204,7 +204,7 @@ class _Environment:
         assert isinstance(expected, ExpectedTime)
         ratio = used[-1].median_s / expected.value
         return [
-            f"{used[-1].problem.nodes} nodes take {three_digits(ratio)} times what the smaller"
+            f"{used[-1].problem.nodes} nodes take {significant(ratio)} times what the smaller"
             " counts lead to expect: what changes there, as a link that fills up, may change again;"
             " measure greater counts before you believe this"
         ] * (not 1 / BEND <= ratio <= BEND)
@@ -224,7 +224,7 @@ class _Environment:
             for count in sorted({*self.left_out} - {*self.nodes, *subject.by_nodes, 1}):
                 # What no length has is said once.
                 title = subject.title if count in there else layout.title
-                self._miss_measured(COLLECTIVES, f"{title} on {count} nodes")
+                self._miss_measured(COLLECTIVES, f"{title} on {count_text(count, 'node')}")
 
     def _operation(self, layout: Layout, length: int) -> Subject:
         """A layout with messages of one length: as much a rank on more and more nodes."""
@@ -254,7 +254,7 @@ class _Environment:
         found = []
         for count, one in points(sorted({*self.nodes, *({*self.left_out} & seen.keys())})):
             if isinstance(one, Gap):
-                self._miss(subject.check, f"{subject.title} on {count} nodes", one)
+                self._miss(subject.check, f"{subject.title} on {count_text(count, 'node')}", one)
             else:
                 found.append(one)
         if not found:

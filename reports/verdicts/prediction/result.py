@@ -9,7 +9,7 @@ from typing import Literal
 
 from reports.analysis.run import Analysis
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
-from reports.notation.units import ReadableUnit, percent, readable_unit, three_digits
+from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, significant
 from reports.notation.values import between
 from reports.result import EVERYWHERE, Badge, Block, Result, Section, Sentence, Tone
 from reports.show.tables import Cell, numeric, pivot, slug
@@ -113,7 +113,7 @@ def _measured_cells(one: PointPart, unit: ReadableUnit) -> list[Cell | str]:
     word: tuple[str, Literal["good", "bad"]] = ("inside", "good")
     if not one.measured.inside:
         word = ("outside", "bad")
-    return [three_digits(one.measured.value / unit.factor), Cell(word[0], tone=word[1])]
+    return [significant(one.measured.value / unit.factor), Cell(word[0], tone=word[1])]
 
 
 def _rests_on(subject: SubjectPart) -> str:
@@ -126,7 +126,7 @@ def _rests_on(subject: SubjectPart) -> str:
 
 def _problem(one: PointPart) -> str:
     """What runs on a node count, and what was measured there."""
-    text = f"{one.nodes} nodes, {one.ranks} ranks: {one.problem}"
+    text = f"{count_text(one.nodes, 'node')}, {count_text(one.ranks, 'rank')}: {one.problem}"
     if one.measured is None:
         return text
     fitted = "left out" if one.measured.left_out else "in the fit"
@@ -153,6 +153,6 @@ def _missing(form: PredictionForm) -> Iterator[Block | None]:
 
 def _with_ends(estimate: EstimatePart, unit: ReadableUnit) -> str:
     def text(value: float) -> str:
-        return three_digits(value / unit.factor)
+        return significant(value / unit.factor)
 
     return f"{text(estimate.value)} ({between(estimate.low, estimate.high, text)})"

@@ -23,6 +23,7 @@ from reports.models.communication import (
     squarest_grid,
 )
 from reports.notation.labels import lattice_text
+from reports.notation.units import about_bytes_text
 from reports.verdicts.prediction.outcome import Measured, Problem, Scaling, Subject
 
 APPLICATIONS = ("su3_rmd", "hpl")
@@ -175,7 +176,8 @@ def _systems(analysis: Analysis, environment: str) -> Iterator[Subject]:
             at: Callable[[int], Problem | str] = partial(_strong_system, case)
             if scaling == "weak":
                 case = max((case for case, _ in runs), key=lambda case: case.ranks)
-                size, at = f"{8 * _entries(case) / 1e6:.3g} MB a rank", partial(_weak_system, case)
+                size = f"{about_bytes_text(8 * _entries(case))} a rank"
+                at = partial(_weak_system, case)
             title = ", ".join([size, *analysis.labels["hpl"].parts(case, tuple(_GRID))])
             yield Subject("hpl", environment, scaling, title, _by_nodes(runs), at)
 
