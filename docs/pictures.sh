@@ -11,6 +11,6 @@ trap 'rm -rf "$folder"' EXIT
 .venv/bin/assay report "$choice" --pictures "$folder/choice" >/dev/null
 .venv/bin/assay accept "$acceptance" ${CRITERIA:+--criteria "$CRITERIA"} --pictures "$folder/acceptance" >/dev/null ||
     [ $? -ne 2 ] # a verdict is no error
-cp "$folder"/choice/*-factors.png docs/choice.png
-cp "$folder"/acceptance/*-acceptance-2.png docs/acceptance.png
+cp "$folder"/choice/*-answer.png docs/choice.png
+cp "$folder"/acceptance/*-answer.png docs/acceptance.png
 ls -l docs/choice.png docs/acceptance.png

@@ -173,8 +173,18 @@ class Result(Generic[Data]):
         return [section for section in self.sections if medium in section.shown_on]
 
     def pictures(self) -> list[Picture]:
-        """All pictures of the pages, in order."""
-        return [picture for section in self.sections for picture in _pictures(section)]
+        """All pictures of the pages, in order, after the answer above those that carry it."""
+        found = [picture for section in self.sections for picture in _pictures(section)]
+        return [*answered(self.answer, found[:1]), *found]
+
+
+def answered(answer: Answer | None, pictures: Sequence[Picture]) -> list[Picture]:
+    """The answer as the title of one picture of all these, for a slide; nothing without either."""
+    if answer is None or not pictures:
+        return []
+    panels = [panel for picture in pictures for panel in picture.panels]
+    caption = f"{answer.state.word.upper()}. {pictures[-1].caption}"
+    return [Picture("answer", answer.sentence, caption, panels, [])]
 
 
 def _pictures(section: Section) -> Iterable[Picture]:

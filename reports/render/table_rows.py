@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup, escape
 
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
+from reports.notation.units import unbroken
 from reports.show.tables import Cell, Column, Table
 
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -21,6 +22,8 @@ _SIGNED_DIGITS = "+−0123456789"
 _SENTENCE = 30
 #: Titles of columns whose cells the style knows by them.
 _STYLED = ("verdict", "reason")
+#: Texts of cells that say nothing, which a card leaves out.
+_NOTHING = ("", "–")
 
 
 def table_rows(table: Table, signs: Mapping[str, Markup], *, cards: bool) -> Markup:
@@ -35,10 +38,10 @@ def table_rows(table: Table, signs: Mapping[str, Markup], *, cards: bool) -> Mar
 
 
 def _head_of(column: Column, *, cards: bool) -> tuple[str, str]:
-    """The class and the name of a column's cells, as attributes."""
+    """The class of a column's cells, and their column's name as an attribute."""
     named = f"{column.environment} {column.title}".strip()
-    styled = f' class="{column.title}"' if column.title in _STYLED else ""
-    return styled, f' data-of="{escape(named)}"' if cards else ""
+    kind = "num" if column.numeric else column.title if column.title in _STYLED else ""
+    return kind, f' data-of="{escape(named)}"' if cards else ""
 
 
 def _cells(
@@ -47,14 +50,17 @@ def _cells(
     heads: Sequence[tuple[str, str]],
     signs: Mapping[str, Markup],
 ) -> Iterator[str]:
-    for place, (cell, column, (styled, named)) in enumerate(zip(row, columns, heads, strict=False)):
+    for place, (cell, column, (own, named)) in enumerate(zip(row, columns, heads, strict=False)):
         title = f' title="{escape(cell.title)}"' if cell.title else ""
         if not place:
             number = ' class="num"' if column.numeric else ""
             yield f'<th scope="row"{number}{title}>{_content(cell, signs)}</th>'
             continue
-        number = ' class="num ends"' if _ENDS in cell.text else ' class="num"'
-        kind = number if column.numeric else styled
+        kinds = [own] if own else []
+        kinds += ["ends"] if own == "num" and _ENDS in cell.text else []
+        kinds += ["none"] if named and cell.text in _NOTHING and not cell.badges else []
+        words = " ".join(kinds)
+        kind = f' class="{words}"' if kinds else ""
         yield f"<td{kind}{named}{title}>{_content(cell, signs)}</td>"
 
 
@@ -88,12 +94,12 @@ def _text(cell: Cell) -> str:
     not inside a sentence."""
     text = cell.text
     if cell.quiet and not cell.href:
-        return text
+        return unbroken(text)
     if len(text) > _SENTENCE:
         text = text.replace(_ENDS, f"{_NO_BREAK}…{_NO_BREAK}")
     elif not cell.href and _ENDS in text and text[0] in _SIGNED_DIGITS:
         return text.replace(" ", _NO_BREAK).replace(f"…{_NO_BREAK}", "… ")
-    return text.replace(" ± ", f"{_NO_BREAK}±{_NO_BREAK}")
+    return unbroken(text)
 
 
 def _badge(text: str) -> str:

@@ -19,7 +19,7 @@ from reports.notation.units import (
     readable_unit,
     sentence_case,
 )
-from reports.show.lines import line_rate, size_picture
+from reports.show.lines import joined, line_rate, size_picture
 from reports.show.panel import Picture
 from reports.show.rows import in_reading_order, message_bytes, row_label, side_by_side, value_cell
 from reports.show.tables import Cell, Table, pivot, slug
@@ -46,18 +46,21 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
             label = labels[key] = row_label(analysis, row)
         points.setdefault(label, []).append(row)
     chosen = _spread(analysis, points)
+    means = {label: [row.summary.mean for row in points[label]] for label in chosen}
+    units = {label: readable_unit(rows[0].unit, found) for label, found in means.items()}
+    alone = len({*units.values()}) == 1
 
     def cell(found: list[Row]) -> Cell:
         if not found:
             return Cell("–", title="no valid launch")
-        unit = readable_unit(found[0].unit, [found[0].summary.mean])
-        made = value_cell(found, unit, label=True)
+        made = value_cell(found, units[row_label(analysis, found[0])], label=not alone)
         return replace(made, href=f"#case-{slug(analysis.case(found[0]).id)}", badges=())
 
     shown = [row for label in chosen for row in points[label]]
     n = counts_text((row.summary.n for row in shown), "launch")
     better = analysis.register.metrics[metric].better
-    title = f"{analysis.register.metric_title(metric)}, {better} is better"
+    unit = next(iter(units.values())).label if alone else ""
+    title = joined(analysis.register.metric_title(metric), unit, f"{better} is better")
     common = [flag for flag in flags_of(shown) if all(flag in row.flags for row in shown)]
 
     def lead(row: Row) -> Cell:

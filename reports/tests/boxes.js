@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the boxes of a page: what lies outside its picture or its box, over another text, or
-// beyond the page. Gives {texts, pictures, faults}.
+// beyond the page; boxes that scroll downwards; numbers that are split from their unit. Gives {texts, pictures, faults}.
 (() => {
   "use strict";
   const TOLERANCE = 1.5, LEAST_PICTURE = 60, faults = [];
@@ -8,6 +8,7 @@
   const short = (text) => text.trim().replace(/\s+/g, " ").slice(0, 50);
   const scrolls = (style) => /auto|scroll/.test(style.overflowX + style.overflowY);
   const clips = (style) => /hidden|clip/.test(style.overflowX + style.overflowY);
+  const QUANTITY = /\d[ \u00a0](?:%|×|±|[µmn]?s|[KMGT]?i?B|[kMGTP]?(?:B|flop)\/s)(?![\w\/])/g;
   const texts = [];
   let pictures = 0;
 
@@ -64,6 +65,13 @@
     for (const box of range.getClientRects()) {
       if (box.width > 1 && box.height > 1) { add(element, box, short(node.data)); }
     }
+    for (const found of element.closest("code, pre") ? [] : node.data.matchAll(QUANTITY)) {
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      if (range.getBoundingClientRect().height > 1.6 * parseFloat(getComputedStyle(element).lineHeight)) {
+        faults.push(["a number is split from its unit", short(node.data.slice(Math.max(0, found.index - 12)))]);
+      }
+    }
     const style = getComputedStyle(element);
     if (style.textOverflow === "ellipsis" && element.scrollWidth > element.clientWidth) { faults.push(["shortened", short(node.data)]); }
   }
@@ -80,6 +88,11 @@
     open.push(one);
   }
   if (document.documentElement.scrollWidth > innerWidth + 1) { faults.push(["the page scrolls sideways", `${document.documentElement.scrollWidth} px`]); }
+  document.querySelectorAll("main *").forEach((box) => {
+    if (visible(box) && /auto|scroll/.test(getComputedStyle(box).overflowY) && box.scrollHeight > box.clientHeight + 1) {
+      faults.push(["rows are hidden", short(box.textContent)]);
+    }
+  });
   // On a wide page no table needs to be scrolled sideways.
   if (innerWidth >= 1280) {
     document.querySelectorAll("table").forEach((table) => {

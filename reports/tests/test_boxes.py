@@ -239,6 +239,8 @@ def test_a_picture_comes_out_as_svg_and_png(
         ),
         ("cut by its box", '<p style="width:3em;overflow:hidden;white-space:nowrap">smallest</p>'),
         ("over another text", '<p>one</p><p style="margin-top:-2.2em">two</p>'),
+        ("rows are hidden", '<main><div style="height:2em;overflow:auto">1<br>2<br>3</div></main>'),
+        ("a number is split from its unit", '<p style="width:2em;line-height:1.2">12 ms</p>'),
         ("beyond the page", '<p style="width:150vw;text-align:right">far away</p>'),
     ],
 )

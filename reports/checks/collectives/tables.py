@@ -13,6 +13,7 @@ from reports.checks.collectives.expressions import (
 from reports.checks.collectives.measured import Measured, measured, words
 from reports.models.collectives import asymptotic_bandwidth
 from reports.notation.units import (
+    ReadableUnit,
     bytes_text,
     count_text,
     fixed,
@@ -124,6 +125,10 @@ def choices(analysis: Analysis) -> Table | None:
     )
 
 
+def _rate(rate: float | None, unit: ReadableUnit) -> str:
+    return "–" if rate is None else significant(rate / unit.factor)
+
+
 def latencies(analysis: Analysis) -> Table | None:
     """Measured startup latency T0(p) and aggregated bandwidth R∞(p), a column a process count."""
     families = measured(analysis)
@@ -153,9 +158,7 @@ def latencies(analysis: Analysis) -> Table | None:
             (numeric(*(f"T0({p}), µs" for p in counts)), startups),
             (
                 numeric(*(f"R∞({p}), {unit.label}" for p in several)),
-                lambda line: [
-                    "–" if r is None else significant(r / unit.factor) for r in rates[line[0]]
-                ],
+                lambda line: [_rate(r, unit) for r in rates[line[0]]],
             ),
         ],
         anchor="table-collective-latencies",

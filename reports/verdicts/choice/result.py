@@ -27,6 +27,7 @@ from reports.result import (
     Section,
     Sentence,
     Test,
+    answered,
 )
 from reports.show.headline import headline_table, invalid_picture, invalid_table
 from reports.show.panel import Picture
@@ -139,8 +140,11 @@ def _data(
 
 def run_pictures(analysis: Analysis, parts: Sequence[CheckPart]) -> list[Picture]:
     """All pictures of a run, whole."""
-    made = (score_picture, factors_picture, forest, invalid_picture)
-    found = [picture for make in made if (picture := make(analysis)) is not None]
+    first, others = (
+        [picture for make in made if (picture := make(analysis)) is not None]
+        for made in ((score_picture, factors_picture), (forest, invalid_picture))
+    )
+    found = [*answered(answer_of(analysis), first), *first, *others]
     return [*found, *(picture for part in parts for picture in part.pictures)]
 
 
