@@ -6,18 +6,29 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import re
 from collections import Counter
 from itertools import permutations
 
+import msgspec
 import pytest
 
-from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan
+from assay.plan import (
+    Narrowing,
+    block_order,
+    launch_limit_s,
+    make_plan,
+    render_plan,
+    runs_alone,
+)
+from assay.plan.expand import refuse_foreign_parameters
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError, ExitStatus
 from records.run.plan import Plan, PlannedCase, case_id, case_ids
+from reports.statistics.max_t import QUANTILE, detectable
 
 WYEAST = dataclasses.replace(
     SITE, name="wyeast", nodes=12, cores_per_node=2, memory_bytes_per_node=2**29
@@ -197,6 +208,32 @@ def test_an_estimate_above_a_limit_is_refused_with_numbers(key: str, value: str)
     assert re.search(rf"estimated at .*limits\.{key} .*{re.escape(value)}.*: raise it", said)
 
 
+def test_an_estimate_at_a_limit_is_allowed() -> None:
+    once = spoiled("blocks: 3", "blocks: 1")
+    exactly = plan_of(once).totals.node_hours
+    assert plan_of(once.replace("node_hours: 5", f"node_hours: {exactly!r}"))
+    refusal(once.replace("node_hours: 5", f"node_hours: {exactly * 0.999!r}"))
+
+
+@pytest.mark.parametrize("params", [{"p": 0}, {"n": "many"}, {"elsewhere": 1}])
+def test_parameters_that_no_campaign_could_ask_for_are_refused(params, tmp_path) -> None:
+    plan = plan_of(GOOD)
+    refuse_foreign_parameters(plan, tmp_path)
+    case = plan.cases[0]
+    changed = msgspec.structs.replace(case, params=case.params | params)
+    file = tmp_path / "plan.json"
+    plan = msgspec.structs.replace(plan, cases=[changed])
+    file.write_text(plan.to_json())
+    with pytest.raises(AssayError, match=f"plan.json:.*{case.id}.{next(iter(params))}"):
+        refuse_foreign_parameters(plan, file)
+
+
+@pytest.mark.parametrize("at_once", [0, 1, 3])
+def test_one_of_those_side_by_side_and_itself_runs_alone(at_once: int) -> None:
+    alone = [runs_alone(f"hpl-{i:08x}", 7, 1, at_once) for i in range(4000)]
+    assert sum(alone) / 4000 == pytest.approx(1 / (at_once + 1), rel=0.1)
+
+
 def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:
     plan = plan_of(GOOD)
     assert launch_limit_s(plan, plan.cases[0]) == 100.0
@@ -255,13 +292,18 @@ def test_the_plan_says_what_its_blocks_can_tell() -> None:
         plan_of(GOOD)
     )
     twelve = render_plan(plan_of(spoiled("blocks: 3", "blocks: 12")))
-    assert re.search(r"12 blocks find an advantage of about \d+\.\d % \(s = 2 %\) or", twelve)
+    # Two libraries: all together and two checks, then four of nine cases that both of them have.
+    level = QUANTILE / (1 + 2 + 4)
+    twos, fives = (1.03 * math.exp(s * detectable(12, level)) - 1 for s in (0.02, 0.05))
+    expected = f"about {twos:.1%} (s = 2%) or {fives:.1%} (s = 5%)".replace("%", " %")
+    assert f"12 blocks find an advantage of {expected}" in twelve
     alone = GOOD.replace("[mpich, lam]", "[lam]").replace("blocks: 3", "blocks: 12")
     assert "advantage" not in render_plan(plan_of(alone))
 
 
 def test_the_plan_of_a_sequential_design_says_what_is_found_when_and_at_what_cost() -> None:
-    table = render_plan(plan_of(spoiled("blocks: 3", "blocks: {least: 6, greatest: 10}")))
+    plan = plan_of(spoiled("blocks: 3", "blocks: {least: 6, greatest: 10}"))
+    table = render_plan(plan)
     assert "6 to 10 blocks" in table
     assert "at most 90 launches" in table
     rows = [re.findall(r"(\d+\.\d) %", line) for line in table.splitlines()]
@@ -269,6 +311,10 @@ def test_the_plan_of_a_sequential_design_says_what_is_found_when_and_at_what_cos
     assert len(found) == 3
     assert all(row == sorted(row) and row[0] > 3 for row in found)
     assert [row[1] for row in found] == sorted((row[1] for row in found), reverse=True)
+    assert "judged until known: score, checks; an advantage is found from about" in table
+    hours = plan.totals.node_hours
+    costs = [f"{block:8}{9 * block:10}{hours * block / 10:12.3g}" for block in (6, 8, 10)]
+    assert all(f"\n{cost}" in table for cost in costs)
 
 
 def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
