@@ -35,6 +35,11 @@ def builds_of(environment: str, check: str) -> list[str]:
     return [f"{program}-{environment}" for program in programs]
 
 
+def program_of(build: str) -> str:
+    """The program of a build."""
+    return build.partition("-")[0]
+
+
 class Pace:
     """The time between launches, and how many run side by side, by launches in the order of their
     ends. Builds and pauses of a run that stopped do not count: of the gaps after which nothing was
@@ -45,18 +50,18 @@ class Pace:
         self._busy_s = self._covered_s = 0.0
         self.reached: float | None = None
         self._gaps: deque[float] = deque(maxlen=GAPS)
-        #: Builds that launches had so far, and the seconds before those that had new ones.
+        #: Builds that launches had so far; seconds before those that had new ones, by program.
         self.built: set[str] = set()
-        self._build_s = 0.0
+        self._builds_s: defaultdict[str, list[float]] = defaultdict(list)
 
     def add(self, began: float, ended: float, builds: Iterable[str]) -> tuple[float, set[str]]:
         """Take in a launch that needs these builds; gives for how long none ran before it, and
         which of the builds none before it had."""
         before = began if self.reached is None else self.reached
         gap, new = max(0.0, began - before), {*builds} - self.built
-        if new:
-            self._build_s += gap
-        else:
+        for build in new:
+            self._builds_s[program_of(build)].append(gap / len(new))
+        if not new:
             self._gaps.append(gap)
         self.built |= new
         self._busy_s += ended - began
@@ -68,9 +73,10 @@ class Pace:
         """Seconds between two launches."""
         return median(self._gaps) if len(self._gaps) >= FEW else otherwise_s
 
-    def build_s(self, otherwise_s: float) -> float:
-        """Seconds of a build, by those that were seen and another value."""
-        return (otherwise_s + self._build_s) / (1 + len(self.built))
+    def builds_s(self, builds: Iterable[str], otherwise_s: float) -> float:
+        """Seconds of builds, each by those of its program that were seen, and another value."""
+        seen = (self._builds_s[program_of(build)] for build in builds if build not in self.built)
+        return sum((otherwise_s + sum(gaps)) / (1 + len(gaps)) for gaps in seen)
 
     def at_once(self, otherwise: float) -> float:
         """Launches that run side by side."""
@@ -144,7 +150,7 @@ class Clock:
         launches_s = sum(len(left) * self.launch_s(one) for one, left in self._left.items() if left)
         launches_s += launches * pace.between_s(times.between_s)
         launches_s /= pace.at_once(times.at_once)
-        ahead_s = len({*times.builds} - pace.built) * pace.build_s(times.build_s)
+        ahead_s = pace.builds_s(times.builds, times.build_s)
         ahead_s += times.start_s if pace.reached is None else 0.0
         since = pace.reached if pace.reached is not None else self._begun
         spent_s = 0.0
