@@ -17,7 +17,7 @@ from records.run.run_directory import RunDirectory
 from records.values import utc_seconds
 
 #: To how many launches that were seen an estimate amounts.
-TRUST = {"measured": 1.0, "scaled": 0.1, "rough": 0.01}
+TRUST = {"measured": 0.3, "scaled": 0.1, "rough": 0.01}
 #: Gaps between launches after which their median is believed, and how many of the last are kept.
 FEW, GAPS = 3, 200
 
