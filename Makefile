@@ -41,6 +41,7 @@ test-other-processor: cluster-packages setup ## the numerical tests as on a proc
 
 test-site: cluster-packages setup ## the way of a new user on a foreign Slurm cluster, clone to report (root)
 	@setup/packages.sh setup/packages-foreign.txt
+	@setup/unpacked.sh environment-modules
 	@setup/test-site.sh
 
 check: packages setup ## format, lint, types, shell, YAML, spelling; then the tests

@@ -18,6 +18,8 @@ from virtual_cluster.spec import ClusterSpec, LoginDaemon, SiteSetup, address_pl
 from virtual_cluster.state import folders
 
 _HERE = Path(__file__).resolve().parent
+#: Where setup/unpacked.sh puts packages.
+_UNPACKED = _HERE.parents[1] / "build" / "unpacked"
 #: Device that files of generic resources are: that of /dev/null.
 _NULL = os.makedev(1, 3)
 
@@ -38,22 +40,18 @@ def cluster(name: str) -> ClusterSpec:
     """The cluster of this name, on a machine with the programs of this one's /usr/bin."""
     found, root = description(name), folders(name).root
     programs = sorted(entry.name for entry in Path("/usr/bin").iterdir())
-    devices = {f"devices/{device}": _NULL for device in found.get("devices", ())}
+    devices = dict.fromkeys(found.get("devices", ()), _NULL)
+    devices |= dict.fromkeys(found.get("hidden_files", ()), 0)
     devices |= {f"hidden/{program}": 0 for program in programs if is_hidden(found, program)}
-    files, links = found["files"] | found.get("site_files", {}), {}
+    files = (
+        found["files"] | found.get("site_files", {}) | unpacked(found) | module_files(found, root)
+    )
     files["etc/slurm.conf"] = slurm_conf(found, root)
-    for module, family in found["modules"].items():
-        text = found["module"] + found["families"][family].get("module", "")
-        of_module = {
-            "module": module.split("/")[0],
-            "family": family,
-            "folder": f"{root}/opt/{module}",
-        }
-        for key, value in of_module.items():
-            text = text.replace(f"{{{key}}}", value)
-        files[f"modules/{module}.lua"] = text
-        for link, program in module_programs(found, family, programs).items():
-            links[f"opt/{module}/bin/{link}"] = f"{root}/system/{program}"
+    links = {
+        f"opt/{module}/bin/{link}": f"{root}/system/{program}"
+        for module, family in found["modules"].items()
+        for link, program in module_programs(found, family, programs).items()
+    }
     for user in found["users"]:
         orders = [[word.replace("{user}", user) for word in order] for order in found["each_user"]]
         found["daemons"][-1]["after"] += orders
@@ -65,12 +63,40 @@ def cluster(name: str) -> ClusterSpec:
         login=found["login"],
         links=links,
         devices=devices,
-        mounts=found["mounts"],
+        mounts=found["mounts"] + found["modules_mounts"],
         daemons=msgspec.convert(found["daemons"], tuple[LoginDaemon, ...]),
         commands=(maintenance(begin, "120", "yearly_service"),) if begin else (),
         programs=found["programs"],
     )
     return ClusterSpec(name, len(setup.cores), network=found["network"], site=setup)
+
+
+def unpacked(found: dict[str, Any]) -> dict[str, str]:
+    """Text of the files of packages that the site has and this machine cannot have."""
+    paths = [path for form in found.get("unpacked", ()) for path in sorted(_UNPACKED.glob(form))]
+    if found.get("unpacked") and not paths:
+        raise AssayError(f"{_UNPACKED}: {found['unpacked'][0]} is not there; run setup/unpacked.sh")
+    files = [path for path in paths if path.is_file()]
+    return {str(path.relative_to(_UNPACKED)): path.read_text() for path in files}
+
+
+def module_files(found: dict[str, Any], root: Path) -> dict[str, str]:
+    """Text of the site's module files: those of MPIs, and what `module_texts` says further."""
+    head = "#%Module1.0\n" if found["module"].startswith("#%") else ""
+    files = {name: f"{head}{text}\n" for name, text in found["module_texts"].items()}
+    for module, family in found["modules"].items():
+        variables = found["families"][family].get("variables", {}).items()
+        lines = [found["variable"].format(key=key, value=value) for key, value in variables]
+        text = "\n".join([found["module"], *lines, files.get(module, "").removeprefix(head)])
+        values = {
+            "module": module.split("/")[0],
+            "family": family,
+            "folder": f"{root}/opt/{module}",
+        }
+        for key, value in values.items():
+            text = text.replace(f"{{{key}}}", value)
+        files[module] = text
+    return {f"modules/{name}{found['module_ending']}": text for name, text in files.items()}
 
 
 def slurm_conf(found: dict[str, Any], root: Path) -> str:

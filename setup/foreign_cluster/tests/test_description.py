@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import setup.foreign_cluster.description as description_module
 from records.errors import AssayError
 from setup.foreign_cluster.description import cluster, description, is_hidden, module_programs
 from virtual_cluster.spec import SiteSetup
 
 
-@pytest.fixture(scope="module")
-def site() -> SiteSetup:
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SiteSetup:
+    """The cluster twain, with a file of the package that setup/unpacked.sh brings."""
+    file = tmp_path / "environment-modules/usr/share/modules/init/bash"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    monkeypatch.setattr(description_module, "_UNPACKED", tmp_path)
     found = cluster("twain").site
     assert found is not None
     return found
@@ -35,8 +44,18 @@ def test_lines_of_a_site_replace_those_of_the_same_key(site):
 
 def test_nothing_is_left_to_fill_in_but_the_secret(site):
     texts = [*site.files.values(), site.mounts, str(site.daemons), str(site.commands)]
-    assert not [text for text in texts if "{" in text.replace("{secret}", "")]
+    left = re.compile(r"\{(root|name|address|account|limit|user|family|module|folder|key|value)\}")
+    assert not [text for text in texts if left.search(text)]
     assert "{secret}" in site.files["etc/slurmdbd.conf"]
+
+
+def test_modules_are_written_for_their_system(site):
+    assert "environment-modules/usr/share/modules/init/bash" in site.files
+    assert site.files["modules/comp/gnu/12.2"].startswith("#%Module1.0\nprereq base/2023")
+    openmpi = site.files["modules/ompi/4.1"]
+    assert "setenv OMPI_MCA_pml ob1\n" in openmpi
+    assert openmpi.endswith("prereq comp/gnu comp/intel\n")
+    assert "prereq(" in cluster("walk").site.files["modules/mpich/4.0.lua"]
 
 
 def test_each_user_has_an_association_with_the_limit(site):

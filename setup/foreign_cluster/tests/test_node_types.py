@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -53,7 +54,7 @@ def walk(wheels: Wheels) -> Iterator[Walk]:
         yield found
 
 
-def site_of(walk: Walk, name: str) -> dict[str, object]:
+def site_of(walk: Walk, name: str) -> dict[str, Any]:
     """The site.yaml that `site init` wrote."""
     text = (walk.home(USER) / "site-config" / name / "site.yaml").read_text()
     print(text)
@@ -77,7 +78,7 @@ def layout(walk: Walk, request: pytest.FixtureRequest) -> Iterator[str]:
 def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
     kinds = LAYOUTS[layout]
     begun = time.monotonic()
-    options = "--yes --overwrite --environments mpich --json"
+    options = f"--yes --overwrite --json {'--environments mpich' if layout == 'two' else ''}"
     done = walk.user(USER, f"{ASSAY} site init {layout} {options}")
     assert done.returncode == 0, done.stderr
     jsonschema.validate(json.loads(done.stdout), json.loads(FORM.read_text()))
@@ -95,6 +96,17 @@ def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
     took = time.monotonic() - begun
     print(f"{layout}: init, two runs and a report took {took:.0f} s, answers typed: 0")
     print(f"since the cluster was there: {time.monotonic() - walk.begun:.0f} s")
+
+
+def test_cron_measures_each_mpi_of_environment_modules(walk):
+    site = site_of(walk, "one")
+    assert site["modules_system"] == "tmod4"
+    modules = {name: one["modules"] for name, one in site["environments"].items()}
+    assert modules == {
+        "mpich": ["base/2023", "comp/gnu/12.2", "mpi/mpich-4/4.0"],
+        "openmpi": ["base/2023", "comp/gnu/12.2", "ompi/4.1"],
+    }
+    walk.cron_measures_every_mpi(USER, "one", list(modules))
 
 
 def ask(walk: Walk, resources: str) -> tuple[int, str]:

@@ -190,12 +190,10 @@ def test_a_wrong_site_is_told_and_records_nothing(ready, site, old, new, said):
     )
 
 
-def test_cron_knows_the_modules(ready, site):
-    user = ready.users()[0]
-    run = " ".join(tiny(ready, site))
-    done = ready.user(user, f"env -i HOME=$HOME LOGNAME=$LOGNAME PATH=/usr/bin:/bin {run}")
-    assert done.returncode == 0, done.stderr
-    assert all_ok(ready, user, 1)
+def test_cron_measures_each_mpi_behind_a_compiler(ready, site):
+    found = yaml.safe_load(site)["environments"]
+    assert [one["modules"][0] for one in found.values()] == ["compiler/gcc-12"] * 2
+    ready.cron_measures_every_mpi(ready.users()[0], NAME, list(found))
 
 
 def test_the_callers_shell_changes_nothing_inside_a_job(ready, site):
@@ -204,9 +202,9 @@ def test_the_callers_shell_changes_nothing_inside_a_job(ready, site):
     whole = yaml.safe_load(site)
     whole["environments"][name]["prepare"] = ['env -0 >"$HOME/assay/job.env"']
     ready.write(user, f"site-config/{NAME}/site.yaml", yaml.safe_dump(whole, sort_keys=False))
-    other = next(one for one in description.description(NAME)["modules"] if name not in one)
+    other = next(one["modules"] for key, one in whole["environments"].items() if key != name)
     polluted = (
-        f"module load {other}; export LD_LIBRARY_PATH=/opt/other/lib OMPI_MCA_btl=self UCX_TLS=self"
+        f"module load {' '.join(other)}; export LD_LIBRARY_PATH=/opt/other/lib OMPI_MCA_btl=self UCX_TLS=self"
         " FI_PROVIDER=none PMI_RANK=7 SLURM_CPU_BIND=none SBATCH_EXPORT=NONE CPATH=/opt/other"
     )
     found = []
@@ -218,6 +216,6 @@ def test_the_callers_shell_changes_nothing_inside_a_job(ready, site):
         variables = (ready.home(user) / "job.env").read_text().split("\0")
         inside = {line for line in variables if not re.match("SLURM|ASSAY_|TMPDIR=|_=", line)}
         as_run = json.loads(kept.read_text())["environments"][name]
-        assert other not in as_run["modules_loaded"]
+        assert other[-1] not in as_run["modules_loaded"]
         found.append((inside, as_run))
     assert found[0] == found[1]

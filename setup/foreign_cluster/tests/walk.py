@@ -90,6 +90,37 @@ class Walk:
         print(done.stdout + done.stderr, flush=True)
         return done
 
+    def cron(self, user: str, script: str) -> subprocess.CompletedProcess[str]:
+        """A line of a user's crontab, in the checkout: /bin/sh, cron's variables, no terminal."""
+        home = self.cluster.users()[user]
+        account = f"assay-{self.name}-{user}"
+        words = [f"HOME={home}", f"LOGNAME={account}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin"]
+        argv = ["env", "-i", "-C", str(home / "assay"), *words, "setsid", "--wait", "/bin/sh", "-c"]
+        print(f"[{time.monotonic() - self.begun:5.0f} s] cron of {user}: {script}", flush=True)
+        done = subprocess.run(
+            self.cluster.login_command(user, [*argv, script]),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        print(done.stdout + done.stderr, flush=True)
+        return done
+
+    def cron_measures_every_mpi(self, user: str, site: str, environments: Sequence[str]) -> None:
+        """A check of the site, a run and a report, all by cron, with each of its environments."""
+        assert len(environments) > 1
+        done = self.cron(user, f".venv/bin/assay site check {site}")
+        assert done.returncode == 0, done.stderr
+        campaign = self.campaign(user, ", ".join(environments))
+        self.user(user, "rm -rf results/tiny")
+        run = f".venv/bin/assay run {campaign} --site {site} --plain && .venv/bin/assay report"
+        done = self.cron(user, run)
+        assert done.returncode == 0, done.stderr
+        assert "index.html" in done.stdout
+        good = [one["environment"] for one in self.records(user, "tiny") if one["status"] == "ok"]
+        assert sorted(good) == sorted(environments)
+
     def admin(self, *words: str) -> str:
         """What a command of an administrator prints."""
         print(f"[{time.monotonic() - self.begun:5.0f} s] admin# {shlex.join(words)}", flush=True)
@@ -106,7 +137,7 @@ class Walk:
 
     def campaign(self, user: str, environment: str, ranks: str = "2", blocks: int = 1) -> str:
         """A campaign file of that user, of a few launches."""
-        name = f"tiny-{environment}-{ranks.replace(', ', '-')}-{blocks}.yaml"
+        name = f"tiny-{environment}-{ranks}-{blocks}.yaml".replace(", ", "-")
         self.write(user, name, TINY.format(environment=environment, ranks=ranks, blocks=blocks))
         return name
 
