@@ -13,6 +13,7 @@ import msgspec
 import yaml
 from ClusterShell.NodeSet import NodeSet
 
+from records.errors import AssayError
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
 from virtual_cluster.spec import ClusterSpec, LoginDaemon, SiteSetup, address_plan
 from virtual_cluster.state import folders

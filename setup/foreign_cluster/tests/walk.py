@@ -118,8 +118,8 @@ class Walk:
         done = self.cron(user, run)
         assert done.returncode == 0, done.stderr
         assert "index.html" in done.stdout
-        good = [one["environment"] for one in self.records(user, "tiny") if one["status"] == "ok"]
-        assert sorted(good) == sorted(environments)
+        found = {(one["environment"], one["status"]) for one in self.records(user, "tiny")}
+        assert found == {(name, "ok") for name in environments}
 
     def admin(self, *words: str) -> str:
         """What a command of an administrator prints."""
