@@ -175,7 +175,7 @@ def _environments(
             f" site-config/NAME/site.yaml by hand (docs/sites.md){tried}"
         )
     for line in search.not_loaded():
-        say(f"  does not load: {line}")
+        say(f"  not found: {line}")
     if unknown := [name for name in wishes.environments if name not in proposed]:
         raise AssayError(f"--environments {unknown[0]}: found were {', '.join(proposed)}")
     guess = list(wishes.environments) or list(proposed)[:_MOST_ENVIRONMENTS]

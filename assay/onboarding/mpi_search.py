@@ -128,7 +128,7 @@ class MpiSearch:
         self._known: set[str] = set()
         #: What is visible once a way is loaded.
         self._openers: dict[Way, set[str]] = {}
-        #: Ways whose failure names no module, with the place of the module that failed.
+        #: Ways that name no module on failure or bring nothing, with the place of that module.
         self._stuck: list[tuple[Way, int]] = []
         self._guessed: set[Way] = set()
         #: Module → names of the modules with which it loaded.
@@ -141,7 +141,7 @@ class MpiSearch:
         self.found = sorted(dict.fromkeys(self.found), key=FoundMpi.order, reverse=True)
 
     def not_loaded(self) -> list[str]:
-        """A line for each MPI module that no way loads, with the first reason."""
+        """A line for each MPI module of which no way brings a wrapper, with the first reason."""
         first = {way[-1]: why for way, why in reversed(self.tried.items()) if not _rank(way[-1])}
         return [f"{name}: {why}" for name, why in first.items() if name not in self._enough]
 
@@ -195,7 +195,7 @@ class MpiSearch:
                 self._add((*before, name), newer)
 
     def _add(self, way: Way, newer: int = 0, rank: int | None = None) -> None:
-        if way and way not in self._seen and len(way) == len(set(way)) <= _DEEPEST:
+        if way and way not in self._seen and (rank == 0 or len(way) <= _DEEPEST):
             self._seen.add(way)
             rank = _rank(way[-1]) if rank is None else rank
             heapq.heappush(self._ways, (rank, len(way), newer, len(self._seen), way))
@@ -232,7 +232,11 @@ class MpiSearch:
         ways = [(*way[:at], *more, *way[at:]) for more in before if not {*more} & {*way}]
         for newer, longer in enumerate(ways):
             self._add(longer, newer)
-        if not ways and _rank(way[-1]) == 0 and way not in self._guessed:
+        if not ways:
+            self._note_stuck(way, at)
+
+    def _note_stuck(self, way: Way, at: int) -> None:
+        if _rank(way[-1]) == 0 and way not in self._guessed:
             self._stuck.append((way, at))
 
     def _after_loading(self, way: Way, loaded: Loaded) -> None:
@@ -243,10 +247,12 @@ class MpiSearch:
         ]:
             self.tried[way] = f"unloads {', '.join(gone)}"
             return
-        self._enough.setdefault(way[-1], []).append({unversioned(name) for name in way[:-1]})
         found = list(_of_look(look, way, self._bare))
         if not found:
             self.tried[way] = "loads, and brings no compiler wrapper (mpicc)"
+            self._note_stuck(way, len(way) - 1)
+        if found or _rank(way[-1]):
+            self._enough.setdefault(way[-1], []).append({unversioned(name) for name in way[:-1]})
         if _rank(way[-1]):
             self._openers[way] = set(visible)
             parent = self._openers.get(way[:-1], self._openers[()])

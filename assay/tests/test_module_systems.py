@@ -101,9 +101,15 @@ def test_mpis_behind_prerequisites_several_levels_deep(site):
 
 @pytest.mark.skipif(not LMOD, reason="needs the package lmod")
 def test_each_compiler_is_tried_where_a_module_names_none(site):
+    modules, opt = site
     text = "if not isloaded('aocc/4') then LmodError('a compiler is missing') end"
     lua(*site, gcc_12="", aocc_4="", vim_9="", mpich_4_0=text)
-    assert ways_of(MpiSearch("lmod", print)) == {"mpich": ("aocc/4", "mpich/4.0")}
+    silent = f"if isloaded('gcc/12') then prepend_path('PATH', '{opt / 'openmpi'}') end"
+    write(modules / "ompi" / "4.1.lua", silent)
+    assert ways_of(MpiSearch("lmod", print)) == {
+        "mpich": ("aocc/4", "mpich/4.0"),
+        "openmpi": ("gcc/12", "ompi/4.1"),
+    }
 
 
 @pytest.mark.skipif(not LMOD, reason="needs the package lmod")
