@@ -159,6 +159,14 @@ def test_a_job_is_handed_in_again_while_slurm_may_take_it_later(slurm, answers, 
     assert [state.state for state in made.told] == ["not-taken"] * (tries - 1)
 
 
+@pytest.mark.parametrize(("reason", "said"), [("None", ""), ("Job_Held", "Job Held")])
+def test_a_reason_is_slurms_or_none(slurm, reason, said):
+    made = slurm(Answer(0, LINE.format(**RUNS).replace("Reason=None", f"Reason={reason}"), ""))
+    assert made.job.look()
+    made.job.tell("pending", made.job.reason)
+    assert made.told[-1].reason == said
+
+
 @pytest.mark.parametrize(
     ("reason", "never"),
     [("Priority", None), ("PartitionTimeLimit", "PartitionTimeLimit: its time limit is above")],
