@@ -204,8 +204,9 @@ def test_the_callers_shell_changes_nothing_inside_a_job(ready, site):
     ready.write(user, f"site-config/{NAME}/site.yaml", yaml.safe_dump(whole, sort_keys=False))
     other = next(one["modules"] for key, one in whole["environments"].items() if key != name)
     polluted = (
-        f"module load {' '.join(other)}; export LD_LIBRARY_PATH=/opt/other/lib OMPI_MCA_btl=self UCX_TLS=self"
-        " FI_PROVIDER=none PMI_RANK=7 SLURM_CPU_BIND=none SBATCH_EXPORT=NONE CPATH=/opt/other"
+        f"module load {' '.join(other)}; export LD_LIBRARY_PATH=/opt/other/lib OMPI_MCA_btl=self"
+        " UCX_TLS=self FI_PROVIDER=none PMI_RANK=7 SLURM_CPU_BIND=none SBATCH_EXPORT=NONE"
+        " CPATH=/opt/other"
     )
     found = []
     for shell in (f"{polluted};", "env -i HOME=$HOME LOGNAME=$LOGNAME PATH=/usr/bin:/bin"):
