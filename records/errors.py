@@ -10,13 +10,21 @@ from enum import IntEnum
 
 
 class ExitStatus(IntEnum):
-    """What `assay` says to the shell."""
+    """What `assay` says to the shell; `meaning` is what people read of it."""
 
-    PASS = 0
-    FAIL = 1
-    BAD_INPUT = 2
-    INCONCLUSIVE = 3
-    INFRASTRUCTURE = 4
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> ExitStatus:
+        """A status with its meaning."""
+        one = int.__new__(cls, value)
+        one._value_, one.meaning = value, meaning
+        return one
+
+    PASS = 0, "done, and PASS where something is judged"
+    FAIL = 1, "judged FAIL, launches failed, or something differs"
+    BAD_INPUT = 2, "bad input or usage"
+    INCONCLUSIVE = 3, "not decided: INCONCLUSIVE, SUSPECT or LEARNING"
+    INFRASTRUCTURE = 4, "the machine, Slurm or a cluster failed or is not there, or Ctrl-C"
 
 
 class AssayError(Exception):
@@ -33,3 +41,11 @@ class InfrastructureError(AssayError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, ExitStatus.INFRASTRUCTURE)
+
+
+class UnreachableError(InfrastructureError):
+    """No Slurm answers: nothing can be asked of the site, and nothing is begun."""
+
+
+class ClusterDownError(UnreachableError):
+    """A virtual cluster is not up."""

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.errors import AssayError, ClusterDownError, UnreachableError
 from virtual_cluster import (
     account,
     faults,
@@ -35,7 +35,7 @@ class Cluster:
     @property
     def _state(self) -> State:
         """As it is now: others may have revived nodes since."""
-        return load_state(self.name) or self._known
+        return (load_state(self.name) if self._known.phase == "up" else None) or self._known
 
     @property
     def name(self) -> str:
@@ -196,15 +196,20 @@ def up(spec: ClusterSpec, progress: Progress = silent) -> Cluster:
 
 
 def load(name: str = "default") -> Cluster:
-    """The cluster of this name that is up; AssayError with the remedy if there is none.
+    """The cluster of this name that is up; ClusterDownError with the remedy if there is none.
 
-    Raises InfrastructureError for one that no longer serves.
+    Raises UnreachableError for one that no longer serves.
     """
     state = _state_of(name)
     if not lifecycle.is_alive(state):
         ended = lifecycle.describe_ended(lifecycle.dead_parts(state))
-        raise InfrastructureError(f"cluster {name}: {ended}; {lifecycle.remedy(state)}")
+        raise UnreachableError(f"cluster {name}: {ended}; {lifecycle.remedy(state)}")
     return Cluster(state)
+
+
+def planned(name: str = "default") -> Cluster:
+    """The cluster that `up` would make of this name here; nothing can be asked but `site_facts`."""
+    return Cluster(lifecycle.planned(ClusterSpec(name=name)))
 
 
 def revive(name: str = "default", progress: Progress = silent) -> list[str]:
@@ -219,12 +224,13 @@ def _state_of(name: str) -> State:
     state = load_state(name)
     option = "" if name == "default" else f" --name {name}"
     if state is None or state.phase != "up":
-        raise AssayError(f"there is no cluster {name}; bring it up with `assay cluster up{option}`")
+        raise ClusterDownError(
+            f"there is no cluster {name}; bring it up with `assay cluster up{option}`"
+        )
     if not any(process.alive() for process in state.processes.values()):
-        raise AssayError(
+        raise ClusterDownError(
             f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
-            f"`assay cluster up{option}` removes its remains and brings up a new one",
-            ExitStatus.INFRASTRUCTURE,
+            f"`assay cluster up{option}` removes its remains and brings up a new one"
         )
     return state
 

@@ -173,11 +173,10 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
     return state
 
 
-def _prepare(spec: ClusterSpec) -> State:
-    """Plan the cluster, make its folders, its user and the files its daemons read."""
+def planned(spec: ClusterSpec) -> State:
+    """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
     usable = host.usable_cores()
-    where = folders(spec.name)
-    state = State(
+    return State(
         spec=spec,
         phase="starting",
         boot_id=host.boot_id(),
@@ -185,6 +184,11 @@ def _prepare(spec: ClusterSpec) -> State:
         cores=plans.core_plan(spec.core_counts(len(usable)), usable),
         memory_bytes_per_node=plans.memory_per_node(host.total_memory_bytes(), spec.nodes),
     )
+
+
+def _prepare(spec: ClusterSpec) -> State:
+    """Plan the cluster, make its folders, its user and the files its daemons read."""
+    where, state = folders(spec.name), planned(spec)
     where.make(spec.node_names())
     state.save()
     with machine_lock():

@@ -13,6 +13,7 @@ from assay.cli.arguments import tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.documents.verify import unproven
+from assay.run.named_runs import proposals, unsaid
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
@@ -37,6 +38,13 @@ _STATUS = {
 
 def accept_command(arguments: argparse.Namespace) -> int:
     """`assay accept`: judge, write the document, print the verdict."""
+    if arguments.run_name is None:
+        found = proposals(
+            "assay accept",
+            lambda run: bool(run.plan().judged_by) or (run.path / FOLDER).is_dir(),
+        )
+        none = " None below results/ names criteria: assay run acceptance begins one."
+        raise unsaid(f"accept: which RUN?{'' if found else none}", ("runs that fit", found))
     run = open_run(arguments.run_name)
     criteria, text = load_criteria(
         _default(run) if arguments.criteria is None else arguments.criteria

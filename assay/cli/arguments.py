@@ -116,9 +116,11 @@ def length_s(text: str) -> float:
     return float(seconds)
 
 
-CAMPAIGN = argument("campaign CAMPAIGN", "a name in campaigns/ or a campaign file")
-RUN = argument("run_name RUN", "a run directory or a run id")
-NEWEST = argument("run_name RUN", "a run directory or a run id; default: the newest", nargs="?")
+MAYBE_CAMPAIGN = argument(
+    "campaign CAMPAIGN", "a name that `assay campaigns` lists, or a campaign file", nargs="?"
+)
+RUN = "a run directory, or how the id of a run begins"
+NEWEST = argument("run_name RUN", f"{RUN}; default: the newest", nargs="?")
 JSON = flag("--json", "the machine form on stdout")
 BUILDER = argument(
     "--with",

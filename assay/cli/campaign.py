@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay plan` and `assay run`: what a campaign would run on a site and what it costs; its run."""
+"""`assay campaigns`, `plan`, `run`: what can be asked, what it costs on a site, and its run."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import signal
-from typing import Any
+import sys
+from itertools import islice
+from typing import Annotated, Any
 
 from assay.cli.arguments import DEFAULT_SITE
 from assay.loading import ended_by_ctrl_c
@@ -19,22 +21,88 @@ from assay.plan import (
     measured_in,
     render_plan,
 )
-from assay.schema import load_campaign
-from assay.sites.loading import add_checks_of, load_site
+from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
+from assay.run.status import run_status
+from assay.schema import campaign_names, load_campaign
+from assay.screens.screen import Screen
+from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.sites.site import Site
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
-from records.forms import as_text
+from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan
 from records.run.run_directory import open_run
+from reports.show.tables import Column
+
+
+class ListedCampaign(Part):
+    """A campaign."""
+
+    name: Annotated[str, key("Its name.")]
+    question: Annotated[str, key("What it asks.")]
+    environments: Annotated[list[str], key("Environments that it names.")]
+    checks: Annotated[list[str], key("Checks that it runs.")]
+    file: Annotated[str, key("Its file.")]
+
+
+class CampaignsForm(Form, kw_only=True):
+    """`assay campaigns`: what can be asked."""
+
+    campaigns: Annotated[list[ListedCampaign], key("Every campaign.")]
+
+
+def campaigns_command(arguments: argparse.Namespace) -> int:
+    """`assay campaigns`: print the list of campaigns."""
+    found = [_listed(name) for name in campaign_names()]
+    if arguments.json:
+        print(as_text(CampaignsForm(campaigns=found)), end="")
+        return ExitStatus.PASS
+    screen = Screen()
+    screen.table([Column("campaign"), Column("asks")], [(one.name, one.question) for one in found])
+    screen.line("what one would run, and what it costs: assay plan CAMPAIGN")
+    return ExitStatus.PASS
+
+
+def _listed(name: str) -> ListedCampaign:
+    """A campaign of this name; of a faulty one the fault is in place of its question."""
+    try:
+        campaign = load_campaign(name)
+    except AssayError as error:
+        fault = f"faulty: {str(error).splitlines()[0]}"
+        return ListedCampaign(name=name, question=fault, environments=[], checks=[], file="")
+    return ListedCampaign(
+        name=name,
+        question=" ".join(campaign.question.split()),
+        environments=list(campaign.environments),
+        checks=sorted({case.check for case in campaign.cases}),
+        file=campaign.origin.file if campaign.origin else "",
+    )
+
+
+def _which_campaign(command: str) -> AssayError:
+    """The error of a command without a campaign: those there are, and for `run` which of the
+    newest runs can be resumed."""
+    named = [(f"assay {command} {name}", _listed(name).question) for name in campaign_names()]
+    begun = []
+    for run in islice(fitting(lambda run: command == "run" and not run.is_driven()), MOST_OFFERED):
+        status = run_status(run)
+        if not status.complete:
+            told = f"{status.campaign}, {status.done} of {status.planned} launches"
+            begun.append((f"assay run --resume {run.path.name}", told))
+    kinds = ("campaigns", named), ("runs that are not complete", begun)
+    return unsaid(f"{command}: which CAMPAIGN?", *kinds)
 
 
 def plan_command(arguments: argparse.Namespace) -> int:
     """`assay plan`: print the plan, or with --criteria also what judging it risks."""
+    if arguments.campaign is None:
+        raise _which_campaign("plan")
     add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
-    site = load_site(arguments.site).with_builds(arguments.builder)
-    site = site.with_possible_variants(campaign.variants)
+    found, note = site_to_plan_for(arguments.site)
+    if note:
+        print(note, file=sys.stderr)
+    site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     durations = Durations(earlier_runs(site.provenance()))
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)
@@ -69,7 +137,9 @@ def run_command(arguments: argparse.Namespace) -> int:
     with ended_by_ctrl_c():
         from assay.run.start import resume_run, start_run  # slow: ReFrame
 
-    if (arguments.campaign is None) == (arguments.resume is None):
+    if arguments.campaign is None and arguments.resume is None:
+        raise _which_campaign("run")
+    if arguments.campaign is not None and arguments.resume is not None:
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
     narrowing = narrowing_of(arguments)
     if arguments.resume and narrowing != WHOLE:

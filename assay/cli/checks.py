@@ -13,12 +13,14 @@ from typing import Annotated, Any, Literal
 import yaml
 
 from assay.schema.problems import allowed_text, did_you_mean, listed
+from assay.screens.screen import Screen
 from assay.terminal import say
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
+from reports.show.tables import Column
 
 #: Values of a default that a line shows.
 LISTED = 6
@@ -30,6 +32,7 @@ class CheckPart(Part):
 
     name: Annotated[str, key("Its name.")]
     title: Annotated[str, key("Its title.")]
+    measures: Annotated[str, key("What it measures, in a phrase.")]
     program: Annotated[str, key("Whose program it runs.")]
     needs: Annotated[list[str], key("Features that an environment must have.")]
     folder: Annotated[str, key("Its path.")]
@@ -87,30 +90,42 @@ def checks_command(arguments: argparse.Namespace) -> int:
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")
     if name is None:
         parts = [CheckPart(**_overview(check)) for check in CHECKS.values()]
-        form: Part = ChecksForm(checks=parts)
-        text = _table(parts)
-    else:
-        form = explained = explanation(CHECKS[name])
-        text = _page(explained)
-    if arguments.json:
-        print(as_text(form), end="")
+        if arguments.json:
+            print(as_text(ChecksForm(checks=parts)), end="")
+            return ExitStatus.PASS
+        screen, rows = Screen(), []
+        for one in parts:
+            needs = [need.upper() for need in one.needs if ":" not in need]
+            needs += [one.program] if len(needs) < len(one.needs) else []
+            rows.append((one.name, one.measures, ", ".join(needs)))
+        screen.table([Column("check"), Column("measures"), Column("needs")], rows)
+        screen.line("explain one with: assay checks CHECK")
         return ExitStatus.PASS
-    if name is not None:
-        say(f"{name}: {explained.title}\n\n{_paragraphs(explained.purpose)}\n", hang=0)
-    say(text)
+    explained = explanation(CHECKS[name])
+    if arguments.json:
+        print(as_text(explained), end="")
+        return ExitStatus.PASS
+    say(f"{name}: {explained.title}\n\n{_paragraphs(explained.purpose)}\n", hang=0)
+    say(_page(explained))
     return ExitStatus.PASS
 
 
 def _overview(check: CheckDefinition[Any]) -> dict[str, Any]:
     """The keys of CheckPart. The program is our own, or one that a site names under `programs`."""
+    phrase, _, _ = _purpose(check).partition("\n\n")
     foreign = sorted(f for f in check.features if f.startswith("program:"))
     return {
         "name": check.name,
         "title": check.title,
+        "measures": " ".join(phrase.split()).removesuffix(".") or check.title,
         "program": f"the site's {foreign[0].removeprefix('program:')}" if foreign else "our own",
         "needs": sorted(check.features),
         "folder": str(check.folder),
     }
+
+
+def _purpose(check: CheckDefinition[Any]) -> str:
+    return inspect.cleandoc(sys.modules[check.package].__doc__ or "")
 
 
 def explanation(check: CheckDefinition[Any]) -> CheckForm:
@@ -139,7 +154,7 @@ def explanation(check: CheckDefinition[Any]) -> CheckForm:
     sizing = {name: SizingKeys.model_fields[name].description for name in sorted(check.sizing)}
     return CheckForm(
         **_overview(check),
-        purpose=inspect.cleandoc(sys.modules[check.package].__doc__ or ""),
+        purpose=_purpose(check),
         compared_by=check.deciding,
         parameters=parameters,
         follows_the_site=sizing,
@@ -148,16 +163,6 @@ def explanation(check: CheckDefinition[Any]) -> CheckForm:
         layout={what: inspect.getdoc(rule) for what, rule in layout.items()},
         example=yaml.safe_dump(example, sort_keys=False, default_flow_style=None),
     )
-
-
-def _table(checks: list[CheckPart]) -> str:
-    """The checks, a line each, with what is needed besides MPI."""
-    width = max(len(one.name) for one in checks)
-    lines = [f"{'check':{width}}  title (needs besides MPI)"]
-    for one in checks:
-        needs = ", ".join(need for need in one.needs if need != "mpi")
-        lines.append(f"{one.name:{width}}  {one.title}{f' ({needs})' if needs else ''}")
-    return "\n".join([*lines, "", "Explain one with: assay checks CHECK"])
 
 
 def _page(check: CheckForm) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,27 +65,43 @@ COMMANDS: dict[str, Command] = {
         "site:folder_command",
         argument("folder FOLDER", "made if it is not there", type=Path),
     ),
-    "cluster": Command(
-        "a virtual Slurm cluster on this machine", declare="virtual_cluster.command:add_arguments"
-    ),
-    "plan": _command(
-        "what would run on a site, and what it costs",
-        "campaign:plan_command",
-        *(shared.CAMPAIGN, site(), *shared.NARROWING, shared.BUILDER),
-        argument("--measured RUN", "judge by this run's times which launches are too short"),
-        argument(
-            "--criteria CRITERIA",
-            "also what judging it by these criteria risks: how often a good machine does not"
-            " pass, and a bad one does",
-        ),
-        JSON,
-    ),
+    "campaigns": _command("list campaigns, and what each asks", "campaign:campaigns_command", JSON),
     "checks": _command(
-        "list checks; with NAME, its parameters and metrics",
+        "list checks, and what each measures; with NAME all of one",
         "checks:checks_command",
         argument("name CHECK", "explain this one", nargs="?"),
         shared.CHECKS,
         JSON,
+    ),
+    "cluster": Command(
+        "a virtual Slurm cluster on this machine", declare="virtual_cluster.command:add_arguments"
+    ),
+    "site": Command(
+        "write a site's configuration, or prove it again",
+        metavar="ACTION",
+        below={
+            "init": _command(
+                "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml",
+                "site:init_command",
+                argument("name NAME", "default: Slurm's cluster name", nargs="?"),
+                flag("--yes", "accept detected defaults without prompting"),
+                argument("--account", "Slurm account of the jobs"),
+                argument("--qos", "QOS of the jobs"),
+                repeated("--access OPTION", "further sbatch option"),
+                repeated("--partition", "only this partition; may be repeated"),
+                argument("--environments LIST", "only these, with commas between"),
+                argument("--work-dir DIR", "folder that all nodes see"),
+                flag("--overwrite", "replace a site.yaml that exists"),
+                JSON,
+            ),
+            "check": _command(
+                "repeat the proof of a site, and name what changed",
+                "site:check_command",
+                argument("site SITE", "a folder of site-config/"),
+                flag("--accept", "keep what is there now as the proof"),
+                JSON,
+            ),
+        },
     ),
     "build": _command(
         "build a site's MPI libraries and our programs on each",
@@ -127,10 +143,22 @@ COMMANDS: dict[str, Command] = {
             )
         },
     ),
+    "plan": _command(
+        "what would run on a site, and what it costs",
+        "campaign:plan_command",
+        *(shared.MAYBE_CAMPAIGN, site(), *shared.NARROWING, shared.BUILDER),
+        argument("--measured RUN", "judge by this run's times which launches are too short"),
+        argument(
+            "--criteria CRITERIA",
+            "also what judging it by these criteria risks: how often a good machine does not"
+            " pass, and a bad one does",
+        ),
+        JSON,
+    ),
     "run": _command(
         "run a campaign on a site, or go on with a run",
         "campaign:run_command",
-        replace(shared.CAMPAIGN, options=shared.CAMPAIGN.options | {"nargs": "?"}),
+        shared.MAYBE_CAMPAIGN,
         site(
             None,
             f"a folder of site-config/; default: {shared.DEFAULT_SITE}, or where the resumed"
@@ -159,7 +187,7 @@ COMMANDS: dict[str, Command] = {
     "raw": _command(
         "the raw output of one launch, proven against its record",
         "status:raw_command",
-        argument("case CASE", "a case's id, how it begins, or its check"),
+        argument("case CASE", "a case's name or id, or how one of them begins"),
         argument("block BLOCK", "from 1", type=int),
         argument("environment ENVIRONMENT", "where several cases begin so", nargs="?"),
         argument("--run RUN", "a run; default: the newest", dest="run_name"),
@@ -185,8 +213,8 @@ COMMANDS: dict[str, Command] = {
     "compare": _command(
         "two runs of one campaign side by side",
         "compare:compare_command",
-        argument("run_a RUN"),
-        argument("run_b RUN"),
+        argument("run_a RUN", "without any it is listed which runs are alike", nargs="?"),
+        argument("run_b RUN", "default: the newest other run of the campaign", nargs="?"),
         flag("--all", "every value, what is not resolved too"),
         argument("--html FILE", "also write it as a page", type=Path),
         argument("--markdown FILE", "also write it as Markdown", type=Path),
@@ -196,9 +224,12 @@ COMMANDS: dict[str, Command] = {
         "a published study compared with a run: tables, figures, claims",
         "compare:paper_command",
         argument(
-            "study STUDY", "a year, as 2003, a name, as ornl-1996, or a folder with a study.yaml"
+            "study STUDY",
+            "a year, as 2003, a name, as ornl-1996, or a folder with a study.yaml; without it they"
+            " are listed",
+            nargs="?",
         ),
-        argument("run_directory RUN"),
+        argument("run_name RUN", "default: the newest of the study's campaign", nargs="?"),
         argument("--output DIR", "default: RUN/paper", type=Path),
         *(pictures("of the document"), JSON),
     ),
@@ -218,22 +249,66 @@ COMMANDS: dict[str, Command] = {
         argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
         JSON,
     ),
-    "export": _command(
-        "a run or a history for Prometheus and InfluxDB",
-        "export:export_command",
+    "accept": _command(
+        "acceptance verdict and document of a run",
+        "accept:accept_command",
+        argument("run_name RUN", f"{shared.RUN}; without it those that fit are listed", nargs="?"),
         argument(
-            "source RUN",
-            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
-            nargs="?",
-            default=str(DEFAULT_HISTORY),
+            "--criteria CRITERIA",
+            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
+            " else those that the campaign names",
+        ),
+        flag(
+            "--rerun",
+            "run what is undecided again on the site and judge again, until it is decided or"
+            " reruns_at_most of the criteria are done",
+        ),
+        repeated(
+            "--with RUN",
+            "a run of the acceptance/rerun.yaml that was written before",
+            dest="reruns",
         ),
         argument(
-            "--format", "default: %(default)s", choices=EXPORT_FORMATS, default=EXPORT_FORMATS[0]
+            "--sign KEY",
+            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+            type=Path,
         ),
-        flag("--every", "of a run all metrics, not the deciding ones alone"),
-        argument("--campaign CAMPAIGN", _ONLY),
-        site(None, _ONLY),
-        argument("--output FILE", "write it there, whole or not at all", type=Path),
+        pictures("of the document"),
+        site(None, "where to re-run; default: where the run was made"),
+        *(shared.CHECKS, JSON),
+    ),
+    "verify": _command(
+        "recompute checksums and verdicts of an acceptance",
+        "verify:verify_command",
+        argument(
+            "target DOCUMENT|RUN", "a document, or its run; default: the newest judged", nargs="?"
+        ),
+        argument("--run RUN", "the run of the document", dest="run_name"),
+        argument("--seal", "the seal on the signed paper, eight digits or more"),
+        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+        *(shared.CHECKS, JSON),
+    ),
+    "nightly": Command(
+        "the nightly run and its schedule",
+        below={
+            "run": _command(
+                "run the campaign, add it to the history, judge it",
+                "nightly:run_command",
+                *_NIGHT,
+                shared.HISTORY,
+                *shared.JUDGING,
+                rerun=True,
+            ),
+            "install": _command(
+                "show a schedule, and with --yes write it",
+                "nightly:install_command",
+                argument("--with", "what starts it", dest="kind", required=True, choices=SCHEDULES),
+                *_NIGHT,
+                argument("--at", "when it starts, e.g. 02:30", default="02:30"),
+                flag("--yes", "write it; without, it is only shown"),
+                flag("--remove", "remove the schedule"),
+            ),
+        },
     ),
     "history": Command(
         "nightly series: is tonight worse, since when",
@@ -241,8 +316,7 @@ COMMANDS: dict[str, Command] = {
             "add": _command(
                 "add a run to the history",
                 "history:add_command",
-                shared.HISTORY,
-                shared.RUN,
+                *(shared.HISTORY, shared.NEWEST),
                 argument("--rerun-of RUN", "it ran suspicious cases of this run again"),
                 flag("--elsewhere", "and did so on other nodes"),
                 JSON,
@@ -288,94 +362,25 @@ COMMANDS: dict[str, Command] = {
             ),
         },
     ),
-    "site": Command(
-        "write a site's configuration, or prove it again",
-        metavar="ACTION",
-        below={
-            "init": _command(
-                "ask Slurm and you, prove the answers by jobs, write site-config/NAME/site.yaml",
-                "site:init_command",
-                argument("name NAME", "default: Slurm's cluster name", nargs="?"),
-                flag("--yes", "accept detected defaults without prompting"),
-                argument("--account", "Slurm account of the jobs"),
-                argument("--qos", "QOS of the jobs"),
-                repeated("--access OPTION", "further sbatch option"),
-                repeated("--partition", "only this partition; may be repeated"),
-                argument("--environments LIST", "only these, with commas between"),
-                argument("--work-dir DIR", "folder that all nodes see"),
-                flag("--overwrite", "replace a site.yaml that exists"),
-                JSON,
-            ),
-            "check": _command(
-                "repeat the proof of a site, and name what changed",
-                "site:check_command",
-                argument("site SITE", "a folder of site-config/"),
-                flag("--accept", "keep what is there now as the proof"),
-                JSON,
-            ),
-        },
-    ),
-    "nightly": Command(
-        "the nightly run and its schedule",
-        below={
-            "run": _command(
-                "run the campaign, add it to the history, judge it",
-                "nightly:run_command",
-                *_NIGHT,
-                shared.HISTORY,
-                *shared.JUDGING,
-                rerun=True,
-            ),
-            "install": _command(
-                "show a schedule, and with --yes write it",
-                "nightly:install_command",
-                argument("--with", "what starts it", dest="kind", required=True, choices=SCHEDULES),
-                *_NIGHT,
-                argument("--at", "when it starts, e.g. 02:30", default="02:30"),
-                flag("--yes", "write it; without, it is only shown"),
-                flag("--remove", "remove the schedule"),
-            ),
-        },
-    ),
-    "accept": _command(
-        "acceptance verdict and document of a run",
-        "accept:accept_command",
-        shared.RUN,
+    "export": _command(
+        "a run or a history for Prometheus and InfluxDB",
+        "export:export_command",
         argument(
-            "--criteria CRITERIA",
-            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
-            " else those that the campaign names",
-        ),
-        flag(
-            "--rerun",
-            "run what is undecided again on the site and judge again, until it is decided or"
-            " reruns_at_most of the criteria are done",
-        ),
-        repeated(
-            "--with RUN",
-            "a run of the acceptance/rerun.yaml that was written before",
-            dest="reruns",
+            "source RUN",
+            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+            nargs="?",
+            default=str(DEFAULT_HISTORY),
         ),
         argument(
-            "--sign KEY",
-            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
-            type=Path,
+            "--format", "default: %(default)s", choices=EXPORT_FORMATS, default=EXPORT_FORMATS[0]
         ),
-        pictures("of the document"),
-        site(None, "where to re-run; default: where the run was made"),
-        *(shared.CHECKS, JSON),
-    ),
-    "verify": _command(
-        "recompute the checksums and every verdict of an acceptance from the records",
-        "verify:verify_command",
-        argument("target DOCUMENT|RUN", "a document, or its run"),
-        argument("--run RUN", "the run of the document", dest="run_name"),
-        argument("--seal", "the seal on the signed paper, eight digits or more"),
-        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
-        *(shared.CHECKS, JSON),
+        flag("--every", "of a run all metrics, not the deciding ones alone"),
+        argument("--campaign CAMPAIGN", _ONLY),
+        site(None, _ONLY),
+        argument("--output FILE", "write it there, whole or not at all", type=Path),
     ),
     "schema": _command(
-        "print the JSON Schema of what people write, or of what --json prints",
+        "the JSON Schema of what people write, or of what --json prints",
         "schema:schema_command",
         argument(
             "of OF",

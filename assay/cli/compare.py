@@ -5,22 +5,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 import msgspec
 
 from assay.cli.arguments import tell_pictures
 from assay.documents.report import write_document
+from assay.run.named_runs import MOST_OFFERED, Fits, fitting, run_of, unsaid
 from assay.screens.screen import Screen
 from records.errors import ExitStatus
 from records.forms import as_text
-from records.run.run_directory import open_run, refuse_other
+from records.run.run_directory import RunDirectory, open_run, refuse_other
 from reports.render import html, markdown
 from reports.render.files import write_file
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.papers.definition import load_study
+from reports.verdicts.papers.definition import load_study, read_study, studies
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
 from reports.verdicts.papers.tables import LONG
@@ -31,8 +33,7 @@ FOLDER = "paper"
 
 def compare_command(arguments: argparse.Namespace) -> int:
     """`assay compare`: print and write the comparison of two runs."""
-    first, second = (open_run(name).path for name in (arguments.run_a, arguments.run_b))
-    found = compare(first, second, arguments.history)
+    found = compare(*_two_runs(arguments), arguments.history)
     result = comparison_result(found, every=arguments.all)
     if arguments.json:
         print(as_text(result.data), end="")
@@ -48,10 +49,38 @@ def compare_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
+def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
+    """The runs that are compared. Raises AssayError with pairs that could be."""
+    if arguments.run_a is None:
+        newest, pairs = dict[str, str](), list[tuple[str, str]]()
+        for run in fitting(lambda run: bool(run.plan().campaign)):
+            campaign, name = run.plan().campaign, run.path.name
+            if campaign in newest:
+                pairs.append((f"assay compare {name} {newest[campaign]}", campaign))
+            newest[campaign] = name
+        none = "" if pairs else " No campaign has two runs below results/."
+        raise unsaid(f"compare: which runs?{none}", ("runs of one campaign", pairs[:MOST_OFFERED]))
+    first = open_run(arguments.run_a)
+    campaign = first.plan().campaign
+
+    def fits(other: RunDirectory) -> bool:
+        return other.plan().campaign == campaign and not other.path.samefile(first.path)
+
+    kind = f"other run of {campaign}"
+    return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
+
+
 def paper_command(arguments: argparse.Namespace) -> int:
     """`assay paper`: write the documents of a study, and print its claims."""
+    if arguments.study is None:
+        offered = []
+        for name, file in studies().items():
+            fits, _, first = _runs_of(name)
+            command = f"assay paper {name}" if any(fitting(fits)) else first
+            offered.append((command, read_study(file).title))
+        raise unsaid("paper: which STUDY?", ("studies", offered))
     study = load_study(arguments.study)
-    run = open_run(arguments.run_directory).path
+    run = run_of(arguments.run_name, *_runs_of(study.name)).path
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
     result = paper_result(make_document(study, run))
@@ -64,3 +93,12 @@ def paper_command(arguments: argparse.Namespace) -> int:
     else:
         show(result, Screen(), files)
     return ExitStatus.PASS
+
+
+def _runs_of(campaign: str) -> tuple[Fits, str, str]:
+    """Which runs are of a study's campaign, what they are called, and how one is made."""
+    return (
+        lambda run: run.plan().campaign == campaign,
+        f"run of {campaign}",
+        f"assay run {campaign}",
+    )

@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from assay.requirements import DoctorForm, Requirement, cluster_machine, site_machine
 from assay.terminal import say
 from records.errors import ExitStatus
 from records.forms import as_text
+
+#: What the command of a missing package begins with.
+_INSTALL = "apt-get install "
 
 
 def doctor_command(arguments: argparse.Namespace) -> int:
@@ -19,22 +22,33 @@ def doctor_command(arguments: argparse.Namespace) -> int:
 
         found = [*site_machine(), *site_requirements(arguments.site)]
         return tell(found, as_json=arguments.json)
-    found = [*site_machine(), *cluster_machine(needed=False)]
-    status = tell(found, as_json=arguments.json)
-    if not arguments.json and not all(one.found for one in found):
-        say("what is absent is for virtual clusters only; --site SITE checks what a site needs")
-    return status
+    return tell([*site_machine(), *cluster_machine(needed=False)], as_json=arguments.json)
 
 
 def tell(requirements: Iterable[Requirement], *, as_json: bool = False) -> int:
-    """Print the requirements; gives the exit status."""
+    """Print the requirements, and what they come to; gives the exit status."""
     found = list(requirements)
     if as_json:
         print(as_text(DoctorForm(findings=found)), end="")
     else:
         say("\n".join(map(_line, found)), hang=len("MISSING  "))
+        say(_summary(found))
     missing = any(not one.found for one in found if one.needed)
     return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS
+
+
+def _summary(found: Sequence[Requirement]) -> str:
+    """What the requirements come to in a line, with the command that comes first."""
+    gone = [one for one in found if not one.found]
+    if not gone:
+        return "all there"
+    missing = [one for one in gone if one.needed]
+    remedies = list(dict.fromkeys(one.remedy for one in missing or gone))
+    packages = [one.removeprefix(_INSTALL) for one in remedies if one.startswith(_INSTALL)]
+    first = _INSTALL + " ".join(packages) if packages else remedies[0]
+    again = "; then assay doctor again" if len(remedies) > max(1, len(packages)) else ""
+    sites = f"all there for a Slurm site; {len(gone)} absent for a virtual cluster"
+    return f"{f'{len(missing)} missing' if missing else sites}: {first}{again}"
 
 
 def _line(one: Requirement) -> str:

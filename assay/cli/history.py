@@ -13,6 +13,7 @@ from assay.cli.arguments import tell_pictures
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import duration, heard, sentence_of, silence_notices
+from assay.run.named_runs import run_of
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, as_text
@@ -20,7 +21,6 @@ from records.history import MOST_FINDS
 from records.history.model import Acceptance
 from records.history.reading import read_history
 from records.history.store import Store
-from records.run.run_directory import open_run
 from reports.notation.units import count_text
 from reports.show.slides import write_pictures
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, SilentForm
@@ -38,7 +38,7 @@ def add_command(arguments: argparse.Namespace) -> int:
     """`assay history add`: keep a run as a night."""
     if arguments.elsewhere and not arguments.rerun_of:
         raise AssayError("--elsewhere belongs to --rerun-of RUN: elsewhere than that run")
-    night, values = read_night(open_run(arguments.run_name).path)
+    night, values = read_night(run_of(arguments.run_name).path)
     with Store(arguments.history, create=True) as store:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
         store.add(night, values, first, elsewhere=arguments.elsewhere)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay nightly`: tonight's run with its verdict, and the schedule that starts it.
 
-A night that cannot run is kept in the history with its reason. Those whom the history names are
-notified, also of a night that ran and could not be added or judged.
+A night that cannot run is kept in the history with its reason, unless no Slurm answers. Those whom
+the history names are notified, also of a night that ran and could not be added or judged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of
 from assay.sites.site_file import chosen, read_site_file
 from assay.terminal import say
-from records.errors import AssayError, ExitStatus
+from records.errors import AssayError, ExitStatus, UnreachableError
 from records.history.model import Missed
 from records.history.store import Store
 from records.run.run_directory import open_run
@@ -35,7 +35,9 @@ def run_command(arguments: argparse.Namespace) -> int:
     try:
         status = start_run(arguments.campaign, arguments.site, False)
     except Exception as error:
-        missed = _keep_reason(arguments, str(error) or type(error).__name__)
+        missed = Missed(*_whose(arguments), now_text(), masked(str(error) or type(error).__name__))
+        if not isinstance(error, UnreachableError):  # without a cluster no night was due
+            _keep(missed, arguments.history)
         name, when = f"{missed.campaign} on {missed.site}", f"{missed.date} UTC."
         notifier.send([failure_notice(f"{name}: no night", missed.reason, when)])
         raise
@@ -59,15 +61,13 @@ def _whose(arguments: argparse.Namespace) -> tuple[str, str]:
     return site, campaign
 
 
-def _keep_reason(arguments: argparse.Namespace, reason: str) -> Missed:
+def _keep(missed: Missed, history: Path) -> None:
     """Keep in the history that the night could not run; what ended it is what is reported."""
-    missed = Missed(*_whose(arguments), now_text(), masked(reason))
     try:
-        with Store(arguments.history, create=True) as store:
+        with Store(history, create=True) as store:
             store.add_missed(missed)
     except AssayError as error:
         print(f"assay: the night's failure is not in the history: {error}", file=sys.stderr)
-    return missed
 
 
 def install_command(arguments: argparse.Namespace) -> int:

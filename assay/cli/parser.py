@@ -9,11 +9,9 @@ from importlib import import_module
 from typing import Any
 
 from assay.cli.commands import COMMANDS, Command
+from records.errors import ExitStatus
 
-_EPILOG = (
-    "exit status: 0 done and PASS, 1 judged FAIL or launches failed, 2 bad input or usage,"
-    " 3 INCONCLUSIVE, 4 the infrastructure failed"
-)
+_EPILOG = "\n".join(["exit status:", *(f"  {one:d}  {one.meaning}" for one in ExitStatus)])
 
 
 class _Parser(argparse.ArgumentParser):
@@ -22,6 +20,13 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, *words: Any, **options: Any) -> None:
         super().__init__(*words, **options)
         self.color = False
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Lines of the epilog as they are, and each command in a line with its help."""
+    found = argparse.RawDescriptionHelpFormatter(prog)
+    found._action_max_length = 4 + max(map(len, COMMANDS))
+    return found
 
 
 class _Version(argparse.Action):
@@ -44,10 +49,15 @@ def loaded(function: Callable[..., Any] | str) -> Callable[..., Any]:
 def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
     """The parser of all commands; those in `complete` get their arguments, others only a name."""
     parser = _Parser(
-        prog="assay", description="Evaluation campaigns for HPC clusters.", epilog=_EPILOG
+        prog="assay",
+        description="Evaluation campaigns for HPC clusters.",
+        epilog=_EPILOG,
+        formatter_class=_formatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(
+        title="commands, in the order of use", dest="command", required=True, metavar="COMMAND"
+    )
     for name, command in COMMANDS.items():
         below = subparsers.add_parser(name, help=command.text, description=command.text)
         if name in complete:

@@ -7,10 +7,10 @@ import argparse
 import sys
 
 from assay.cli.arguments import MOST_NODES
+from assay.run.named_runs import run_of
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.run.run_directory import latest_run, open_run
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.render.terminal import show
@@ -29,7 +29,11 @@ def predict_command(arguments: argparse.Namespace) -> int:
             raise AssayError(f"predict: {count} nodes; allowed are 1 to {MOST_NODES}")
     if unknown := set(arguments.check) - set(CHECKS):
         raise AssayError(f"--check {min(unknown)}: allowed are {', '.join(CHECKS)}")
-    found = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    found = run_of(
+        arguments.run_name,
+        lambda run: any(case.check in CHECKS for case in run.plan().cases),
+        f"run of {' or '.join(CHECKS)}",
+    )
     analysis = analyse(load_run(found.path))
     _check_names(analysis, left_out, arguments.environment)
     checks = [name for name in CHECKS if name in arguments.check or not arguments.check]

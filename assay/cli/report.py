@@ -12,6 +12,7 @@ from pathlib import Path
 from assay.cli.arguments import tell_pictures
 from assay.documents.report import Report, build_report, default_formats, take_out
 from assay.forms import RunForm, status_form
+from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
@@ -20,7 +21,6 @@ from checks.common.sources import further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import as_text
-from records.run.run_directory import latest_run, open_run
 from reports.analysis.run import Analysis
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Section
@@ -29,7 +29,7 @@ from reports.verdicts.choice.form import report_form
 
 def report_command(arguments: argparse.Namespace) -> int:
     """`assay report`: write the files, print the answer."""
-    run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    run = run_of(arguments.run_name)
     if arguments.pictures is not None:
         if arguments.json:
             raise AssayError("--pictures writes no report, of which --json tells; leave one out")

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from assay import ROOT, forms
+from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
 from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
@@ -38,6 +39,7 @@ FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
+    "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,
     "cluster-status": ClusterForm,

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import sys
+import unicodedata
 from typing import Annotated, Literal
 
+from assay.run.named_runs import run_of
 from assay.run.status import run_status
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
@@ -15,8 +18,9 @@ from records.run.archive import RawFiles
 from records.run.belonging import Belonging, checksum_of
 from records.run.chain import Chain
 from records.run.record_lines import Line, artifacts_of, batches
-from records.run.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
+from records.run.run_directory import RAW_SUFFIX, RunDirectory
 from records.text.plain_text import plain
+from reports.notation.labels import case_names
 
 
 class RawFilePart(Part):
@@ -41,7 +45,7 @@ class RawForm(Form, kw_only=True):
 
 def status_command(arguments: argparse.Namespace) -> int:
     """`assay status`; FAIL where launches failed."""
-    run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    run = run_of(arguments.run_name)
     status = run_status(run)
     if arguments.json:
         from assay.forms import status_form  # slow: the analysis of runs
@@ -57,7 +61,7 @@ def status_command(arguments: argparse.Namespace) -> int:
 
 def raw_command(arguments: argparse.Namespace) -> int:
     """`assay raw`: print the raw output; raises AssayError where it was changed."""
-    run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    run = run_of(arguments.run_name)
     launch, artifacts = _asked(run, arguments)
     names = {kind: artifacts[kind] for kind in RAW_SUFFIX if kind in artifacts}
     if arguments.only:
@@ -115,16 +119,31 @@ def _asked(run: RunDirectory, arguments: argparse.Namespace) -> tuple[Line, dict
 
 
 def _case(run: RunDirectory, name: str, environment: str | None) -> str:
-    """The id of the one case that is called so. Raises AssayError for none, and for several."""
+    """The id of the one case that is called so: by its check or whole name, else by how its name or
+    id begins. Raises AssayError for none, and for several."""
+    names, wanted = case_names(run.plan().cases), _plain(name)
     cases = [case for case in run.plan().cases if environment in (None, case.environment)]
-    if any(case.id == name for case in cases):
-        return name
-    found = [case.id for case in cases if case.check == name or case.id.startswith(name)]
+    called = {case.id: (case.check, case.id, _plain(names[case.id])) for case in cases}
+    exact = [case for case in cases if name in called[case.id] or wanted in called[case.id]]
+    found = exact or [
+        case for case in cases if any(one.startswith((name, wanted)) for one in called[case.id])
+    ]
     if len(found) == 1:
-        return found[0]
-    some = ", ".join((found or [case.id for case in cases])[:5])
+        return found[0].id
+    some = ", ".join(
+        f"{case.id} ({names[case.id]} in {case.environment})" for case in (found or cases)[:5]
+    )
     told = f"{len(found)} cases are called {name!r}" if found else f"no case is called {name!r}"
-    raise AssayError(f"{told} in {run.path}; give an id, e.g. {some or 'of another environment'}")
+    raise AssayError(
+        f"{told} in {run.path}; give an id, or a name and its environment, e.g."
+        f" {some or 'of another environment'}"
+    )
+
+
+def _plain(name: str) -> str:
+    """A name as it may be typed: "su3_rmd 8³ × 16" is "su3_rmd 8^3 x 16" too."""
+    folded = unicodedata.normalize("NFKC", name).casefold().replace("×", "x")
+    return re.sub(r"[\s^]+", "", folded)
 
 
 def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str) -> bytes:

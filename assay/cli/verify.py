@@ -8,11 +8,14 @@ import re
 from pathlib import Path
 
 from assay.criteria.loading import criteria_from_text
+from assay.documents.acceptance_files import SUMS
 from assay.documents.verify import verify
+from assay.run.named_runs import run_of
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run
+from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.forms import VerifiedPart, VerifyForm
 
 #: Nothing differs, but a rewrite of the whole folder would not have been detected.
@@ -57,8 +60,12 @@ def verify_command(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _target(target: str, run_name: str | None) -> tuple[RunDirectory, Path | None]:
+def _target(target: str | None, run_name: str | None) -> tuple[RunDirectory, Path | None]:
     """The run to verify, and the document where one was given."""
+    if target is None:
+        judged = f"{FOLDER}/{SUMS}"
+        kind = "judged run", "assay accept"
+        return run_of(run_name, lambda run: (run.path / judged).is_file(), *kind), None
     path = Path(target)
     if not path.is_file():
         return open_run(run_name or target), None

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer, Slurm
 from checks.common.slurm.text import is_down, pairs
-from records.errors import InfrastructureError
+from records.errors import InfrastructureError, UnreachableError
 
 #: Seconds that a command may take.
 COMMAND_LIMIT_S = 15.0
@@ -43,7 +43,7 @@ def answer_of(site: Site, *argv: str) -> str:
 
 
 def require_slurm(site: Site) -> None:
-    """Raise InfrastructureError unless Slurm answers."""
+    """Raise UnreachableError unless Slurm answers."""
     _slurm(site, "squeue", "--noheader", "--me", "--format=%i")
 
 
@@ -57,7 +57,7 @@ def _slurm(site: Site, *argv: str) -> str:
     try:
         return answer_of(site, *argv)
     except InfrastructureError as error:
-        raise InfrastructureError(f"Slurm does not answer: {error}") from error
+        raise UnreachableError(f"Slurm does not answer: {error}") from error
 
 
 def trouble(site: Site, work: Path, nodes: int) -> str | None:

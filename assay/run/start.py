@@ -31,7 +31,7 @@ from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from checks.common.registry import CHECKS
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.plan import Plan
 from records.run.record_lines import Ledger
@@ -103,9 +103,7 @@ def resume_run(
     add_checks_of(name)
     try:
         site = load_site(name)
-    except InfrastructureError as error:
-        raise _resumable(run, str(error)) from error
-    except AssayError as error:
+    except ClusterDownError as error:
         command = revival(name, began) if site_name is None else None
         if command is None:
             raise
@@ -114,6 +112,8 @@ def resume_run(
             f" bring up its like with `{command}`, then say `assay run --resume {run.path}`",
             error.status,
         ) from error
+    except InfrastructureError as error:
+        raise _resumable(run, str(error)) from error
     site = site.with_builds(began.builds).without_nodes(began.nodes_left_out or ())
     site = site.with_variants(planned_variants(plan, run.plan_file))
     _refuse_other_site(run, plan, site)

@@ -9,21 +9,36 @@ from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
 from assay.sites.virtual import VirtualSite
 from checks.common.registry import add_folder
+from records.errors import UnreachableError
 from records.run.provenance import SiteAsRun
+from reports.notation.units import count_text
 
 
 def load_site(name: str) -> Site:
     """The site called `name` in site-config/, with its first partition.
 
     `NAME:PARTITION` is another partition, `virtual:CLUSTER` a virtual cluster of that name. Raises
-    AssayError for an unknown or faulty description, and for a virtual cluster that is not up;
-    InfrastructureError for a caller who may not use it.
+    AssayError for an unknown or faulty description, UnreachableError for a virtual cluster that is
+    not up or belongs to another user.
     """
     folder, _, part = name.partition(":")
     file = read_site_file(folder)
     if file.virtual_cluster:
         return VirtualSite.load(chosen(file), part)
     return SlurmSite.load(chosen(file, part))
+
+
+def site_to_plan_for(name: str) -> tuple[Site, str]:
+    """The site as `load_site` gives it, and ""; of a virtual cluster that cannot be asked the one
+    that would be brought up here now, and a sentence that says so."""
+    try:
+        return load_site(name), ""
+    except UnreachableError as error:
+        folder, _, cluster = name.partition(":")
+        site = VirtualSite.planned(chosen(read_site_file(folder)), cluster)
+        size = count_text(site.description.nodes, "node")
+        cores = count_text(site.description.cores_per_node, "core")
+        return site, f"planned for a cluster that is not there yet, {size} of {cores}: {error}"
 
 
 def add_checks_of(name: str) -> None:

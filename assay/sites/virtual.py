@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from assay.sites.description import NetworkDescription, SiteDescription
 from assay.sites.site import Site
-from records.errors import InfrastructureError
+from records.errors import UnreachableError
 from records.run.provenance import SiteAsRun
 from records.site.topology import TopologyDescription
-from virtual_cluster import Cluster, load
+from virtual_cluster import Cluster, load, planned
 
 #: A segment of 1448 bytes takes a frame's room on the wire, preamble and gap included.
 PAYLOAD_SHARE = 1448 / 1538
@@ -52,14 +52,19 @@ class VirtualSite(Site):
     def load(cls, description: SiteDescription, cluster: str) -> VirtualSite:
         """The cluster of that name, or the one that the description names.
 
-        Raises AssayError when it is not up, InfrastructureError for a caller other than root.
+        Raises ClusterDownError when it is not up, UnreachableError for a caller other than root.
         """
         name = cluster or description.virtual_cluster or "default"
         if os.geteuid() != 0:
-            raise InfrastructureError(
+            raise UnreachableError(
                 f"the virtual cluster {name} belongs to root: run assay with sudo"
             )
         return cls(description, load(name))
+
+    @classmethod
+    def planned(cls, description: SiteDescription, cluster: str) -> VirtualSite:
+        """The site that the cluster would be if it were brought up now, for a plan alone."""
+        return cls(description, planned(cluster or description.virtual_cluster or "default"))
 
     @classmethod
     def revival(cls, began_on: SiteAsRun) -> str:

@@ -69,7 +69,28 @@ def test_without_path_and_variables_it_says_what_is_missing():
 
 def test_what_only_a_virtual_cluster_needs_fails_nothing(capsys):
     assert tell([Requirement("pvm", False, "", "apt-get install pvm", needed=False)]) == 0
-    assert capsys.readouterr().out == "absent   pvm: apt-get install pvm\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "absent   pvm: apt-get install pvm",
+        "all there for a Slurm site; 1 absent for a virtual cluster: apt-get install pvm",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("remedies", "line"),
+    [
+        ([], "all there"),
+        (["apt-get install a", "apt-get install b"], "2 missing: apt-get install a b"),
+        (["make hpl-source"], "1 missing: make hpl-source"),
+        (
+            ["make hpl-source", "apt-get install a"],
+            "2 missing: apt-get install a; then assay doctor again",
+        ),
+    ],
+)
+def test_the_last_line_says_what_it_comes_to_and_the_command(capsys, remedies, line):
+    found = [Requirement(f"p{n}", False, "", one) for n, one in enumerate(remedies)]
+    assert tell([Requirement("bash", True, "/bin/bash", ""), *found]) == (4 if remedies else 0)
+    assert capsys.readouterr().out.splitlines()[-1] == line
 
 
 def test_a_site_without_slurm_says_so(site):

@@ -301,5 +301,5 @@ def test_a_history_that_is_a_folder_is_one_message(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["nightly", "run", "--site", "virtual:t-none", "--history", path]) == 2
+    assert main(["nightly", "run", "--campaign", "none", "--history", path]) == 2
     assert f"{path}: is no regular file" in capsys.readouterr().err

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from assay import ROOT
 from assay.cli import main
 from assay.nightly import schedule
 from assay.nightly.schedule import Schedule, parse_time, surroundings_of, without_block
+from assay.sites import site_file
 from assay.sites.description import SiteFile, of_partition
 from assay.sites.site_file import complete
 from records.errors import AssayError, ExitStatus
@@ -163,16 +165,54 @@ def test_the_command_of_a_schedule_finds_slurm_modules_and_variables_without_a_l
 
 def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    status = main(["nightly", "run", "--campaign", "nightly", "--site", "virtual:t-none"])
-    assert status in (2, 4)
+    assert main(["nightly", "run", "--campaign", "mine.yaml"]) == 2
     assert "history" not in capsys.readouterr().err
     with Store(tmp_path / "results" / "history.sqlite") as store:
-        (missed,) = store.missed("virtual", "nightly")
+        (missed,) = store.missed("virtual", "mine")
         assert not store.groups()
-    assert "t-none" in missed.reason or "root" in missed.reason
+    assert "mine.yaml" in missed.reason
     assert main(["history", "show"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert f"nightly on virtual could not run: {missed.reason[:20]}" in told
+    assert f"mine on virtual could not run: {missed.reason[:20]}" in told
+
+
+def test_a_night_without_a_cluster_is_status_4_and_no_missed_night(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(site_file, "SITES", tmp_path)
+    (tmp_path / "silent").mkdir()
+    (tmp_path / "silent" / "site.yaml").write_text(SILENT)
+    (tmp_path / "virtual").symlink_to(ROOT / "site-config" / "virtual")
+    monkeypatch.setenv("PATH", str(tmp_path))  # no squeue there
+    (tmp_path / "setpriv").symlink_to(str(shutil.which("setpriv", path="/usr/bin:/bin")))
+    Path("c.yaml").write_text(NIGHT)
+    for site, said in (("virtual:t-none", "t-none"), ("silent", "Slurm does not answer")):
+        assert main(["nightly", "run", "--campaign", "c.yaml", "--site", site]) == 4
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
+SILENT = """
+schema: 2
+name: silent
+partitions:
+  batch: {nodes: 2, cores_per_node: 2, memory_bytes_per_node: 1000000000}
+environments:
+  mpich:
+    description: an MPI
+    compiler: cc
+    launcher: assay-srun
+    library: "^x"
+"""
+NIGHT = """
+schema: 1
+name: c
+question: Is anything slower?
+environments: [mpich]
+blocks: 2
+cases:
+  - check: startup
+    fixed: {ranks: 2, ranks_per_node: 1}
+"""
 
 
 @pytest.mark.parametrize("kind", ["systemd", "scrontab", "cron"])

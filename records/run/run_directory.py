@@ -7,7 +7,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -188,11 +188,12 @@ def create_run(campaign_text: str, plan: Plan, users: Collection[int] = ()) -> R
 
 
 def open_run(name: str) -> RunDirectory:
-    """The run at path `name`, or with run id `name` below results/. Raises AssayError when there is
-    none or it is no run directory."""
+    """The run at path `name`, or the one below results/ whose id is `name` or alone begins so.
+    Raises AssayError when there is none or it is no run directory."""
     path = Path(name)
     if not path.is_dir():
-        found = [match for match in RESULTS.glob("*/*") if match.name == name]
+        begun = [match for match in RESULTS.glob("*/*") if name and match.name.startswith(name)]
+        found = [match for match in begun if match.name == name] or begun
         if len(found) != 1:
             example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *runs()][-1]
             raise AssayError(f"no run {name!r}: give the path of a run directory, e.g. {example}")
@@ -204,12 +205,9 @@ def open_run(name: str) -> RunDirectory:
     return RunDirectory(path)
 
 
-def latest_run() -> RunDirectory:
-    """The newest run below results/."""
-    found = runs()
-    if not found:
-        raise AssayError(f"no runs below {RESULTS}/ yet; start one with: assay run quick")
-    return open_run(str(found[-1]))
+def newest_runs() -> Iterator[RunDirectory]:
+    """The runs below results/, the newest first."""
+    return map(RunDirectory, reversed(runs()))
 
 
 def runs() -> list[Path]:

@@ -99,8 +99,11 @@ class CheckLabels:
     def told(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The same with the range of message lengths, where cases differ in it."""
         lengths = _lengths(case.params)
-        differ = not {"sizes", *_ENDS}.isdisjoint(self.varying)
-        return self.parts(case, without) + ([_range_text(*lengths)] if lengths and differ else [])
+        if lengths is None or {"sizes", *_ENDS}.isdisjoint(self.varying):
+            return self.parts(case, without)
+        least, greatest = lengths
+        one = bytes_text(least) if least == greatest else between(least, greatest, bytes_text)
+        return [*self.parts(case, without), one]
 
     def in_full(self, case: Parametrised) -> str:
         """Check and label; of a check that solves one problem alone the problem too."""
@@ -164,10 +167,6 @@ def _told_apart(
     return grid, lattice, tuple(told)
 
 
-def _range_text(least: float, greatest: float) -> str:
-    return bytes_text(least) if least == greatest else between(least, greatest, bytes_text)
-
-
 def point_text(name: str, value: Any) -> str:
     """A point's value on an axis, with the unit of the axis: "1 024 B"."""
     unit = axis_of(name).unit
@@ -204,21 +203,14 @@ def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
     shared = {(case.check, id(case.params)): case for case in cases}
     texts = {key: labels[case.check].in_full(case) for key, case in shared.items()}
     names = {case.id: texts[case.check, id(case.params)] for case in cases}
-    for told in (_job_text, _digits):
+    for by_job in (True, False):
         times = Counter((case.environment, names[case.id]) for case in cases)
         for case in cases:
             if times[case.environment, names[case.id]] > 1:
-                names[case.id] += told(case)
+                asked = [(name.replace("_", " "), getattr(case, name)) for name in _JOB]
+                job = "".join(f", {name} {value_text(value)}" for name, value in asked if value)
+                names[case.id] += job if by_job else f" ({case.id.rpartition('-')[2]})"
     return names
-
-
-def _job_text(case: PlannedCase) -> str:
-    asked = ((name.replace("_", " "), getattr(case, name)) for name in _JOB)
-    return "".join(f", {name} {value_text(value)}" for name, value in asked if value)
-
-
-def _digits(case: PlannedCase) -> str:
-    return f" ({case.id.rpartition('-')[2]})"
 
 
 def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import median
+from typing import TYPE_CHECKING
 
 from reports.notation.units import (
     ReadableUnit,
@@ -19,7 +20,9 @@ from reports.notation.units import (
     si_text,
     significant,
 )
-from reports.statistics.descriptive import Interval, Summary
+
+if TYPE_CHECKING:
+    from reports.statistics.descriptive import Interval, Summary
 
 #: Values without a unit, or already in the one of a column's heading.
 PLAIN = ReadableUnit("", 1.0)

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exit statuses: each is what a real command ends with, and the same in help and README."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay import ROOT
+from assay.tests.test_runs import small_run
+from records.errors import ExitStatus
+
+ASSAY = str(Path(sys.executable).with_name("assay"))
+
+
+def ended(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ASSAY, *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (ExitStatus.PASS, ("status", "results/quick/good")),
+        (ExitStatus.FAIL, ("status", "results/quick/bad")),
+        (ExitStatus.BAD_INPUT, ("plan", "no-campaign")),
+        (ExitStatus.BAD_INPUT, ("plan", "--no-option")),
+        (ExitStatus.INCONCLUSIVE, ("predict", "results/quick/good", "--nodes", "64")),
+        (ExitStatus.INFRASTRUCTURE, ("run", "quick", "--site", "virtual:t-none")),
+    ],
+)
+def test_a_command_ends_with_this_status(tmp_path: Path, status, words) -> None:
+    small_run(tmp_path / "results/quick/good")
+    small_run(tmp_path / "results/quick/bad", failed=True)
+    answer = ended(tmp_path, *words)
+    assert answer.returncode == status, answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_help_and_readme_say_the_same_of_each_status(tmp_path: Path) -> None:
+    told = " ".join(ended(tmp_path, "--help").stdout.split())
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    for status in ExitStatus:
+        assert f"{status:d} {status.meaning}" in told
+        assert f"{status:d} {status.meaning}" in readme

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which run a command takes where it names none, and what it proposes where that is open."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from assay.cli import main
+from assay.cli.schema import form_schema
+from assay.schema import campaign_names
+from records.run.plan import Plan, read_plan
+from records.run.run_directory import open_run
+from reports.notation.labels import case_names
+from reports.tests.synthetic import case, write_run
+
+Capture = pytest.CaptureFixture[str]
+
+
+def small_run(folder: Path, *, campaign: str = "quick", failed: bool = False, **plan: Any) -> Path:
+    """A run of two start-ups in two environments, two blocks each."""
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        return {**record, "status": "failed", "reason": "gone", "metrics": []} if failed else record
+
+    sizes = ({"ranks": ranks, "ranks_per_node": 1} for ranks in (2, 4))
+    cases = [case("startup", name, size) for size in sizes for name in ("mpich", "lam")]
+    write_run(folder, cases, blocks=2, edit=edit)
+    (folder / "campaign.yaml").write_text("schema: 1\n")
+    file = folder / "plan.json"
+    changed = msgspec.structs.replace(read_plan(file), campaign=campaign, **plan)
+    file.write_text(changed.to_json())
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(capsys: Capture, *words: str) -> list[str]:
+    assert main(list(words)) == 2
+    answer = capsys.readouterr()
+    assert not answer.out
+    return answer.err.splitlines()
+
+
+def test_without_a_name_the_newest_run_is_taken_and_named(place: Path, capsys: Capture) -> None:
+    small_run(place / "results/quick/20260101T000000Z-0001")
+    newest = small_run(place / "results/nightly/20260102T000000Z-0002", campaign="nightly")
+    assert main(["status"]) == 0
+    answer = capsys.readouterr()
+    assert "nightly on virtual" in answer.out
+    assert answer.err == f"the newest run: {newest.relative_to(place)}\n"
+    assert main(["status", "--json"]) == 0
+    assert capsys.readouterr().out.startswith("{")
+
+
+def test_the_newest_run_of_the_right_kind_is_taken(place: Path, capsys: Capture) -> None:
+    old = small_run(place / "results/wyeast-2003/20260101T000000Z-0001", campaign="wyeast-2003")
+    small_run(place / "results/quick/20260102T000000Z-0002")
+    assert main(["paper", "2003", "--json"]) == 0
+    assert f"the newest run of wyeast-2003: {old.relative_to(place)}" in capsys.readouterr().err
+    (said,) = refused(capsys, "paper", "1996-ornl")
+    assert "there is no study" in said
+    (said,) = refused(capsys, "paper", "ornl-1996")
+    assert said.endswith("make one, e.g. with: assay run ornl-1996")
+    (said,) = refused(capsys, "verify")
+    assert said.endswith("make one, e.g. with: assay accept")
+    (said,) = refused(capsys, "predict", "--nodes", "9")
+    assert "no run of su3_rmd or hpl or collectives" in said
+
+
+def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one(place: Path) -> None:
+    small_run(place / "results/quick/20260101T000000Z-0001")
+    small_run(place / "results/quick/20260102T000000Z-0002")
+    assert open_run("20260101").path.name == "20260101T000000Z-0001"
+    assert main(["status", "2026010"]) == 2
+    assert main(["status", "20260103"]) == 2
+
+
+def test_a_run_is_compared_with_the_newest_other_of_its_campaign(
+    place: Path, capsys: Capture
+) -> None:
+    names = [f"2026010{day}T000000Z-000{day}" for day in (1, 2, 3)]
+    for name in names[:2]:
+        small_run(place / f"results/quick/{name}")
+    small_run(place / f"results/nightly/{names[2]}", campaign="nightly")
+    said = refused(capsys, "compare")
+    assert said[2].split() == ["assay", "compare", *names[:2], "quick"]
+    assert main(["compare", names[1]]) == 0
+    assert f"the newest other run of quick: results/quick/{names[0]}" in capsys.readouterr().err
+    (said_once,) = refused(capsys, "compare", names[2])
+    assert "no other run of nightly" in said_once
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_without_a_campaign_they_are_listed_with_the_command(
+    place: Path, capsys: Capture, command: str
+) -> None:
+    half = small_run(place / "results/quick/20260101T000000Z-0001", blocks=9)
+    lines = refused(capsys, command)
+    begun = [line.split()[:3] for line in lines]
+    assert all(["assay", command, name] in begun for name in campaign_names())
+    assert max(map(len, lines)) <= 80
+    resume = f"  assay run --resume {half.name}  quick, 8 of 36 launches"
+    assert (resume in lines) == (command == "run")
+
+
+def test_without_a_run_accept_lists_those_that_name_criteria(place: Path, capsys: Capture) -> None:
+    (said,) = refused(capsys, "accept")
+    assert "assay run acceptance" in said
+    small_run(place / "results/quick/20260102T000000Z-0002")
+    judged = {"real": "standard"}
+    small_run(place / "results/own/20260101T000000Z-0001", campaign="own", judged_by=judged)
+    assert refused(capsys, "accept")[2:] == ["  assay accept 20260101T000000Z-0001  own on virtual"]
+
+
+def test_without_a_study_they_are_listed_with_the_command(place: Path, capsys: Capture) -> None:
+    small_run(place / "results/wyeast-2003/20260101T000000Z-0001", campaign="wyeast-2003")
+    commands = [line.split()[:3] for line in refused(capsys, "paper")[2:]]
+    assert ["assay", "paper", "wyeast-2003"] in commands
+    assert ["assay", "run", "ornl-1996"] in commands
+
+
+def test_campaigns_are_listed_with_what_each_asks(place: Path, capsys: Capture) -> None:
+    assert main(["campaigns"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:-1] if line[2:3].strip()] == campaign_names()
+    assert max(map(len, lines)) <= 80
+    assert main(["campaigns", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator(form_schema("campaigns")).validate(found)
+    (quick,) = [one for one in found["campaigns"] if one["name"] == "quick"]
+    assert quick["checks"] == ["hpl", "pt2pt", "startup", "su3_rmd"]
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_plan_needs_no_cluster_that_is_up(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, user: int
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert main(["plan", "quick", "--site", "virtual:t-none", "--json"]) == 0
+    answer = capsys.readouterr()
+    plan = Plan.from_json(answer.out)
+    assert (plan.totals.cases, plan.totals.skipped) == (24, 0)
+    assert answer.err.startswith("planned for a cluster that is not there yet, 4 nodes of ")
+    assert "sudo" in answer.err if user else "assay cluster up --name t-none" in answer.err
+    assert main(["plan", "quick", "--site", "nowhere"]) == 2
+
+
+def test_a_case_is_found_by_how_its_name_or_id_begins(place: Path, capsys: Capture) -> None:
+    run = small_run(place / "results/quick/20260101T000000Z-0001")
+    cases = read_plan(run / "plan.json").cases
+    assert [*case_names(cases).values()] == ["startup 2 ranks"] * 2 + ["startup 4 ranks"] * 2
+    four = cases[3].id
+    for words in (("startup 4", "1", "lam"), (four[:-1], "1"), (f"{four}", "1")):
+        # The case is found; the raw output of a made run is not.
+        assert main(["raw", *words]) == 2
+        assert four in capsys.readouterr().err
+    assert main(["raw", "startup", "1", "lam"]) == 2
+    said = capsys.readouterr().err
+    assert "2 cases are called 'startup'" in said
+    assert f"{four} (startup 4 ranks in lam)" in said
