@@ -59,7 +59,7 @@ class Pace:
         which of the builds none before it had."""
         before = began if self.reached is None else self.reached
         gap, new = max(0.0, began - before), {*builds} - self.built
-        for build in new:
+        for build in new if self.reached is not None else ():
             self._builds_s[program_of(build)].append(gap / len(new))
         if not new:
             self._gaps.append(gap)

@@ -185,7 +185,7 @@ def _timed(run: RunDirectory) -> Iterator[Timed]:
         for _, text, _ in line_batches(file, run.records_file):
             try:
                 yield from _lines.decode_lines(text)
-            except (msgspec.MsgspecError, ValueError) as error:
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
                 raise AssayError(f"{run.records_file}: holds what is no record: {error}") from error
 
 

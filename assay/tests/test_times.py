@@ -130,7 +130,7 @@ def test_a_build_is_planned_until_a_run_has_made_it() -> None:
     assert learned.times.builds == ["Hpl-lam", "Programs-lam"]
 
 
-@pytest.mark.parametrize("damage", ["{", '{"case_id": 1}', ""])
+@pytest.mark.parametrize("damage", ["{", '{"case_id": 1}', '{"x": ' + "[" * 100_000, ""])
 def test_a_damaged_run_teaches_nothing(damage: str) -> None:
     rough = plan_of()
     run = made_run(rough, one_after_another(rough, 7.0))
