@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from assay.build.commands import SpackCommands
@@ -25,11 +25,11 @@ OUR_PACKAGES = ("assay-benchmarks", "assay-hpl", "su3-rmd")
 _NOTES = "our-sources.json"
 
 
-def sources_digest(folder: Path = CHECKS) -> str:
-    """Twelve hexadecimal digits of the names and contents of all C sources and makefiles
-    below `folder`."""
+def sources_digest(folder: Path = CHECKS, files: Callable[[Path], list[Path]] = c_sources) -> str:
+    """Twelve hexadecimal digits of the names and contents of `files` below `folder`: all C sources
+    and makefiles."""
     digest = hashlib.sha256()
-    for path in c_sources(folder):
+    for path in files(folder):
         digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

@@ -40,7 +40,13 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:  # of bytes, such as a raw file
         leave_pipe(sys.stdout)
         return int(ExitStatus.PASS)
-    except Exception:  # exit status 1 of Python means FAIL here
+    except Exception as error:  # exit status 1 of Python means FAIL here
+        if folders := getattr(sys.modules.get("checks.common.registry"), "FOLDERS", None):
+            from checks.common.guard import line_below, message_of  # slow: only for foreign checks
+
+            if line_below(folders, error):
+                _tell(message_of(folders, error))
+                return int(ExitStatus.BAD_INPUT)
         traceback.print_exc()
         _tell("the lines above are a defect of assay, not a verdict; please report them")
         return int(ExitStatus.INFRASTRUCTURE)

@@ -28,7 +28,7 @@ from assay.run.provenance import environment_as_run, variables_of
 from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
 from checks.common.session.outcome import CompleteBuild
-from checks.common.sources import CHECKS, further_folders
+from checks.common.sources import CHECKS, build_files, program_folders
 from records.errors import AssayError, InfrastructureError
 from records.run.run_directory import RunDirectory
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
@@ -69,7 +69,8 @@ class KeptBuilds:
         self._own: dict[str, list[str]] = {}
         common = _digest(
             site.owner(),
-            *(sources_digest(folder) for folder in (CHECKS, *further_folders())),
+            sources_digest(CHECKS),
+            *(sources_digest(one, build_files) for one in program_folders(shipped=False)),
             *(str(site.name), str(site.description.partition), site.description.build_on),
             variables_of(site.variables()),
         )

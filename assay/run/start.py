@@ -31,6 +31,7 @@ from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from checks.common.registry import CHECKS
+from checks.common.sources import launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.plan import Plan
@@ -64,6 +65,7 @@ def start_run(
         campaign, site.facts(), narrowing, durations=Durations(earlier_runs(site.provenance()))
     )
     refuse_stale_builds(site, plan.environments)
+    _refuse_unfit_checks(plan)
     require_slurm(site)
     progress = Progress(live)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
@@ -124,6 +126,16 @@ def resume_run(
     return _drive(run, ledger, site, progress, shared)
 
 
+def _refuse_unfit_checks(plan: Plan) -> None:
+    """Raise CheckError for a check outside the tree that cannot be run."""
+    for check in {case.check for case in plan.cases}:
+        if not CHECKS[check].is_shipped:
+            from checks.common.session.leaves import leaf_of  # slow: loads ReFrame
+
+            leaf_of(CHECKS[check])
+            launch_files(CHECKS[check].folder)
+
+
 def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
     """Raise AssayError unless the run's launches still to come are what they were on this site."""
     began = run.provenance().site
@@ -143,6 +155,7 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
             f" {', '.join(plan.checks_folders) or 'another version'}"
         )
     refuse_foreign_parameters(plan, run.plan_file)
+    _refuse_unfit_checks(plan)
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     if needed > (nodes := site.facts().nodes):
         raise AssayError(

@@ -22,6 +22,7 @@ from checks.common.answer import Reading, beyond_window, longer_than_launch
 from checks.common.durations import shortfall
 from checks.common.evidence.printed import Printed, last_line, read_printed
 from checks.common.evidence.ranks import Claim, contradictions, flags
+from checks.common.guard import message_of
 from checks.common.metrics import HOPS
 from checks.common.session.faults import Loss, folder_trouble
 from checks.common.session.launch_setup import LaunchSetup
@@ -86,7 +87,8 @@ class MpiCheck(LaunchSetup):
             return Outcome("wrong", str(error))
         except Exception as error:
             getlogger().verbose(traceback.format_exc())
-            return Outcome("wrong", f"{NOT_JUDGED} {type(error).__name__}: {error}"[:500])
+            said = message_of([self.definition.folder], error)
+            return Outcome("wrong", f"{NOT_JUDGED} {said}"[:500])
         return outcome
 
     def _judge(self, printed: Printed) -> Outcome:
@@ -203,7 +205,7 @@ class MpiCheck(LaunchSetup):
 
     def _profile(self, output: json_lines.Output) -> list[RankProfile]:
         whole = not self.definition.one_sided(self.params)
-        own = self.prints_metrics and self.definition.package.startswith("checks.")
+        own = self.prints_metrics and self.definition.is_shipped
         profile = output.profile_by_rank(self.ranks, whole=whole, own=own)
         if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
             raise json_lines.OutputError(f"an MPI profile: {fault}")

@@ -181,6 +181,11 @@ class CheckDefinition(Generic[P]):
         """The folder of the check."""
         return Path(str(sys.modules[self.package].__file__)).parent
 
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it comes with Assay."""
+        return self.package.startswith("checks.")
+
     @cached_property
     def metrics_by_name(self) -> Mapping[str, MetricDefinition]:
         """All that it can report, by name."""

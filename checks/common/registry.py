@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from checks.common.definition import CheckDefinition
+from checks.common.guard import guard, line_below
 from checks.common.metrics import HOPS
 from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS, further_folders
@@ -86,6 +87,7 @@ def add_folder(path: str | Path, said_by: str = "--checks") -> None:
                 f"{check.folder}: there is a check {name} in {CHECKS[name].folder} already; rename"
                 " the folder and the check's name"
             )
+        guard(check)
     CHECKS.update(found)
     FOLDERS.append(folder)
     os.environ[FURTHER_CHECKS] = os.pathsep.join(map(str, FOLDERS))
@@ -99,12 +101,14 @@ def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
         where = folder / name
         try:
             check = getattr(import_module(f"{package}.{name}"), "CHECK", None)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if folder == SHIPPED:
                 raise
+            line = line_below([folder], error) or f"{where}/__init__.py"
+            said = f"{type(error).__name__}: {error}"
             raise AssayError(
-                f"{where}: cannot be imported: {type(error).__name__}: {error}; fix it, or take"
-                " it out of the folder"
+                f"{line}: check {name} cannot be imported: {said}; fix it, or take it out of the"
+                " folder"
             ) from error
         if check is None:
             continue

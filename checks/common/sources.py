@@ -6,11 +6,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from records.errors import AssayError
+
 CHECKS = Path(__file__).resolve().parent.parent
 #: The shared C library with the Makefile that builds everything.
 LIBRARY = CHECKS / "common" / "src"
 #: Shell scripts that start and end the ranks of a launch.
 LAUNCH_SCRIPTS = CHECKS / "common" / "launch"
+#: The greatest files of a check outside the tree, all together.
+MOST_BYTES = 256_000_000
 #: Environment variable with folders outside the tree that hold further folders of checks.
 FURTHER_CHECKS = "ASSAY_CHECKS"
 
@@ -33,6 +37,35 @@ def program_folders(*, shipped: bool = True) -> list[Path]:
                 raise ValueError(f"two checks of one name: {found[folder.name]} and {folder}")
             found[folder.name] = folder
     return list(found.values())
+
+
+def launch_files(folder: Path) -> list[Path]:
+    """The files of a check outside the tree that are copied to each of its launches: all but hidden
+    ones and those of `samples` and `tests`. Raises AssayError where they are too much."""
+    left_out = {"__pycache__", "samples", "tests"}
+    found = []
+    for path in sorted(folder.rglob("*")):
+        names = path.relative_to(folder).parts
+        if path.is_file() and left_out.isdisjoint(names) and not any(n[0] == "." for n in names):
+            found.append(path)
+    if (size := sum(path.stat().st_size for path in found)) > MOST_BYTES:
+        raise AssayError(
+            f"{folder}: its files take {size / 1e6:.0f} MB and are copied to each launch; allowed"
+            f" are {MOST_BYTES / 1e6:.0f} MB: keep large data elsewhere, and name them"
+            " by a parameter"
+        )
+    for path in found:
+        if (LAUNCH_SCRIPTS / path.relative_to(folder)).exists():
+            raise AssayError(f"{path}: a launch has a file of this name of Assay's; rename it")
+    return found
+
+
+def build_files(folder: Path) -> list[Path]:
+    """What is built of a check's folder, in a fixed order: the C sources of one of ours, of others
+    every file but Python's, for a program may include any."""
+    if folder.is_relative_to(CHECKS):
+        return c_sources(folder)
+    return [path for path in launch_files(folder) if path.suffix != ".py"]
 
 
 def c_sources(folder: Path) -> list[Path]:

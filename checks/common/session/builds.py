@@ -17,7 +17,7 @@ from reframe.core.runtime import runtime
 
 from checks.common.session.outcome import PROGRAMS, CompleteBuild, Outcome, send
 from checks.common.slurm.scheduler import run_options
-from checks.common.sources import LIBRARY, c_sources, program_folders
+from checks.common.sources import LIBRARY, build_files, program_folders
 
 #: Environment variable with the path of an archive with HPL's source: HPCC's, or netlib's.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
@@ -88,7 +88,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             longest_s = extras["longest_job_s"] or BUILD_LIMIT_S
             self.build_time_limit = f"{min(BUILD_LIMIT_S, longest_s)}s"
         for folder in program_folders():
-            for source in c_sources(folder):
+            for source in build_files(folder):
                 copy = Path(self.stagedir, "programs", folder.name, source.relative_to(folder))
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, copy)

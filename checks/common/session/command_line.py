@@ -26,6 +26,7 @@ from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, Ser
 from reframe.frontend.printer import PrettyPrinter
 
 from checks.common.base import MpiCheck
+from checks.common.guard import message_of
 from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
 from checks.common.session.outcome import (
@@ -48,13 +49,13 @@ class Reporter(TaskEventListener):
     def on_task_failure(self, task: Any) -> None:
         """A build without programs, or a launch without an outcome."""
         check, error = task.check, task.exc_info[1]
-        said = f"{type(error).__name__}: {error}"
         if isinstance(check, MakeBuild):
-            output = f"{said}\n{check.output()}"
+            output = f"{type(error).__name__}: {error}\n{check.output()}"
             name = task.testcase.environ.name
             send(Outcome(build=BuildFailure(name, type(check).__name__, output)))
         elif isinstance(check, MpiCheck):
             fault = fault_of(error, Path.cwd())
+            said = message_of([check.definition.folder], error)
             report_refusal(check.launch_index, f"not started: {said[:400]}", fault)
 
     def _ignore(self, task: Any) -> None:

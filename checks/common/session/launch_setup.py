@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +27,7 @@ from checks.common.slurm.allocation import ALLOCATION, granted_nodes
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import RUN_ID, run_options
 from checks.common.slurm.text import HALTING_S, limits_s
-from checks.common.sources import LAUNCH_SCRIPTS
+from checks.common.sources import LAUNCH_SCRIPTS, launch_files
 from checks.common.switches import drawn_among
 from records.site.topology import Topology, TopologyDescription
 
@@ -175,6 +176,12 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
             rank = ["./rank.sh", ",".join(before) or "-", self.input_file or "/dev/null"]
             command = [*rank, *command]
         self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
+        if not self.definition.is_shipped:
+            brought = self.definition.folder
+            for file in launch_files(brought):
+                copy = Path(self.stagedir) / file.relative_to(brought)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, copy)
         self.write_inputs(Path(self.stagedir))
 
     @property

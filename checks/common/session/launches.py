@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
+from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS
 from checks.common.resources import CpusPerTask, Resources
@@ -108,7 +109,7 @@ def _register_all(path: str) -> None:
             launch = LaunchRequest.model_validate_json(line)
             index = launch.index
             rfm.simple_test(launch_test(launch, leaves, __name__))
-        except (ValidationError, RefusedError) as error:
+        except (ValidationError, RefusedError, CheckError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"
             if outcome_pipe() is None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import types
 from importlib import import_module
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from reframe.core.builtins import variable
 
 from checks.common.base import MpiCheck, OwnProgram
 from checks.common.definition import CheckDefinition
+from checks.common.guard import CheckError, form_of, line_below, wrappers
 
 #: Parameters that MpiCheck has already, in their resolved form.
 RESOLVED = frozenset({"ranks", "ranks_per_node"})
+#: Methods that a class Run has of a check.
+_METHODS = (
+    *("command", "read", "came_to_its_end", "wrong_answer", "partial", "write_inputs"),
+    "nodes_asked",
+)
 
 
 def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
@@ -25,7 +31,12 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
     """
     base: type[MpiCheck] = OwnProgram
     if (definition.folder / "run.py").is_file():
-        base = import_module(f"{definition.package}.run").Run
+        base = (
+            import_module(f"{definition.package}.run").Run
+            if definition.is_shipped
+            else _run_of(definition)
+        )
+    guarded = {} if definition.is_shipped else wrappers(definition, base, MpiCheck, _METHODS)
     knobs = {
         name: _variable(field)
         for name, field in definition.parameters.model_fields.items()
@@ -37,6 +48,7 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
         "definition": definition,
         "__module__": __name__,
         "__doc__": definition.__doc__,
+        **guarded,
     }
     kinds = sorted(definition.features & {"mpi", "pvm"})
     if kinds:
@@ -48,6 +60,22 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
 
     made: type[MpiCheck] = types.new_class(f"{definition.name}_leaf", (base,), exec_body=fill)
     return made
+
+
+def _run_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
+    """The class Run of a check outside the tree. Raises CheckError where it cannot be used."""
+    try:
+        run = import_module(f"{definition.package}.run").Run
+        if not issubclass(run, MpiCheck):
+            raise TypeError("Run is no subclass of checks.common.base.MpiCheck")
+        for name in ("command", "read"):
+            if getattr(run, name) is getattr(MpiCheck, name):
+                raise TypeError(f"Run has no {form_of(getattr(MpiCheck, name))}")
+    except (Exception, SystemExit) as error:
+        where = line_below([definition.folder], error) or definition.folder / "run.py"
+        said = f"{where}: check {definition.name} cannot be run: {type(error).__name__}: {error}"
+        raise CheckError(f"{said}; see docs/writing-a-check.md") from error
+    return cast(type[MpiCheck], run)
 
 
 def _variable(field: FieldInfo) -> Any:

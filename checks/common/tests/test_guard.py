@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mistake in a check outside the tree is told by check, method, form, file and line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from assay.cli.main import main
+from checks.common.guard import CheckError, _fits
+from checks.common.registry import CHECKS, add_folder
+from checks.common.session.leaves import leaf_of
+from checks.common.sources import MOST_BYTES, build_files, launch_files
+from checks.common.tests.test_folders import CAMPAIGN, HELLO, folder
+from records.errors import AssayError, ExitStatus
+
+__all__ = ["folder"]
+
+ESTIMATE = (
+    "    def estimate_s(self, params, layout, site):\n        return site.launch_overhead_s\n"
+)
+FORM = re.escape("estimate_s(self, params, layout: Layout, site: SiteCapacity) -> float")
+HEAD = "def estimate_s("
+MEMORY = "        return RANK_ALLOWANCE_BYTES\n"
+
+
+def estimate(body: str, words: str = "self, params, layout, site") -> str:
+    return HELLO.replace(ESTIMATE, f"    def estimate_s({words}):\n        {body}\n")
+
+
+#: What the definition is instead, what is said, and the line of the definition that is named.
+MISTAKES = {
+    "raises": (estimate("return 1 / 0"), f"estimate_s raised ZeroDivisionError: .*{FORM}", "1 / 0"),
+    "attribute": (
+        estimate("return params.size"),
+        "estimate_s raised AttributeError",
+        "params.size",
+    ),
+    "deep": (
+        estimate("return helper()") + "\n\ndef helper():\n    return {}['size']\n",
+        "estimate_s raised KeyError: 'size'",
+        "{}['size']",
+    ),
+    "text": (
+        estimate("return 'long'"),
+        f"estimate_s returned 'long'; its form is {FORM}",
+        HEAD,
+    ),
+    "nothing": (estimate("pass"), f"estimate_s returned None; its form is {FORM}", HEAD),
+    "infinite": (estimate("return float('inf')"), "estimate_s returned inf", HEAD),
+    "truth": (estimate("return True"), "estimate_s returned True", HEAD),
+    "few words": (
+        estimate("return 1.0", "self, params"),
+        rf"estimate_s is estimate_s\(self, params\); its form is {FORM}",
+        HEAD,
+    ),
+    "many words": (
+        estimate("return 1.0", "self, params, layout, site, more"),
+        r"estimate_s is estimate_s\(self, params, layout, site, more\)",
+        HEAD,
+    ),
+    "no self": (
+        estimate("return 1.0", "params, layout, site"),
+        "estimate_s is estimate_s",
+        HEAD,
+    ),
+    "no method": (HELLO.replace(ESTIMATE, "    estimate_s = 3.0\n"), "estimate_s is a float", None),
+    "memory": (
+        HELLO.replace("    def memory_bytes_per_node", "    def another"),
+        r"bytes_per_rank raised NotImplementedError: .*bytes_per_rank\(self, params\) -> int",
+        None,
+    ),
+    "fraction": (HELLO.replace(MEMORY, "        return 1.5\n"), "returned 1.5", "def memory"),
+    "features": (
+        HELLO.replace("    parameters =", "    features = ['mpi']\n    parameters ="),
+        r"features is \['mpi'\]; allowed is frozenset\[str\]",
+        None,
+    ),
+    "points": (
+        HELLO.replace("    parameters =", "    points = ('bytes')\n    parameters ="),
+        r"points is 'bytes'; allowed is tuple\[str, \.\.\.\]",
+        None,
+    ),
+    "swept": (
+        HELLO.replace("    parameters =", "    swept = {'at': 'size'}\n    parameters ="),
+        "swept names 'size'; allowed are label, ranks, ranks_per_node, sums",
+        None,
+    ),
+    "model": (
+        HELLO.replace("    metrics = METRICS", "    metrics = METRICS").replace(
+            "    parameters = HelloParameters", "    parameters = dict"
+        ),
+        "parameters is <class 'dict'>",
+        None,
+    ),
+    "syntax": (
+        HELLO.replace("CHECK =", "CHECK = = "),
+        "cannot be imported: SyntaxError",
+        "CHECK =",
+    ),
+    "import": ("import nowhere\n" + HELLO, "cannot be imported: ModuleNotFoundError", "import no"),
+    "exit": ("import sys\nsys.exit(1)\n" + HELLO, "cannot be imported: SystemExit", "sys.exit"),
+    "validator": (
+        HELLO.replace(
+            "class HelloDefinition",
+            "    @model_validator(mode='after')\n    def f(self):\n        return self.none\n\n\n"
+            "class HelloDefinition",
+        ).replace("from .metrics", "from pydantic import model_validator\nfrom .metrics"),
+        "AttributeError: .*has no attribute 'none'",
+        "self.none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_without_a_traceback(folder, tmp_path, capsys, monkeypatch, name):
+    definition, said, line = MISTAKES[name]
+    file = folder / "hello" / "__init__.py"
+    file.write_text(definition)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hello.yaml").write_text(CAMPAIGN)
+    site = tmp_path / "site-config" / "here"
+    site.mkdir(parents=True)
+    site.joinpath("site.yaml").write_text(SITE)
+    words = ["plan", "hello.yaml", "--site", "here", "--checks", str(folder)]
+    assert main(words) == ExitStatus.BAD_INPUT
+    told = capsys.readouterr().err
+    assert re.search(said, told), told
+    assert "hello" in told
+    assert "Traceback" not in told
+    if line is not None:
+        numbers = [i for i, text in enumerate(definition.splitlines(), 1) if line in text]
+        assert any(f"{file}:{number}:" in told for number in numbers), told
+
+
+SITE = """
+schema: 2
+name: here
+partitions: {all: {}}
+nodes: 4
+cores_per_node: 2
+memory_bytes_per_node: 8000000000
+environments:
+  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
+"""
+
+
+def test_a_right_check_is_what_it_was(folder):
+    add_folder(folder)
+    hello = CHECKS["hello"]
+    assert (type(hello).__name__, hello.folder) == ("HelloDefinition", folder / "hello")
+    params = hello.parameters.model_validate({})
+    assert [one.metric for one in hello.expected(params, [])] == ["sum_time"]
+
+
+RUN = """
+from checks.common.answer import Reading
+from checks.common.base import MpiCheck
+
+
+class Run(MpiCheck):
+    def command(self):
+        return ["hello"]
+
+    def read(self, output, text):
+        return Reading([])
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("class Run:\n    pass\n", "Run is no subclass of checks.common.base.MpiCheck"),
+        ("Walk = 3\n", "cannot be run: AttributeError: .*'Run'"),
+        (RUN.replace("class Run(", "class Run[("), r"run.py:6: .*cannot be run: SyntaxError"),
+        (
+            RUN.replace("import Reading", "import Writing"),
+            r"run.py:2: .*cannot be run: ImportError",
+        ),
+        (RUN.replace("def command", "def commands"), r"Run has no command\(self\) -> list\[str\]"),
+        (
+            RUN.replace("(self, output, text)", "(self, output)"),
+            r"run.py:10: check hello: read is read\(self, output\); its form is read\(self, output:"
+            r" json_lines.Output, text: str\) -> Reading",
+        ),
+    ],
+)
+def test_a_class_that_cannot_run_is_told_before_anything_is_started(folder, run, said):
+    (folder / "hello" / "run.py").write_text(run)
+    add_folder(folder)
+    with pytest.raises(CheckError, match=said):
+        leaf_of(CHECKS["hello"])
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "said"),
+    [
+        ("command", "return 'hello'", r"command returned 'hello'; its form is command\(self\)"),
+        ("command", "return [1]", r"command returned \[1\]"),
+        ("command", "yield self.none", r"run.py:9: .*command raised AttributeError"),
+        ("read", "return 3.5", r"run.py:11: check hello: read returned 3.5"),
+        ("read", "return Reading([3.5])", r"read returned Reading\(metrics=\[3.5\]"),
+    ],
+)
+def test_what_a_class_does_wrong_is_told(folder, method, body, said):
+    own = {"command": 'return ["hello"]', "read": "return Reading([])"}
+    (folder / "hello" / "run.py").write_text("\n" + RUN.replace(own[method], body))
+    add_folder(folder)
+    leaf = leaf_of(CHECKS["hello"])
+    launch = object.__new__(leaf)
+    with pytest.raises(CheckError, match=said):
+        getattr(launch, method)(*((None, "") if method == "read" else ()))
+
+
+@pytest.mark.parametrize(
+    ("value", "asked", "fits"),
+    [
+        (1, float, True),
+        (float("nan"), float, False),
+        ({"a": 1}, dict[str, int], True),
+        ({"a": 1.5}, dict[str, int], False),
+        (("a", "b"), list[str], True),
+        ("ab", list[str], False),
+        (None, str | None, True),
+        ([(("a", "b"), None)], list[tuple[tuple[str, str], dict[str, int] | None]], True),
+        ([("a", "b", "c")], list[tuple[str, str]], False),
+    ],
+)
+def test_types_are_read_as_they_are_written(value, asked, fits):
+    assert _fits(value, asked) is fits
+
+
+def test_files_of_a_check_are_all_but_hidden_ones_and_samples(tmp_path):
+    names = ("a.c", "input.dat", "parts/b.inc", "run.py", ".git/x", "samples/s.txt", "tests/t.py")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    found = [str(path.relative_to(tmp_path)) for path in launch_files(tmp_path)]
+    assert found == ["a.c", "input.dat", "parts/b.inc", "run.py"]
+    assert [path.name for path in build_files(tmp_path)] == ["a.c", "input.dat", "b.inc"]
+
+
+def test_files_that_launches_cannot_take_are_refused(tmp_path):
+    (tmp_path / "session.sh").touch()
+    with pytest.raises(AssayError, match=r"session\.sh: a launch has a file of this name"):
+        launch_files(tmp_path)
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    with pytest.raises(AssayError, match="its files take 256 MB"):
+        launch_files(tmp_path)
