@@ -63,6 +63,12 @@ class Facts:
     codes: frozenset[str] = frozenset()
 
 
+def carried(devices: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What carries the messages of environments, as a fact; none where nothing is known of it."""
+    told = ", ".join(f"{name} {device}" for name, device in devices.items())
+    return [("messages carried by", told)] if told else []
+
+
 @dataclass(frozen=True)
 class Section:
     """What belongs together below a title; `make` gives its blocks when a renderer needs them, None
@@ -148,8 +154,9 @@ class Result(Generic[Data]):
     `kicker` says of what it is a result, `answer` is the one sentence with its state. `data` is the
     machine form. `sentences` say the same at more length, the most important first; `first` is what
     pages and texts show before all sections. `tests` and `samples` are made when a renderer needs
-    them. `looks` are the environments' signs. `dense`: it is printed in small type. The page of a
-    result with a `seal` is a document: it has no script, and the seal on each printed page.
+    them. `looks` are the environments' signs, `devices` what carries their messages. `dense`: it
+    is printed in small type. The page of a result with a `seal` is a document: it has no script,
+    and the seal on each printed page.
     """
 
     kicker: str
@@ -162,6 +169,7 @@ class Result(Generic[Data]):
     first: Section | None = None
     sections: Sequence[Section] = ()
     looks: Mapping[str, Look] = field(default_factory=dict)
+    devices: Mapping[str, str] = field(default_factory=dict)
     closing: str = ""
     dense: bool = False
     tests: Callable[[], Iterable[Test]] = tuple

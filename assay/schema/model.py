@@ -29,6 +29,7 @@ class SmallForm(Section):
     fixed: dict[str, Any] = key(
         "Parameters in place of those of these names; the others stay.", default={}
     )
+    left_out: bool = key("Whether there are no such cases.", default=False)
 
 
 class CaseEntry(Section):
@@ -78,6 +79,8 @@ class CaseEntry(Section):
             return self
         if scale == "paper":
             return self.model_copy(update={"small": None})
+        if self.small.left_out:
+            return self.model_copy(update={"environments": [], "small": None})
         matrix = {**self.matrix, **self.small.matrix}
         fixed = {**self.fixed, **self.small.fixed}
         return self.model_copy(

@@ -318,9 +318,10 @@ def _varied(
                 f"{place}.settings.{setting}: no such setting of that environment; it has {known}"
             )
         if not described.least <= value <= described.greatest:
+            by = f", by {described.seen_as} of {variant.of}" if described.seen_as else ""
             raise AssayError(
                 f"{place}.settings.{setting}: found {value}; allowed is {described.least} to"
-                f" {described.greatest} {described.unit}"
+                f" {described.greatest} {described.unit}{by}"
             )
         words += [word.replace(VALUE, str(value)) for word in described.options]
         variables |= {k: v.replace(VALUE, str(value)) for k, v in described.variables.items()}

@@ -28,6 +28,7 @@ from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError, ExitStatus
 from records.run.plan import Plan, PlannedCase, case_id, case_ids
+from records.site.topology import TopologyDescription
 from reports.statistics.max_t import QUANTILE, detectable
 
 WYEAST = dataclasses.replace(
@@ -370,6 +371,24 @@ def test_the_small_form_of_a_study_is_a_part_of_it_and_short(name) -> None:
     checks = {scale: {case.check for case in plan.cases} for scale, plan in plans.items()}
     assert checks["small"] == checks["paper"]
     assert plans["small"].totals.wall_s <= min(1200, plans["paper"].totals.wall_s)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_on_the_cluster_it_recommends_no_small_case_is_skipped_or_too_short(name) -> None:
+    mpi3 = frozenset({"mpi", "mpi-3"})
+    nodes = {"a": "n[1-2]", "b": "n[3-4]"}
+    switches = {leaf: {"nodes": names} for leaf, names in nodes.items()}
+    switches["top"] = {"switches": "a,b"}
+    features = {"mpich": mpi3, "openmpi": mpi3, "lam": MPI, "lam-lamd": MPI, "mpich-hydra": mpi3}
+    facts = dataclasses.replace(
+        SITE,
+        cores_per_node=2,
+        environments={**features, "pvm": frozenset({"pvm"})},
+        topology=TopologyDescription.model_validate({"switches": switches}).topology(),
+    )
+    plan = make_plan(load_campaign(name), facts, Narrowing(scale="small"))
+    assert [case.skipped for case in plan.cases if case.skipped] == []
+    assert plan.short == []
 
 
 def test_a_site_without_nodes_is_refused() -> None:

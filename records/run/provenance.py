@@ -196,6 +196,11 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     nodes: dict[str, NodeFacts] = {}
     variables: dict[str, str] = {}
 
+    @property
+    def devices(self) -> dict[str, str]:
+        """What carries the messages of each environment, as its library named it to a job."""
+        return {name: one.device for name, one in self.environments.items() if one.device}
+
     def to_json(self) -> bytes:
         """The text of provenance.json."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1)

@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from itertools import count, groupby
@@ -146,6 +146,15 @@ class _Fragments:
         self.pieces: list[Piece] = []
         self.data = data
         signs = {name: Markup(legend_sign(look)) for name, look in result.looks.items()}  # noqa: S704
+
+        @cache
+        def env(name: str) -> Markup:
+            """An environment with its sign and its device."""
+            device = result.devices.get(name)
+            small = Markup("<small> {}</small>").format(device) if device else ""
+            text = Markup('<span class="env">{}<span>{}{}</span></span>')
+            return text.format(signs.get(name, ""), name, small)
+
         numbers = count(1)
 
         def svg(panel: Panel) -> Markup:
@@ -159,7 +168,8 @@ class _Fragments:
             "piece": self._piece,
             "svg": svg,
             "sign": lambda name: signs.get(name, ""),
-            "table_rows": lambda table, cards: table_rows(table, signs, cards=cards),
+            "env": env,
+            "table_rows": lambda table, cards: table_rows(table, env, cards=cards),
             "count_text": count_text,
             **_script(),
         }

@@ -6,7 +6,7 @@ All text is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
@@ -26,12 +26,12 @@ _STYLED = ("verdict", "reason")
 _NOTHING = ("", "–")
 
 
-def table_rows(table: Table, signs: Mapping[str, Markup], *, cards: bool) -> Markup:
-    """A `tr` a row; `signs` are those of environments. In `cards` a cell names its column."""
+def table_rows(table: Table, env: Callable[[str], Markup], *, cards: bool) -> Markup:
+    """A `tr` a row; `env` writes an environment. In `cards` a cell names its column."""
     heads = [_head_of(column, cards=cards) for column in table.columns]
     lines = []
     for place, row in enumerate(table.rows):
-        cells = "".join(_cells(row, table.columns, heads, signs))
+        cells = "".join(_cells(row, table.columns, heads, env))
         group = ' class="group"' if place in table.groups else ""
         lines.append(f"<tr{group}>{cells}</tr>\n")
     return Markup("".join(lines))  # noqa: S704 (all text in it is escaped)
@@ -48,33 +48,32 @@ def _cells(
     row: Sequence[Cell],
     columns: Sequence[Column],
     heads: Sequence[tuple[str, str]],
-    signs: Mapping[str, Markup],
+    env: Callable[[str], Markup],
 ) -> Iterator[str]:
     for place, (cell, column, (own, named)) in enumerate(zip(row, columns, heads, strict=False)):
         title = f' title="{escape(cell.title)}"' if cell.title else ""
         if not place:
             number = ' class="num"' if column.numeric else ""
-            yield f'<th scope="row"{number}{title}>{_content(cell, signs)}</th>'
+            yield f'<th scope="row"{number}{title}>{_content(cell, env)}</th>'
             continue
         kinds = [own] if own else []
         kinds += ["ends"] if own == "num" and _ENDS in cell.text else []
         kinds += ["none"] if named and cell.text in _NOTHING and not cell.badges else []
         words = " ".join(kinds)
         kind = f' class="{words}"' if kinds else ""
-        yield f"<td{kind}{named}{title}>{_content(cell, signs)}</td>"
+        yield f"<td{kind}{named}{title}>{_content(cell, env)}</td>"
 
 
-def _content(cell: Cell, signs: Mapping[str, Markup]) -> str:
+def _content(cell: Cell, env: Callable[[str], Markup]) -> str:
     """Text, link and badges of a cell."""
     if cell.parts:
         return ", ".join(
-            f'<span title="{escape(part.title)}">{_content(part, signs)}</span>'
+            f'<span title="{escape(part.title)}">{_content(part, env)}</span>'
             for part in cell.parts
         )
     quiet = ""
     if cell.environment:
-        name = escape(cell.environment)
-        shown = f'<span class="env">{signs.get(cell.environment, "")}<span>{name}</span></span>'
+        shown = str(env(cell.environment))
     else:
         quiet = ' class="quiet"' if cell.quiet else ""
         shown = str(escape(_text(cell)))

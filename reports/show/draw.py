@@ -241,7 +241,7 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markerfacecolor=mark.face or look.colour,
         markeredgecolor=PAPER if filled else look.colour,
         markeredgewidth=0.6 if filled else 1.0,
-        gid=_HOVER if mark.name or mark.texts else None,
+        gid=_HOVER if mark.told else None,
     )
 
 
@@ -285,7 +285,7 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     """What the markers of each series say under the pointer: environment, value, place."""
     named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
     for mark in panel.marks:
-        if isinstance(mark, Series) and (mark.name or mark.texts):
+        if isinstance(mark, Series) and mark.told:
             yield list(mark.texts) or [
                 f"{mark.name}: {significant(y, 4)} at {named.get(x) or _plain(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)

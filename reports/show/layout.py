@@ -81,11 +81,11 @@ def settle(figure: Figure, parts: Sequence[Axes]) -> None:
     figure.set_layout_engine("constrained", w_pad=EDGE, h_pad=EDGE, hspace=0.03, wspace=0.0)
     engine: Any = figure.get_layout_engine()
     engine.execute(figure)
-    turned = [axes for axes in parts if _thin_ticks(axes)]
+    turned = [axes for axes in parts if thin_ticks(axes)]
     if turned:
         engine.execute(figure)
     for axes in turned:
-        _thin_ticks(axes)
+        thin_ticks(axes)
     # None, not "none": with any engine the figure would be drawn twice.
     figure.set_layout_engine(None)
     for part in figure.axes:
@@ -100,7 +100,7 @@ def settle(figure: Figure, parts: Sequence[Axes]) -> None:
             part.xaxis.label.set(x=1.0, horizontalalignment="right")
 
 
-def _thin_ticks(axes: Axes) -> bool:
+def thin_ticks(axes: Axes) -> bool:
     """Turn names below the axis that would meet; of numbers that would, leave out every other.
     Gives whether they were turned."""
     axis, renderer = axes.xaxis, _renderer(axes.get_figure(root=True).dpi)  # type: ignore[union-attr]

@@ -80,6 +80,11 @@ class Series:
     alpha: float = 1.0
     texts: Sequence[str] = ()
 
+    @property
+    def told(self) -> bool:
+        """Whether its markers tell something under the pointer; a line without any has none."""
+        return bool(self.look.marker and (self.name or self.texts))
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

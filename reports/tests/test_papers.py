@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from functools import partial
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +23,7 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown
 from reports.render.markdown import md
-from reports.show.draw import put
+from reports.show.draw import draw, put
 from reports.show.layout import Canvas, settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.tests.synthetic import case, write_run
@@ -48,6 +50,7 @@ from reports.verdicts.papers.definition import (
     studies,
 )
 from reports.verdicts.papers.document import make_document
+from reports.verdicts.papers.figures import figures_of
 from reports.verdicts.papers.labels import Label, label_beside
 from reports.verdicts.papers.result import paper_result
 from reports.verdicts.papers.run_values import RunValues
@@ -148,7 +151,7 @@ def test_printed_and_measured_values_meet_at_their_points(analysis):
 
 @pytest.mark.parametrize(
     ("number", "column", "value", "label"),
-    [(0, 1, 5.0, "s"), (0, 1, 5e-4, "µs"), (1, 0, 5e-4, "")],  # time, and speed-up
+    [(0, 1, 5.0, "s"), (0, 1, 5e-4, "µs"), (2, 0, 5e-4, "")],  # time, and speed-up
 )
 def test_a_small_value_has_its_own_unit_where_there_is_one(analysis, number, column, value, label):
     study = load_study("2003")
@@ -427,6 +430,121 @@ def test_names_stand_past_the_curves_in_their_order(scale):
     assert sorted(boxes, key=lambda name: boxes[name].y0) == [one.name for one in labels]
     heights = sorted(box.y0 for box in boxes.values())
     assert min(b - a for a, b in pairwise(heights)) >= min(box.height for box in boxes.values())
+
+
+def test_ticks_have_even_names_that_do_not_meet_beside_the_names_of_curves():
+    lengths = [16.0 * 4**k for k in range(8)]
+    label = partial(label_beside, ends=[Label("Intel Paragon", lengths[-1], 2.0, "black")])
+    line = [Series(lengths, [2.0] * len(lengths))]
+    panel = Panel(
+        "rates", line, "", Axis(scale="bytes", ticks=lengths), height_in=HEIGHT_IN, label=label
+    )
+    figure = Figure((WIDTH_IN, HEIGHT_IN))
+    draw(figure, [(figure, panel)])
+    (axes,) = figure.axes
+    shown = [one for one in axes.get_xticklabels() if one.get_visible()]
+    boxes = [Text.get_window_extent(one) for one in shown]
+    assert 2 < len(shown) < 8
+    assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+    steps = [b.get_position()[0] / a.get_position()[0] for a, b in pairwise(shown)]
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+def curves(analysis, name, number):
+    """The figure of a table: by panel its lines, each with its places and values."""
+    study = load_study(name)
+    table = next(one for one in study.tables if one.number == number)
+    (picture,) = figures_of(besides(study, table, analysis), 1)[:1]
+    return {
+        panel.title: {line.name: dict(zip(line.x, line.y, strict=True)) for line in panel.marks}
+        for panel in picture.panels
+    }
+
+
+def test_curves_of_then_are_what_the_papers_print(analysis):
+    rates = curves(analysis, "wyeast-2003", "Figures 5 to 7, Appendix B")
+    assert rates["N 15000"]["lam 2003"][24] == 7.236
+    assert list(rates["N 2000"]["mpich 2003"]) == [1, 2, 4, 8, 10, 12, 16, 20, 24]
+    times = curves(analysis, "ornl-1996", "Figure 2.2")["transfer time"]
+    assert times["Intel Paragon OSF 1996"][1] == pytest.approx(29.0, abs=0.01)
+    assert times["Intel Paragon OSF 1996"][1e6] == pytest.approx(1e6 / 154)
+    assert "Ethernet 1996" not in times
+    short = curves(analysis, "pvm-1995", "Figures 3(a), 5 and 7")["psend, direct"]["CM-5 1995"]
+    assert short[0] == 190
+    assert max(short) == 1024
+    start = curves(analysis, "collectives-1996", "Figure 1")["gather"]
+    assert (max(start["T3D 1996"]), max(start["SP2 1996"])) == (64, 128)
+
+
+def numbered(study, word):
+    """The numbers of tables or figures that a study names, ranges written out."""
+    parts = [*study.tables, *study.shown, *study.missing]
+    texts = [text for one in parts for text in (one.number, getattr(one, "figures", ""))]
+    texts += [one.plane.figures for one in study.tables if one.plane]
+    found = set()
+    for text in texts:
+        one = r"\d[\d.]*(?:\(\w\))?"
+        for part in re.findall(rf"{word}s? ({one}(?:(?:, | and | to ){one})*)", text):
+            ends = re.findall(r"(\d[\d.]*)(?:\(\w\))?(?: to (\d+))?", part)
+            for first, last in ends:
+                found |= {str(n) for n in range(int(first), int(last) + 1)} if last else {first}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "tables", "figures"),
+    [
+        ("wyeast-2003", range(1, 11), range(1, 21)),
+        ("ornl-1996", [2.1, 3.1], [2.1, 2.2, 2.3, 2.4, 2.5]),
+        ("hypercube-1988", range(1, 13), range(1, 9)),
+        ("collectives-1996", range(1, 4), range(1, 6)),
+        ("pvm-1995", range(1, 3), range(1, 8)),
+    ],
+)
+def test_every_table_and_figure_of_a_paper_has_a_place_or_a_reason(name, tables, figures):
+    study = load_study(name)
+    assert numbered(study, "[Tt]able") == set(map(str, tables))
+    assert numbered(study, "[Ff]igure") == set(map(str, figures))
+    assert not any("transcription" in one.why for one in study.missing)
+
+
+def lattice(folder, wall, cpu):
+    """A run of su3_rmd of the smallest problem: launch and CPU times by library and processes."""
+    sizes = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "mpi_profile": False}
+    cases = [
+        case("su3_rmd", name, {**sizes, "ranks": ranks}, ranks)
+        for name in ("lam", "mpich")
+        for ranks in (2, 16)
+    ]
+    plain = write_run(folder / "plain", [hpl("lam", 2, 2, 2000)], blocks=1)
+    metric = json.loads((plain / "records.jsonl").read_text().splitlines()[0])["metrics"][0]
+
+    def known(record):
+        at = record["environment"], record["params"]["ranks"]
+        noise = 1 + 0.001 * (-1) ** record["block"]
+        values = {"launch": wall[at] * noise, "rank_cpu_time": cpu[at] * noise}
+        made = [{**metric, "name": n, "unit": "s", "value": v, "at": {}} for n, v in values.items()]
+        for one in made:
+            one.pop("samples", None)
+        return {**record, "metrics": made, "flags": []}
+
+    return analyse(load_run(write_run(folder / "run", cases, blocks=5, edit=known)))
+
+
+def test_claims_of_the_lattice_program_hold_with_its_times_and_fail_with_the_libraries_swapped(
+    tmp_path,
+):
+    wall = {("lam", 2): 7.46, ("lam", 16): 3.88, ("mpich", 2): 6.94, ("mpich", 16): 8.55}
+    cpu = {("lam", 2): 6.48, ("lam", 16): 1.55, ("mpich", 2): 6.68, ("mpich", 16): 5.76}
+    study = load_study("wyeast-2003")
+    other = {"lam": "mpich", "mpich": "lam"}
+    for word in (HOLDS, FAILS):
+        if word == FAILS:
+            wall, cpu = ({(other[n], p): t for (n, p), t in of.items()} for of in (wall, cpu))
+        found = judge_claims(study, lattice(tmp_path / word, wall, cpu))
+        words = {one.claim.said[:22]: one.word for one in found}
+        for said in ("On 16 processes LAM run", "In many cases LAM need", "The smallest problem d"):
+            assert words[said[:22]] == word, (said, [one.because for one in found])
 
 
 def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):

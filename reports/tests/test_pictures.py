@@ -282,6 +282,13 @@ def test_each_mark_is_drawn_and_twice_the_same() -> None:
     assert panel.names == {"a", ""}
 
 
+def test_each_marker_says_its_own_line_next_to_a_line_without_markers() -> None:
+    then, other = (Series([1, 2], y, Look(BAD, "", ()), f"then {y}") for y in ([1, 2], [3, 4]))
+    now = Series([1, 2], [5, 6], LOOK, "now")
+    svg = svg_of(Panel("title", [then, now, other], "alt"))
+    assert re.findall("<title>(.*?)</title>", svg) == ["now: 5 at 1 ()", "now: 6 at 2 ()"]
+
+
 @pytest.mark.parametrize(
     ("axis", "ticks"),
     [

@@ -25,6 +25,7 @@ from reports.result import (
     Sentence,
     Signing,
     Test,
+    carried,
 )
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
@@ -138,6 +139,7 @@ def acceptance_result(
         ],
         closing=f"Made with {dossier.form.made_with}.",
         tests=lambda: map(_test, dossier.judgement.criteria),
+        devices=run.provenance.devices,
         seal=SealMark(run.run_id, dossier.seal),
     )
 
@@ -152,6 +154,7 @@ def _facts(dossier: Dossier) -> list[tuple[str, str]]:
         ("judged on", dossier.day.isoformat()),
         ("criteria file", criteria.name),
         ("nodes", f"{len(run.nodes)}: {', '.join(run.nodes[:MOST_NODES])}{more}"),
+        *carried(run.provenance.devices),
         ("confidence of each bound", f"{level_text(criteria.confidence)}, one-sided"),
         ("seal", dossier.seal),
     ]
@@ -307,7 +310,7 @@ def _item_columns(
     columns: list[Lead[Item]] = [
         (words.get(result.kind, "value"), _subject),
         ("verdict", lambda one: _verdict_cell(one.verdict, "waived" if one.waived else "")),
-        ("environment", lambda one: one.environment),
+        ("environment", lambda one: Cell(one.environment, environment=one.environment)),
     ]
     if any(item.measured is not None for item in result.items):
         columns.append((numeric("measured"), measured_text))

@@ -28,11 +28,13 @@ from reports.result import (
     Sentence,
     Test,
     answered,
+    carried,
 )
 from reports.show.headline import headline_table, invalid_picture, invalid_table
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
 from reports.show.raw_links import RawLinks
+from reports.show.rows import name_cell
 from reports.show.tables import Cell, Column, Table
 from reports.statistics.descriptive import Interval
 from reports.verdicts.choice import launches as listings
@@ -109,6 +111,7 @@ def choice_result(
             *([] if answer.state is State.FAILED else _on_terminal(analysis)),
         ],
         looks=analysis.looks,
+        devices=run.provenance.devices,
         closing=f"Made by Assay {harness.version or ''}{commit} from records of run {run.run_id}.",
         tests=lambda: _tests(analysis),
     )
@@ -155,6 +158,7 @@ def _first(analysis: Analysis, sentences: Sequence[Sentence]) -> Iterator[Block 
     yield Section("summary", title, lambda: sentences, folded=True)
     started = moment_text(analysis.run.provenance.started_at, "not recorded")
     pairs = [("started, UTC", started), ("launches", launches_text(analysis))]
+    pairs += carried(analysis.run.provenance.devices)
     yield Facts([("run", analysis.run.run_id), *pairs], codes=frozenset({"run"}))
 
 
@@ -346,12 +350,17 @@ def _ranking_table(analysis: Analysis) -> Table | None:
     for item, text in zip(score.standings, ends, strict=True):
         rate = item.failures
         failed = f"{rate.failed} of {count_text(rate.launched, 'launch')} failed"
-        name = Cell(item.environment, environment=item.environment)
+        name = _with_device(analysis, item.environment)
         last = Cell(failed if rate.failed else "", tone="bad")
         rows.append([Cell(item.place), name, Cell(fixed(item.score, 2)), Cell(text), last])
     columns = _columns("place", "environment", "=cost", f"={heading}", "")
     note = f"cost of the campaign's workload, {analysis.comparisons.reference} = 1"
     return Table("ranking", "", columns, rows, note)
+
+
+def _with_device(analysis: Analysis, environment: str) -> Cell:
+    device = analysis.run.provenance.devices.get(environment)
+    return name_cell(environment, [device] if device else [])
 
 
 def _leaders_table(analysis: Analysis) -> Table | None:
@@ -362,8 +371,8 @@ def _leaders_table(analysis: Analysis) -> Table | None:
     rows = [
         [
             Cell(one.scope),
-            Cell(one.best, environment=one.best),
-            Cell(one.runner_up),
+            _with_device(analysis, one.best),
+            _with_device(analysis, one.runner_up),
             Cell(signed_percent(cell.effect.ratio if cell.effect else 1.0)),
             Cell(text),
             Cell(cell.word, tone="good" if cell.word in ("faster", "slower") else "open"),

@@ -18,7 +18,7 @@ from reports.notation.units import (
     significant,
 )
 from reports.notation.values import between
-from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence
+from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import value_cell
 from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
 from reports.statistics.descriptive import LEVEL, Interval
@@ -152,6 +152,7 @@ def comparison_result(found: RunComparison, *, every: bool = False) -> Result[Co
             ),
         ],
         looks={**found.first.looks, **found.second.looks},
+        devices=_devices(found),
         closing="Made by Assay from the records of both runs.",
     )
 
@@ -203,7 +204,17 @@ def _facts(found: RunComparison) -> list[str]:
         series = count_text(len(found.days), "series")
         days = f"from the history, {series} of {span}"
     facts.append(f"spread of days: {days}")
+    facts += [f"{name}: {text}" for name, text in carried(_devices(found))]
     return facts + [f"{side}: {text}" for side, one in sides.items() for text in one.run.warnings]
+
+
+def _devices(found: RunComparison) -> dict[str, str]:
+    """What carries the messages of each environment; of both runs where it is not the same."""
+    a, b = found.first.run.provenance.devices, found.second.run.provenance.devices
+    return {
+        name: a[name] if a.get(name) == b.get(name) else f"{a.get(name, '?')} → {b.get(name, '?')}"
+        for name in [*a, *(b.keys() - a.keys())]
+    }
 
 
 def _state(analysis: Analysis) -> str:

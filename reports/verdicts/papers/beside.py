@@ -249,8 +249,8 @@ def by_variant(found: Sequence[Beside]) -> list[tuple[str, list[Beside]]]:
 
 def measured_share(found: Iterable[Beside]) -> tuple[int, int]:
     """Of the columns with a counterpart: printed values whose point a run has, and all of them."""
-    # What follows from printed values is no printed value of its own.
-    counted = [one for one in found if one.ours is not None and one.in_print]
+    # What follows from printed values is no printed value of its own, nor is what is drawn again.
+    counted = [o for o in found if o.ours is not None and o.in_print and o.table.printed]
     values = [(p in one.now, len(by)) for one in counted for p, by in one.printed.values.items()]
     return sum(number for there, number in values if there), sum(number for _, number in values)
 

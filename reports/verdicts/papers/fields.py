@@ -216,6 +216,10 @@ class Field:
             return self._joined(other, truediv)
         return self.each(lambda value: value / other)
 
+    def lesser(self, other: Field) -> Field:
+        """The lesser of both at each point."""
+        return self._joined(other, min)
+
     def __mul__(self, other: Field) -> Field:
         return self._joined(other, mul)
 

@@ -4,6 +4,7 @@ points of a plane."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -23,8 +24,8 @@ _MARKERS = ("o", "s", "^", "D", "v")
 WIDE = 10.0
 #: More curves of then are drawn thin, in a higher panel.
 MANY = 6
-#: Panels of one figure.
-MOST = 24
+#: Panels of one figure, and ticks of an axis of lengths.
+MOST, MOST_TICKS = 24, 5
 
 
 def figures_of(found: Sequence[Beside], number: int) -> list[Picture]:
@@ -98,10 +99,14 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
 
 
 def _across(one: Beside, places: Sequence[float], x: int) -> Axis:
-    """The x axis: lengths and wide ranges are logarithmic."""
+    """The x axis: wide ranges are logarithmic."""
     item, least, most = one.keys[x], min(places), max(places)
     if item.column.endswith("bytes"):
-        return Axis(MESSAGE_LENGTH, scale="bytes")
+        if not 0 < WIDE * least < most:
+            return Axis(f"{MESSAGE_LENGTH}, bytes")
+        octaves = range(math.ceil(math.log2(least)), math.floor(math.log2(most)) + 1)
+        lengths = [2.0**k for k in octaves[:: -(-len(octaves) // MOST_TICKS)]]
+        return Axis(MESSAGE_LENGTH, scale="bytes", ticks=lengths)
     # Numbers of processes were doubled, then as now.
     if item.ours in ("ranks", "nodes") or most >= 16 * least > 0:
         powers = [2.0**k for k in range(20) if least <= 2**k <= most]

@@ -10,6 +10,8 @@ from itertools import product
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
+from reports.show.layout import thin_ticks
+
 #: Size of the letters, in points.
 _SIZE = 7.4
 #: Lines that a name may stand above or below its point.
@@ -71,6 +73,9 @@ def label_beside(axes: Axes, ends: Sequence[Label]) -> None:
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     share, is_log = 1 / (1 - min(width + 0.05, 0.6)), axes.get_xscale() == "log"
     axes.set_xlim(low, low * (high / low) ** share if is_log else low + (high - low) * share)
+    for name in axes.get_xticklabels():
+        name.set_visible(True)
+    thin_ticks(axes)
     to_axes = axes.transData + axes.transAxes.inverted()
     heights = [(float(to_axes.transform((end.x, end.y))[1]), end) for end in ends]
     # From the top down, with as much room below each as those that are left need.

@@ -16,6 +16,7 @@ from reports.result import (
     Result,
     Section,
     Sentence,
+    carried,
 )
 from reports.show.tables import Column, Heading, pivot
 from reports.verdicts.choice.sentences import launches_text
@@ -54,6 +55,7 @@ class PaperForm(Form, kw_only=True):
 def paper_result(found: StudyOutcome) -> Result[PaperForm]:
     """A study compared with a run as a result; its form names no files yet."""
     study, run = found.study, found.analysis.run
+    devices = run.provenance.devices
     claims = [
         ClaimPart(claim=one.claim.said, verdict=one.word, because=one.because)
         for one in found.claims
@@ -66,7 +68,7 @@ def paper_result(found: StudyOutcome) -> Result[PaperForm]:
         data=PaperForm(
             study=study.name, run=str(run.directory), answer=found.answer, claims=claims, files=[]
         ),
-        facts=Facts([("by", f"{study.authors}, {study.published}")]),
+        facts=Facts([("by", f"{study.authors}, {study.published}"), *carried(devices)]),
         warnings=found.warnings,
         sentences=[
             Sentence(study.question),
@@ -75,6 +77,7 @@ def paper_result(found: StudyOutcome) -> Result[PaperForm]:
         ],
         sections=[*_sections(found)],
         looks=found.analysis.looks,
+        devices=devices,
         closing=f"Made by Assay from the records of run {run.run_id}; printed values as"
         f" transcribed, {study.name}.",
         dense=True,

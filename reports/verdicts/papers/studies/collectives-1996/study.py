@@ -31,14 +31,18 @@ FORMS_OF: dict[str, tuple[Form, Form]] = {
     "scan": ("log2_p", "p"),
     "total_exchange": ("p", "p"),
 }
+#: The T3D was measured up to so many nodes.
+T3D_NODES = 64
 #: A line through fewer numbers of nodes meets them whatever its form is.
 LEAST_COUNTS = 3
 _GROWING = {"at.operation": ["barrier", "broadcast", "reduce", "scan"]}
 
 
 def by_expression(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str, float | None]:
-    """The paper's Table 3 at p nodes and m bytes, µs and MB/s."""
+    """The paper's Table 3 at p nodes and m bytes, µs and MB/s; none beyond its nodes."""
     p, m = at["procs"], at.get("message_bytes", 0.0)
+    if row["machine"] == "T3D" and p > T3D_NODES:
+        return dict.fromkeys(("startup_us", "delay_us", "time_us", "rate_mb_s"))
 
     def law(form: str, slope: str, offset: str) -> float:
         return Law(cast(Form, row[form]), float(row[offset]), float(row[slope])).at(p)

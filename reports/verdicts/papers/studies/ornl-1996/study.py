@@ -50,6 +50,14 @@ def by_half_length(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str,
     return {"rate_mb_s": greatest * m / (m + half)}
 
 
+def by_line(row: Mapping[str, str], at: Mapping[str, float]) -> dict[str, float | None]:
+    """T(m), the straight line through the latency and the time of 10⁶ bytes, µs."""
+    if not row["bandwidth_mb_s"]:
+        return {"time_us": None}
+    latency_us, long_us = float(row["latency_us"]), 1e6 / float(row["bandwidth_mb_s"])
+    return {"time_us": latency_us + (long_us - latency_us) * at["message_bytes"] / 1e6}
+
+
 def share_of_peak(row: Mapping[str, str], _: Mapping[str, float]) -> dict[str, float | None]:
     """Bandwidth over the vendor's peak."""
     rate, peak = row["bandwidth_mb_s"], row["theoretical_bandwidth_mb_s"]
@@ -59,6 +67,9 @@ def share_of_peak(row: Mapping[str, str], _: Mapping[str, float]) -> dict[str, f
 CALCULATIONS = {
     "share_of_peak": share_of_peak,
     "by_half_length": by_half_length,
+    "by_line": by_line,
+    "time": lambda run: run.values("echo", "half_round_trip", _NODES),
+    "any_rate": lambda run: run.values("echo", "bandwidth", _NODES),
     "latency": lambda run: _latency(run, _NODES),
     "rate": lambda run: _rate(run, _NODES),
     "half_length": lambda run: _half_length(run, _NODES),

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from reports.verdicts.papers.fields import Field
 from reports.verdicts.papers.run_values import RunValues
 
@@ -10,6 +12,12 @@ _IRECV = ["Send/Irecv", "Isend/Irecv", "Ssend/Irecv", "Issend/Irecv"]
 _RECV = ["Send/Recv", "Isend/Recv", "Ssend/Recv", "Issend/Recv"]
 #: All grids but 1 × 1.
 _Q = [2, 4, 5, 6]
+_PLAIN = {"params.mpi_profile": False}
+#: nx, trajectories and processes of Table 7 where LAM needs less CPU time and more wall time.
+_LESS_CPU_MORE_WALL = {
+    *(("4", "50", "2"), ("6", "75", "2"), ("8", "100", "4")),
+    *(("8", "100", "8"), ("12", "150", "4"), ("12", "150", "8")),
+}
 
 
 def _pairs(run: RunValues, rate: str, constructs: list[str]) -> Field:
@@ -23,8 +31,27 @@ def _too_early(run: RunValues, rate: str) -> Field:
 
 
 def _cpu_share(run: RunValues) -> Field:
-    where = {"params.mpi_profile": False}
-    return run.values("su3_rmd", "rank_cpu_time", where) / run.values("su3_rmd", "launch", where)
+    cpu, wall = (run.values("su3_rmd", one, _PLAIN) for one in ("rank_cpu_time", "launch"))
+    return cpu / wall
+
+
+def _of(run: RunValues, environment: str, metric: str, where: Mapping[str, object]) -> Field:
+    return run.values("su3_rmd", metric, {"environment": environment, **_PLAIN, **where})
+
+
+def _smallest(run: RunValues, environment: str, ranks: int) -> Field:
+    where = {"params.nx": 4, "params.trajectories": 50, "ranks": ranks}
+    return _of(run, environment, "launch", where)
+
+
+def _less_cpu_more_wall(run: RunValues) -> Field:
+    """The smaller of MPICH's CPU time over LAM's and LAM's wall time over MPICH's."""
+    cpu, wall = (
+        {name: _of(run, name, metric, {}) for name in ("lam", "mpich")}
+        for metric in ("rank_cpu_time", "launch")
+    )
+    both = (cpu["mpich"] / cpu["lam"]).lesser(wall["lam"] / wall["mpich"])
+    return both.made(item for item in both.items() if item[0] in _LESS_CPU_MORE_WALL)
 
 
 def _start(run: RunValues, environment: str, ranks: str) -> Field:
@@ -51,6 +78,10 @@ CALCULATIONS = {
     "too_early_mean": lambda run: _too_early(run, "bandwidth_mean"),
     "too_early_best": lambda run: _too_early(run, "bandwidth_best"),
     "too_early_worst": lambda run: _too_early(run, "bandwidth_worst"),
+    "smallest_lam": lambda run: _smallest(run, "lam", 16),
+    "smallest_mpich": lambda run: _smallest(run, "mpich", 16),
+    "smallest_mpich_on_2": lambda run: _smallest(run, "mpich", 2),
+    "less_cpu_more_wall": _less_cpu_more_wall,
     "hydra_most": lambda run: _start(run, "mpich-hydra", "greatest"),
     "hydra_fewest": lambda run: _start(run, "mpich-hydra", "least"),
     "lam_most": lambda run: _start(run, "lam", "greatest"),

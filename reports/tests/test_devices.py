@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What carries a library's messages is told with its name wherever it is judged."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from assay.criteria.loading import criteria_from_text
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
+from reports.render import html, markdown, terminal
+from reports.show.raw_links import RawLinks
+from reports.tests import acceptance_runs
+from reports.tests.synthetic import write_run
+from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.choice.result import choice_result
+from reports.verdicts.comparison.compare import compare
+from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.papers.definition import load_study
+from reports.verdicts.papers.document import make_document
+from reports.verdicts.papers.result import paper_result
+
+UCX, TCP = "ch4:ucx", "ch3:nemesis:tcp"
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - {id: abs, kind: limit, title: Promise, check: node, metric: stream_triad, at_least: 4.0e+9,
+     unit: bytes/s}
+"""
+
+
+def over(run: Path, device: str) -> Path:
+    """The run with what its mpich told of itself."""
+    file = run / "provenance.json"
+    provenance = json.loads(file.read_bytes())
+    provenance.setdefault("environments", {}).setdefault("mpich", {})["device"] = device
+    file.write_text(json.dumps(provenance))
+    return run
+
+
+def a_run(folder: Path, device: str = UCX) -> Path:
+    return over(write_run(folder), device)
+
+
+def accepted(folder: Path):
+    run = over(acceptance_runs.write_run(folder / "run"), UCX)
+    criteria = criteria_from_text("mine.yaml", CRITERIA)
+    return acceptance_result(acceptance_runs.dossier(run, criteria, CRITERIA))
+
+
+def chosen(folder: Path):
+    analysis = analyse(load_run(a_run(folder / "run")))
+    return choice_result(analysis, [], RawLinks(".."))
+
+
+def compared(folder: Path):
+    return comparison_result(compare(a_run(folder / "a"), a_run(folder / "b")))
+
+
+def studied(folder: Path):
+    return paper_result(make_document(load_study("wyeast-2003"), a_run(folder / "run")))
+
+
+@pytest.mark.parametrize("judge", [chosen, accepted, compared, studied])
+def test_the_device_is_with_the_name_in_every_medium(tmp_path, judge):
+    result = judge(tmp_path)
+    page = unescape(html.page(result))
+    assert re.search(rf"<span>mpich<small> {UCX}</small></span>", page)
+    assert not re.search(r"<span>lam<small>", page)
+    assert f"mpich {UCX}" in terminal.text(result)
+    assert f"mpich {UCX}" in markdown.text(result).replace("\\", "")
+
+
+def test_a_comparison_names_both_devices(tmp_path):
+    found = comparison_result(compare(a_run(tmp_path / "a"), a_run(tmp_path / "b", TCP)))
+    assert f"mpich {UCX} → {TCP}" in terminal.text(found)
