@@ -17,6 +17,7 @@ import yaml
 from assay import ROOT, setup_command
 from assay.sites.builds import CLONES, modules_folder, spack_home
 from assay.sites.description import SpackDescription
+from assay.sites.login import login_environment
 from assay.sites.site_file import site_file
 from records.errors import AssayError, InfrastructureError
 
@@ -27,6 +28,8 @@ MIRROR = "mirror"
 #: Recipes of ours that every environment has; an environment may name more in `recipes`.
 _OUR_RECIPES = "assay"
 _PUBLIC_PACKAGES = "https://github.com/spack/spack-packages.git"
+#: Variables of the caller that Spack needs to fetch sources.
+_INTERNET = re.compile(r"(?i:(https?|ftp|all|no)_proxy)|SSL_CERT_\w+|CURL_CA_BUNDLE")
 #: Environment variable with a checkout of Spack's package repository.
 PACKAGES = "ASSAY_SPACK_PACKAGES"
 #: The Spack and the package repository that were tested.
@@ -42,10 +45,10 @@ class Spack:
     home: Path
 
     def variables(self) -> dict[str, str]:
-        """The environment of every Spack command: nothing of the user's own Spack reaches it."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("SPACK_")}
+        """The environment of every Spack command: a login shell's, and the way to the internet."""
         return {
-            **kept,
+            **{name: text for name, text in login_environment().items() if name[:6] != "SPACK_"},
+            **{name: os.environ[name] for name in os.environ if _INTERNET.fullmatch(name)},
             "SPACK_DISABLE_LOCAL_CONFIG": "1",
             "SPACK_USER_CACHE_PATH": str(self.home / "cache"),
             "SPACK_USER_CONFIG_PATH": str(self.home / "config"),

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -68,14 +69,15 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
     file = _file_to_write(view.cluster, wishes, questions)
     kinds = _kinds(view, wishes, questions)
     system, given = modules_system(), login_environment()
-    if of_shell := ", ".join(not_taken(given)):
-        say(
-            f"jobs begin with a login shell and get nothing of this shell's {of_shell}; what they"
-            " need of it goes into `modules` and `variables` of an environment"
-        )
     search = MpiSearch(system, say)
     found = search.found
     environments = _environments(search, wishes, questions, say)
+    known = {module for one in environments.values() for module in one.modules}
+    if of_shell := ", ".join(not_taken(given, known)):
+        say(
+            f"jobs begin with a login shell and get nothing of this shell's {of_shell}; what they"
+            " need of it goes into `modules`, `prepare` or `variables` of an environment"
+        )
     at_login = loaded_modules(given)
     data = {
         "schema": 2,
@@ -118,10 +120,15 @@ def init_site(wishes: Wishes, questions: Questions, say: Say) -> SiteInitForm:
     )
 
 
-def not_taken(given: Mapping[str, str]) -> list[str]:
+def not_taken(given: Mapping[str, str], modules: Collection[str] = ()) -> list[str]:
     """What of the caller's shell matters to measurements and reaches no job: modules, variables by
-    name. `given` is what jobs begin with."""
-    return [*(f"module {name}" for name in modules_of_caller()), *only_here(given)]
+    name, an MPI in PATH. `given` is what jobs begin with, `modules` what environments load."""
+    left = modules_of_caller()
+    found = [f"module {name}" for name in left if name not in modules]
+    wrapper = None if left else shutil.which("mpicc")
+    if wrapper and shutil.which("mpicc", path=given["PATH"]) != wrapper:
+        found.append(wrapper)
+    return [*found, *only_here(given)]
 
 
 def _file_to_write(cluster: str, wishes: Wishes, questions: Questions) -> Path:

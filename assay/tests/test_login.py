@@ -5,15 +5,17 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from assay.onboarding.init import not_taken
 from assay.sites import login
-from assay.sites.login import libraries_of_python, login_environment
+from assay.sites.login import libraries_of_python, loaded_modules, login_environment
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
 
+INIT = Path("/usr/share/lmod/lmod/init/bash")
 #: What a user's shell may hold: a compiler's module, another MPI, settings of MPI libraries.
 POLLUTED = {
     "LOADEDMODULES": "compiler/gcc-12",
@@ -65,6 +67,27 @@ def test_modules_loaded_at_login_are_kept(profile):
     assert "BASH_FUNC_module%%" in found
 
 
+@pytest.mark.skipif(not INIT.exists(), reason="needs the package lmod")
+def test_a_sticky_default_module_stays_and_a_module_of_the_callers_does_not(
+    profile, tmp_path, monkeypatch
+):
+    modules = tmp_path / "modules"
+    for name, text in {"StdEnv": 'add_property("lmod", "sticky")', "mpich": "", "own": ""}.items():
+        (modules / name).mkdir(parents=True)
+        (modules / name / "1.lua").write_text(f'{text}\nsetenv("HAS_{name}", "yes")\n')
+    profile(f"export MODULEPATH={modules}; . {INIT}; module load StdEnv\n")
+    monkeypatch.setenv("LOADEDMODULES", "own/1")
+    monkeypatch.setenv("HAS_own", "yes")
+    assert loaded_modules(login_environment()) == ["StdEnv/1"]
+    described = chosen(read_site_file("virtual"))
+    name, one = next(iter(described.environments.items()))
+    changed = one.model_copy(update={"modules": ["mpich"], "variables": {}})
+    update = {"modules_system": "lmod", "environments": {name: changed}}
+    site = SlurmSite(described.model_copy(update={**update, "login_modules": ["StdEnv/1"]}))
+    shown = site.output_in(name, 'echo "$LOADEDMODULES ${!HAS_*}"')
+    assert shown == "StdEnv/1:mpich/1 HAS_StdEnv HAS_mpich"
+
+
 @pytest.mark.parametrize("ending", ["exit 3", "set -eu; false", "return 1", "cd /tmp; unset HOME"])
 def test_a_profile_that_ends_early_gives_what_it_had_set(profile, ending):
     profile(f"export SCRATCH=/scratch PATH=/opt/site/bin:$PATH\n{ending}\nexport LATE=1\n")
@@ -97,6 +120,15 @@ def test_site_init_names_what_matters_in_a_shell_and_reaches_no_job(profile, mon
     assert named[0] == "module compiler/gcc-12"
     assert set(named[1:]) >= {"CPATH", "LD_LIBRARY_PATH", "OMPI_MCA_btl"}
     assert not {"UCX_TLS", "PATH", "SLURM_CPU_BIND", "LANG", "module StdEnv"} & set(named)
+    assert not_taken(login_environment(), ["compiler/gcc-12"]) == named[1:]
+
+
+def test_site_init_names_an_mpi_of_the_callers_own_path(profile, tmp_path, monkeypatch):
+    profile("")
+    (tmp_path / "mpicc").write_text("")
+    (tmp_path / "mpicc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert str(tmp_path / "mpicc") in not_taken(login_environment())
 
 
 def test_the_interpreters_libraries_are_passed_on_only_where_it_needs_them(monkeypatch):

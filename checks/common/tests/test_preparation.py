@@ -71,6 +71,13 @@ def test_a_shell_that_has_module_keeps_it(init):
     assert answer.stdout == "mine\n"
 
 
+@pytest.mark.parametrize("there", ["", "other:StdEnv", "good/1", "x:good/1:y", "good/12"])
+def test_a_module_of_login_shells_is_loaded_where_the_job_lacks_it(init, there):
+    asked = {**site(init), "login_modules": ["good/1"]}
+    answer = run(asked, {"modules": []}, 'echo "$LOADED"', LOADEDMODULES=there)
+    assert answer.stdout == ("\n" if "good/1" in there.split(":") else "good/1 \n")
+
+
 def test_a_module_that_is_missing_ends_the_job_with_its_name(init):
     answer = run(site(init), {"modules": ["good/1", "gone/2"]})
     assert (answer.stdout, answer.returncode) == ("", NO_MODULE)
