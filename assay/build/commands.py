@@ -17,13 +17,14 @@ from assay.build.spack import Spack
 from assay.terminal import said_meanwhile, say
 from records.errors import AssayError, InfrastructureError
 from records.files import last_lines
+from records.text.plain_text import end_of_output
 
 Say = Callable[[str], None]
 #: Seconds after which it is said how far a build is, where its output is below the Spack home, and
 #: how much of that is looked at for its last line.
 SAID_EVERY_S = 60.0
 _BUILD_LOGS = [f"stage/{folders}/spack-build-out.txt" for folders in ("*", "*/*")]
-_LINE_BYTES = 200
+_LINE_BYTES = 4000
 #: Lines of Spack's output that show its progress.
 _PROGRESS = re.compile(
     r"^==> (Installing \S+ \[\d+/\d+\]|\S+: Successfully installed.*|\S+: Executing phase:.*"
@@ -128,11 +129,12 @@ class SpackCommands:
         def told() -> str:
             """How far the build is that Spack says nothing of, by its own log."""
             logs = [path for one in _BUILD_LOGS for path in self.spack.home.glob(one)]
-            text = ""
+            last = list[str]()
             for path in sorted(logs, key=lambda path: path.stat().st_mtime)[-1:]:
                 with path.open("rb") as file:
-                    text = "".join(last_lines(file, _LINE_BYTES)[-1:])
-            return f"  {doing}, {time.monotonic() - begun:.0f} s so far: {text or 'no output yet'}"
+                    last = last_lines(file, _LINE_BYTES)
+            took_s = time.monotonic() - begun
+            return f"  {doing}, {took_s:.0f} s so far: {end_of_output(last)}"
 
         with (
             said_meanwhile(self.say, told, SAID_EVERY_S),

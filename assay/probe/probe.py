@@ -22,7 +22,7 @@ from assay.terminal import said_meanwhile
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.job import Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from records.text.plain_text import one_line
+from records.text.plain_text import end_of_output
 
 HERE = Path(__file__).parent
 #: Seconds that all builds on a login node may take.
@@ -93,10 +93,9 @@ class Probes:
                 (at for at in zip(outs, names, strict=True) if not self._status(at[0])),
                 (outs[-1], names[-1]),
             )
-            printed = (self.folder.text(f"{out}/build.out") or "").split("\n")
-            line = next((line for line in reversed(printed) if line.strip()), "begins")
+            output = (self.folder.text(f"{out}/build.out") or "").split("\n")
             took_s = time.monotonic() - begun
-            return f"compiling a program for {name}, {took_s:.0f} s: {one_line(line)[:200]}"
+            return f"compiling a program for {name}, {took_s:.0f} s: {end_of_output(output)}"
 
         names = [trial.name for trial in trials]
         with said_meanwhile(say, told, SAID_EVERY_S):

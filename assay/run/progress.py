@@ -26,7 +26,7 @@ from records.files import last_lines
 from records.run.queue_state import CurrentJob, QueueState, write_current
 from records.run.record import Record
 from records.run.run_directory import RunDirectory
-from records.text.plain_text import one_line, plain
+from records.text.plain_text import end_of_output, one_line, plain
 from records.text.reasons import alike
 from records.untrusted import RefusedFileError
 from reports.notation.units import count_text
@@ -37,7 +37,7 @@ QUIET_S = 30.0
 #: Cells of the bar, on a narrow terminal, and reasons below it.
 BAR, LEAST_BAR, MOST_REASONS = 20, 4, 3
 #: Bytes of a build's output in which its last line is looked for.
-_LINE_BYTES = 200
+_LINE_BYTES = 4000
 
 
 class Progress:
@@ -170,8 +170,7 @@ class Building:
         """ "building Programs for lam, 40 s: cc -O2 …"; `opened` gives the file's descriptor."""
         told = f"{self.what}, {time_text(time.monotonic() - self.since)}"
         with suppress(OSError, RefusedFileError), os.fdopen(opened(self.output), "rb") as file:
-            lines = last_lines(file, _LINE_BYTES)
-            told += f": {one_line(lines[-1])[:_LINE_BYTES]}" if lines else ""
+            told += f": {end_of_output(last_lines(file, _LINE_BYTES))}"
         return told
 
 

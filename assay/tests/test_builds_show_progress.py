@@ -64,14 +64,12 @@ def test_a_proof_that_compiles_slowly_is_told_of(tmp_path, monkeypatch):
 
     def say(line):
         said.append(line)
-        if str(compiler) in line:
+        if "no output yet" not in line:
             (tmp_path / "go").touch()
 
     with Probes(site, str(tmp_path), lambda _: None) as probes:
         probes.build_on_login([trial_of(site, name, 1, 1)], say)
-    assert any(re.match(rf"compiling a program for {name}, \d+ s: {compiler} ", x) for x in said), (
-        said
-    )
+    assert re.fullmatch(rf"compiling a program for {name}, \d+ s: .*\.(c|o|so)( .*)?", said[-1])
 
 
 def test_a_run_says_what_its_session_builds(tmp_path, capsys):

@@ -7,8 +7,11 @@ Everything that prints or writes pages passes its text through here.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
+#: Characters that a line shows of a program's output.
+_SHOWN = 100
 #: Replaces a character that is not shown.
 SUBSTITUTE = "\ufffd"
 _FORBIDDEN = re.compile(
@@ -39,3 +42,9 @@ def plain_data(data: Any) -> Any:
 def one_line(text: str) -> str:
     """`text` as part of a line: plain, and what separates words is a blank."""
     return text if text.isprintable() else " ".join(plain(text.replace("\r", " ")).split())
+
+
+def end_of_output(lines: Sequence[str]) -> str:
+    """The last line of what a program has printed that is not blank; of a long one its end."""
+    line = one_line(next((line for line in reversed(lines) if line.strip()), "no output yet"))
+    return line if len(line) <= _SHOWN else f"…{line[1 - _SHOWN :]}"
