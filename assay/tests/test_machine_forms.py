@@ -193,7 +193,10 @@ def test_an_older_plan_is_still_read_by_status(capsys: Capture) -> None:
 
 
 #: Commands that act, or print what is a file itself; what they say is for people.
-WITHOUT = {"build", "mirror create", "schema", "completion", "nightly install", "cluster", "export"}
+WITHOUT = {
+    *("build", "mirror create", "schema", "completion", "nightly install", "cluster", "export"),
+    "init",
+}
 
 
 def options(parser: ArgumentParser, words: str) -> dict[str, set[str]]:
