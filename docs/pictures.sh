@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/pictures.sh CHOICE ACCEPTANCE: the pictures of README.md, taken out of two runs: what each
-# library costs in each check, and the nodes of an acceptance by its criteria.
+# docs/pictures.sh CHOICE ACCEPTANCE: the pictures of README.md, taken out of two runs: the answer of
+# a comparison of libraries and that of an acceptance, each above the pictures that carry it.
 set -euo pipefail
 usage='docs/pictures.sh CHOICE ACCEPTANCE (two run directories)'
 choice=$(realpath "${1:?$usage}") acceptance=$(realpath "${2:?$usage}")

@@ -24,6 +24,8 @@ NAME_IN = 1.75
 EDGE = 0.04
 #: Share of a line that is filled: browsers set a few per cent wider than it is measured.
 _SURE = 0.96
+#: Size of names that would meet.
+_SMALL_PT = 7.0
 #: Between the names of two neighbouring ticks, in pixels.
 _APART = 5.0
 
@@ -119,5 +121,8 @@ def thin_ticks(axes: Axes) -> bool:
         if named and not shown[0][1].get_rotation():
             axes.tick_params(axis="x", labelrotation=90)
             return True
+        if named and float(shown[0][1].get_fontsize()) > _SMALL_PT:
+            axes.tick_params(axis="x", labelsize=_SMALL_PT)  # a name is never left out
+            continue
         for _, label in shown[1::2]:
             label.set_visible(False)

@@ -23,7 +23,7 @@ from reports.verdicts.nightly.pictures import span
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.rules import rules_for
 from reports.verdicts.nightly.tonight import Nights
-from reports.verdicts.nightly.wording import natural_order
+from reports.verdicts.nightly.wording import day_names, natural_order
 
 pytestmark = pytest.mark.numerical
 
@@ -188,3 +188,12 @@ def test_the_axis_spans_the_floor_of_detection_round_the_reference(
     low, high, _ = span(values.tolist(), values, reference, 0.05)
     assert low <= 0.95
     assert high >= 1.05
+
+
+def test_nights_of_one_day_carry_the_hour() -> None:
+    history = a_history(Event("none"), 3)
+    first, second, third = history.nights
+    assert day_names(history.nights) == [night.date[5:10] for night in history.nights]
+    again = replace(second, started_at=first.started_at.replace("T02:", "T14:"))
+    assert again.date[:10] == first.date[:10]
+    assert day_names([first, again, third]) == [night.date[5:16] for night in (first, again, third)]

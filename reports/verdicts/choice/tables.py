@@ -19,6 +19,7 @@ from reports.notation.units import (
     ReadableUnit,
     advantage_text,
     bytes_text,
+    count_text,
     decimals,
     fixed,
     level_text,
@@ -123,7 +124,8 @@ def score_note(score: OverallScore, register: Register) -> str:
     total = sum(share.weight for share in score.shares)
     shares = ", ".join(
         f"{register.check_title(share.check)} {weight_text(share.weight / total)}"
-        f" ({_judged_by(share.check, register)}{share.points} of {share.points_planned} points)"
+        f" ({_judged_by(share.check, register)}{share.points} of"
+        f" {count_text(share.points_planned, 'point')})"
         for share in score.shares
     )
     origin = "declared by the campaign" if score.declared else "equal, none are declared"

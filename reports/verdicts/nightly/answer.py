@@ -20,10 +20,10 @@ from reports.verdicts.nightly.wording import (
     at_text,
     causes_of,
     compared,
+    day_of,
     n_text,
     nights_more,
     silent_text,
-    since_text,
 )
 
 #: Changes that one command accepts.
@@ -91,9 +91,8 @@ def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
     key, causes = history.series[worst.series], causes_of(history, change)
     head = f"{_name(key)}: {compared(key, change.before, change.after)}"
     head += f" than {n_text(worst, change)}" if change.stage == "peers" else ""
-    since = f"since {since_text(history, change)[:10]}"
-    if change.stage == "early":
-        since = f"since before {history.nights[history.position(change.since)].date[:10]}"
+    before = "before " if change.stage == "early" else ""
+    since = f"since {before}{day_of(history, change.since)}"
     text = [f"{head} {since}{_others(found)}."]
     if causes:
         also = f" and {len(causes) - 1} more" if len(causes) > 1 else ""

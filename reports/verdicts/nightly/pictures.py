@@ -27,7 +27,14 @@ from reports.show.panel import (
 )
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.segments import context_starts
-from reports.verdicts.nightly.wording import amount, at_text, case_labels, natural_order, point_name
+from reports.verdicts.nightly.wording import (
+    amount,
+    at_text,
+    case_labels,
+    day_names,
+    natural_order,
+    point_name,
+)
 
 #: Nights and series of one map; of more series those with a finding, then the first.
 _MAP_NIGHTS, _MAP_SERIES = 60, 40
@@ -70,7 +77,7 @@ def series_by_nights(checked: Checked) -> Picture | None:
             culprits.add((place[change.series], since - first))
     names = _names(history, rows)
     red = [names[place[series]] for series in found if series in place]
-    days = [one.date[5:10] for one in history.nights[first : tonight + 1]]
+    days = day_names(history.nights[first : tonight + 1])
     panel = heat_panel(
         "Every series, night by night",
         f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}",
@@ -215,8 +222,8 @@ def _alt(history: History, series: int, changes: int) -> str:
 
 
 def _days(history: History, first: int) -> dict[float, str]:
-    """Three days below the axis; the time of day where all are of one day."""
+    """Three nights below the axis."""
     last = len(history.nights) - 1
-    dates = {place: history.nights[place].date for place in (first, (first + last) // 2, last)}
-    one_day = len({date[:10] for date in dates.values()}) == 1 < len(dates)
-    return {float(place): date[11:] if one_day else date[:10] for place, date in dates.items()}
+    places = list(dict.fromkeys((first, (first + last) // 2, last)))
+    names = day_names([history.nights[place] for place in places])
+    return dict(zip(map(float, places), names, strict=True))

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from records.history.model import Change, History, Missed, SeriesKey
+from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
 from reports.notation.labels import check_labels, point_text
 from reports.notation.units import count_text, percent, readable_unit, slower_text
@@ -104,6 +104,20 @@ def since_text(history: History, change: Change) -> str:
     """The date of a change's first night; of a step in the first nights that it is unknown."""
     date = history.nights[history.position(change.since)].date
     return f"unknown, at the latest {date}" if change.stage == "early" else date
+
+
+def day_names(nights: Sequence[Night]) -> list[str]:
+    """Month and day of each night; the hour too where two of them are of one day."""
+    days = [night.date[5:10] for night in nights]
+    several = len({*days}) < len(days)
+    return [night.date[5:16] for night in nights] if several else days
+
+
+def day_of(history: History, night: int) -> str:
+    """The date of a night; the hour too where another night is of that day."""
+    date = history.nights[history.position(night)].date
+    alike = sum(one.date[:10] == date[:10] for one in history.nights)
+    return date if alike > 1 else date[:10]
 
 
 def causes_of(history: History, change: Change) -> list[str]:
