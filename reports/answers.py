@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Annotated, Literal
 
 from records.forms import Part, key
+from reports.commands import NOTHING, NextCommand
 
 #: The greatest number of words of a sentence, as separated by spaces.
 MOST_WORDS = 30
@@ -70,7 +71,7 @@ class Answer:
     state: State
     sentence: str
     unknown: str = ""
-    command: str = ""
+    command: NextCommand = NOTHING
     details: tuple[str, ...] = ()
 
     @property

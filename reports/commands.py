@@ -1,37 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that come next, as they can be typed."""
+"""The commands that come next, as they can be typed: each `next:` of any screen is made here, from
+the arguments that made the run. `assay/tests/test_next.py` runs every one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from shlex import quote
+from typing import NewType, Protocol
 
-from reports.load.loading import Run
+from records.history import DEFAULT_HISTORY
+from records.run.plan import Plan
+from records.run.provenance import Provenance
 
+#: A command that can be typed; no other module makes one.
+NextCommand = NewType("NextCommand", str)
+
+
+class Run(Protocol):
+    """What commands take of a run."""
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+
+    @property
+    def provenance(self) -> Provenance:
+        """What it began with."""
+
+    @property
+    def directory(self) -> Path:
+        """Where it is."""
+
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+
+
+#: No command follows.
+NOTHING = NextCommand("")
 #: What else is to be done about launches whose time was up.
 TIME_LIMIT_HINT = (
     "Raise limits.launch_s in the campaign file, or lower its sizes, then run it again"
 )
 
 
-def run_again(run: Run, *, blocks: int | None = None) -> str:
-    """A new run of the campaign, narrowed as this one was and with the same builds."""
-    narrowed = {name: value for name, value in run.plan.narrowed.items() if name != "blocks"}
-    narrowed |= {"blocks": blocks} if blocks else {}
-    options = [
-        f" --{name} {quote(','.join(value) if isinstance(value, list) else str(value))}"
-        for name, value in narrowed.items()
-    ]
-    return f"assay run {_campaign(run)}{''.join(options)}"
+def _command(*words: str, **options: object) -> NextCommand:
+    """A command: its words, then its options; those of None, "" or nothing are left out, True is a
+    flag, a list repeats its option."""
+    told = ["assay", *map(quote, words)]
+    for name, value in options.items():
+        option = f"--{name.strip('_').replace('_', '-')}"
+        for one in value if isinstance(value, list) else [value]:
+            told += [option] if one is True else [option, quote(str(one))] if one else []
+    return NextCommand(" ".join(told))
 
 
-def resume(name: str) -> str:
-    """Go on with a run where it stopped."""
-    return f"assay run --resume {name}"
+def run_again(run: Run) -> NextCommand:
+    """A new run of the campaign, as this one was asked for."""
+    began, asked = run.provenance.site, run.provenance.asked
+    narrowed = {
+        option: ",".join(value) if isinstance(value, list) else value
+        for option, value in run.plan.narrowed.items()
+        if option != "checks"
+    }
+    checks = run.plan.narrowed.get("checks")
+    return _command(
+        *("run", _campaign(run.provenance, run.plan.campaign)),
+        site=_site(run.provenance, run.plan.site),
+        with_=began.builds,
+        **narrowed,
+        checks=[*asked.checks, *([",".join(checks)] if isinstance(checks, list) else [])],
+        in_one_job=began.in_one_job,
+    )
 
 
-def plan(run: Run) -> str:
+def more_blocks(run: Run, blocks: int) -> NextCommand:
+    """The same run with so many more blocks."""
+    return _command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
+
+
+def resume(name: str, checks: Iterable[str] = ()) -> NextCommand:
+    """Go on with a run where it stopped; `checks`: folders of checks outside the tree."""
+    return _command("run", resume=name, checks=[*checks])
+
+
+def plan(run: Run) -> NextCommand:
     """What would run, and why not."""
-    return f"assay plan {_campaign(run)}"
+    words = run_again(run).replace("assay run ", "assay plan ", 1).removesuffix(" --in-one-job")
+    return NextCommand(words)
+
+
+def doctor(site: str) -> NextCommand:
+    """What a site lacks."""
+    return _command("doctor", site=site)
 
 
 def time_is_up(reason: str) -> bool:
@@ -39,33 +101,85 @@ def time_is_up(reason: str) -> bool:
     return "time limit" in reason or "TIMEOUT" in reason
 
 
-def mending(run: Run, reason: str) -> str:
+def mending(run: Run, reason: str) -> NextCommand:
     """The command that most likely fixes launches that failed for this reason."""
-    return plan(run) if time_is_up(reason) else f"assay doctor {_site(run)}"
+    return plan(run) if time_is_up(reason) else doctor(_site(run.provenance, run.plan.site))
 
 
-def accept(name: str, option: str = "") -> str:
-    """Judge a run by criteria."""
-    return f"assay accept {name} {option}".rstrip()
+def paper(study: str, run: Run) -> NextCommand:
+    """A study compared with a run."""
+    return _command("paper", study, name_of(run))
 
 
-def verify(name: str) -> str:
+def accept(run: Run, name: str, *, rerun: bool = False) -> NextCommand:
+    """Judge a run by the criteria of its campaign, or of its last judgement."""
+    return _command("accept", name, rerun=rerun, checks=run.provenance.asked.checks)
+
+
+def verify(run: Run, name: str) -> NextCommand:
     """Hold an acceptance's document against its records."""
-    return f"assay verify {name}"
+    return _command("verify", name, checks=run.provenance.asked.checks)
 
 
-def _site(run: Run) -> str:
-    return f"--site {quote(run.provenance.site.asked_as or run.plan.site)}"
+def night_status(run: str) -> NextCommand:
+    """How the launches of a night's run ended."""
+    return _command("status", run)
 
 
-def _campaign(run: Run) -> str:
-    """The campaign, its site, its builds."""
-    builds = run.provenance.site.builds
-    return f"{quote(run.plan.campaign)} {_site(run)}{f' --with {builds}' if builds else ''}"
+def night_again(began: Provenance, campaign: str, site: str, history: str) -> NextCommand:
+    """The next night of a campaign on a site."""
+    return _command(
+        *("nightly", "run"),
+        campaign=_campaign(began, campaign),
+        site=_site(began, site),
+        checks=began.asked.checks,
+        history=_history(history),
+    )
+
+
+def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) -> NextCommand:
+    """Run the suspicious cases of the newest night again."""
+    return _command(
+        *("history", "check"),
+        rerun=True,
+        campaign=campaign,
+        site=site,
+        checks=began.asked.checks,
+        history=_history(history),
+    )
+
+
+def accept_changes(changes: Iterable[int], history: str) -> NextCommand:
+    """Take changes of a history as the new reference."""
+    return _command("history", "accept-change", *map(str, changes), history=_history(history))
+
+
+def first_run(site: str) -> NextCommand:
+    """The first campaign on a site."""
+    return _command("run", "quick", site=site)
+
+
+def site_init(folder: str) -> NextCommand:
+    """Describe a site in a folder of one's own."""
+    return NextCommand(f"cd {quote(folder)} && {_command('site', 'init')}")
+
+
+def _history(path: str) -> str:
+    return "" if path == str(DEFAULT_HISTORY) else path
+
+
+def _site(began: Provenance, site: str) -> str:
+    return began.site.asked_as or site
+
+
+def _campaign(began: Provenance, name: str) -> str:
+    """The campaign as it was asked for, by path or name; a path that was withheld by its name."""
+    asked = began.asked.campaign or name
+    return name if "…" in asked else asked
 
 
 def name_of(run: Run) -> str:
     """The run's id where a command finds it by that, below results/; else its directory."""
     found = run.directory.resolve()
     below = found.parents[1].name == "results" and found.name == run.run_id
-    return quote(run.run_id if below else str(run.directory))
+    return run.run_id if below else str(run.directory)

@@ -8,13 +8,21 @@ cd "$(dirname "$0")/.."
 cluster=${CLUSTER:-demo}
 assay=.venv/bin/assay
 
-"$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}"
+up=("$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}")
+"${up[@]}"
 trap '"$assay" cluster down --name "$cluster"' EXIT
 # Launches that failed are in the report, which is written all the same.
 status=0
 "$assay" run "${DEMO_CAMPAIGN:-quick}" --site "virtual:$cluster" || status=$?
 [ "$status" -le 1 ] || exit "$status"
 report=$("$assay" report | sed -n 's/^ *page: //p')
+run=$(realpath --relative-to=. "$(dirname "$report")/..")
+trap - EXIT
+"$assay" cluster down --name "$cluster"
 echo
 echo "The report is in $(realpath "$report")"
+echo "Cluster $cluster is removed. To go on with the same run, bring its like up, and add blocks:"
+printf ' %q' "${up[@]}"
+echo
+echo " $assay run --resume $run --blocks 2"
 exit "$status"

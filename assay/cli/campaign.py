@@ -7,8 +7,9 @@ import argparse
 import json
 import signal
 import sys
+from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from assay.cli.arguments import DEFAULT_SITE
 from assay.loading import ended_by_ctrl_c
@@ -33,6 +34,9 @@ from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan
 from records.run.run_directory import open_run
 from reports.show.tables import Column
+
+if TYPE_CHECKING:
+    from assay.run.extending import MoreBlocks
 
 
 class ListedCampaign(Part):
@@ -141,19 +145,14 @@ def run_command(arguments: argparse.Namespace) -> int:
         raise _which_campaign("run")
     if arguments.campaign is not None and arguments.resume is not None:
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
-    narrowing = narrowing_of(arguments)
-    if arguments.resume and narrowing != WHOLE:
-        options = ", ".join(f"--{option}" for option in narrowing.as_plain())
-        raise AssayError(
-            f"{options}: a run goes on as it was begun; leave the options out, or begin another"
-        )
+    narrowing, more = narrowing_of(arguments), _more_blocks(arguments)
     if arguments.time is not None and not arguments.in_one_job:
         raise AssayError("--time is the length of the job of --in-one-job; give both, or neither")
     shared: dict[str, Any] = {"in_one_job": arguments.in_one_job, "allocation_s": arguments.time}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = False if arguments.plain or arguments.json else None
     if arguments.resume:
-        status = resume_run(arguments.resume, arguments.site, live, **shared)
+        status = resume_run(arguments.resume, arguments.site, live, more=more, **shared)
     else:
         site = arguments.site or DEFAULT_SITE
         status = start_run(
@@ -164,6 +163,28 @@ def run_command(arguments: argparse.Namespace) -> int:
 
     end(status, code, report=not arguments.no_report, as_json=arguments.json)
     return code
+
+
+def _more_blocks(arguments: argparse.Namespace) -> MoreBlocks | None:
+    """What is added to the run that is resumed. Raises AssayError for other options of a part."""
+    from assay.run.extending import MoreBlocks  # slow: ReFrame
+
+    if not arguments.resume:
+        if arguments.until:
+            raise AssayError(
+                "--until adds blocks to a run that has ended: give --resume RUN; a campaign says in"
+                " `blocks` how many a new run may have"
+            )
+        return None
+    narrowing = replace(narrowing_of(arguments), blocks=None)
+    if narrowing != WHOLE:
+        options = ", ".join(f"--{option}" for option in narrowing.as_plain())
+        raise AssayError(
+            f"{options}: a run goes on as it was begun; leave the options out, or begin another"
+        )
+    if arguments.blocks is None and arguments.until is None:
+        return None
+    return MoreBlocks(arguments.blocks, until_decided=arguments.until is not None)
 
 
 def narrowing_of(arguments: argparse.Namespace) -> Narrowing:

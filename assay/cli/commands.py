@@ -165,7 +165,15 @@ COMMANDS: dict[str, Command] = {
             " run began",
         ),
         *shared.NARROWING,
-        argument("--resume RUN", "go on with this run"),
+        argument(
+            "--resume RUN", "go on with this run; with --blocks N, add N blocks to one that ended"
+        ),
+        argument(
+            "--until",
+            "with --resume: add blocks until what the campaign asks is known, at most --blocks;"
+            " default: as many as the run has",
+            choices=["decided"],
+        ),
         flag("--plain", "plain lines even on a terminal"),
         flag("--no-report", "write no report at the end"),
         *(JSON, shared.BUILDER),
@@ -327,7 +335,7 @@ COMMANDS: dict[str, Command] = {
                 shared.HISTORY,
                 *_WHOSE,
                 *shared.JUDGING,
-                _NOTIFY,
+                *(shared.CHECKS, _NOTIFY),
             ),
             "silent": _command(
                 "whether a night did not come",

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -18,9 +17,15 @@ from typing import NoReturn
 from assay.onboarding.check import check_site
 from assay.onboarding.init import Wishes, init_site
 from assay.onboarding.questions import Questions
+from assay.plan import make_plan
+from assay.schema import load_campaign
+from assay.screens.screen import Screen
+from assay.sites.loading import load_site
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_text
+from reports.commands import NextCommand, doctor, first_run, site_init
+from reports.render.terminal import show_command
 
 #: Where the text of a finding begins.
 _HANG = len("not proven  ")
@@ -57,7 +62,7 @@ def folder_command(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise AssayError(f"{error.filename}: cannot be written ({error.strerror})") from error
     say(f"written: {folder}")
-    say(f"next: cd {shlex.quote(str(folder))} && assay site init")
+    show_command(site_init(str(folder)), Screen(), indent=0)
     return ExitStatus.PASS
 
 
@@ -80,11 +85,20 @@ def init_command(arguments: argparse.Namespace) -> int:
         print(as_text(written), end="")
         return ExitStatus.PASS
     say(f"written: {written.file}")
-    say(f"next: assay run quick --site {written.site}")
+    show_command(_leads_to(written.site), Screen(), indent=0)
     if others := [*written.description["partitions"]][1:]:
         sites = " or ".join(f"`--site {written.site}:{one}`" for one in others)
         say(f"on other nodes: {sites}")
     return ExitStatus.PASS
+
+
+def _leads_to(site: str) -> NextCommand:
+    """The first campaign, where the site can run it; else what the site lacks."""
+    try:
+        make_plan(load_campaign("quick"), load_site(site).facts())
+    except AssayError:
+        return doctor(site)
+    return first_run(site)
 
 
 def check_command(arguments: argparse.Namespace) -> int:

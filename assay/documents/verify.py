@@ -33,8 +33,9 @@ from records.run.archive import RawFiles
 from records.run.belonging import Belonging, raw_paths
 from records.run.chain import SEAL, chain_of, read_seal
 from records.run.checksums import digest
+from records.run.extensions import read_plan
 from records.run.interims import INTERIMS, asked_blocks, read_interims
-from records.run.plan import Plan, read_plan
+from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.run.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
 from reports.load.raw_state import file_fault, raw_fault

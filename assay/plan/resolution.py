@@ -51,7 +51,10 @@ def _in_turn(plan: Plan, questions: int, gain: float) -> Iterator[str]:
     spreads = "".join(f"{f's = {percent(s, 0)}':>10}" for s in SPREADS)
     yield f"{'blocks':>8}{'launches':>10}{'node-hours':>12}{spreads}"
     for block in plan.sequential.interims:
-        share, error = block / plan.blocks, spent(block, plan.blocks) * DECLARED_SHARE / questions
+        share, error = (
+            block / plan.blocks,
+            spent(block, plan.sequential.stages) * DECLARED_SHARE / questions,
+        )
         shifts = (s * detectable(block, error, gain) for s in SPREADS)
         told = "".join(f"{_advantage(shift):>10}" for shift in shifts)
         launches = f"{plan.totals.launches * share:.0f}"

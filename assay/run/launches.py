@@ -12,7 +12,7 @@ from typing import Any
 from assay.plan import block_order, interval, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
-from records.run.interims import Ended, Interim, asked_blocks, write_interims
+from records.run.interims import Ended, Interim, asked_blocks, has_ended, write_interims
 from records.run.plan import Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.record_lines import Entry
@@ -156,7 +156,7 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
     `entries` are those of all its records. None for a fixed design, and when the last judgement has
     ended the run. The same records give the same judgement, also after a driver was killed."""
     plan, interims = run.plan(), run.interims()
-    if plan.sequential is None or (interims and interims[-1].ended):
+    if plan.sequential is None or has_ended(plan, interims):
         return None
     from reports.analysis.races import judge_after  # slow: SciPy
     from reports.load.loading import load_run  # slow: SciPy
@@ -168,7 +168,7 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
         ended = "answered"
     elif block == plan.blocks or not found.going:
         ended = "blocks"
-    elif _too_dear(plan, entries, found.going, plan.sequential.interims[len(interims) + 1]):
+    elif too_dear(plan, entries, found.going, plan.sequential.interims[len(interims) + 1]):
         ended = "node_hours"
     going = found.going if ended is None else {}
     made = Interim(block=block, open=found.open, going=going, ended=ended)
@@ -176,7 +176,7 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
     return made
 
 
-def _too_dear(
+def too_dear(
     plan: Plan, records: Sequence[Entry], going: Mapping[str, list[str]], following: int
 ) -> bool:
     """Whether limits.node_hours does not suffice up to the block `following`, at what launches of

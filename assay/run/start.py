@@ -18,6 +18,7 @@ from assay.plan import WHOLE, Clock, Durations, Narrowing, earlier_runs, make_pl
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
+from assay.run.extending import MoreBlocks, extend
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
 from assay.run.nodes import own_allocation, refuse_own_nodes, refuse_too_near
@@ -30,11 +31,12 @@ from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, GIVEN
 from checks.common.sources import launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.plan import Plan
+from records.run.provenance import AsAsked
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
 from reports.notation.labels import case_names
@@ -78,7 +80,9 @@ def start_run(
         nodes_left_out=sorted(nodes_left_out),
         in_one_job=shared is not None or None,
     )
-    provenance = gather(site, asked, run.run_id, plan)
+    folders = [GIVEN[Path(one)] for one in plan.checks_folders if Path(one) in GIVEN]
+    named = AsAsked(campaign=_from_here(campaign_name), checks=[*map(_from_here, folders)])
+    provenance = replace(gather(site, asked, run.run_id, plan), asked=named).without_secrets()
     try:
         write_whole(run.provenance_file, provenance.to_json())
     except OSError as error:
@@ -88,6 +92,12 @@ def start_run(
     return _drive(run, run.ledger(), site, progress, shared)
 
 
+def _from_here(path: str) -> str:
+    """A path as it is, but from the current folder what is below that."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
+
+
 def resume_run(
     run_name: str,
     site_name: str | None,
@@ -95,9 +105,10 @@ def resume_run(
     *,
     in_one_job: bool = False,
     allocation_s: float | None = None,
+    more: MoreBlocks | None = None,
 ) -> RunStatus:
     """Go on with a run where it stopped; `site_name` None: on the site as it was named then. In one
-    job, too, where it was begun so."""
+    job, too, where it was begun so. `more` blocks are added to a run that has ended."""
     run = open_run(run_name)
     plan, began = run.plan(), run.provenance().site
     ledger = run.ledger()  # damage is found before a cluster is asked
@@ -123,7 +134,7 @@ def resume_run(
     progress = Progress(live)
     in_one_job = in_one_job or bool(began.in_one_job)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
-    return _drive(run, ledger, site, progress, shared)
+    return _drive(run, ledger, site, progress, shared, more=more)
 
 
 def _refuse_unfit_checks(plan: Plan) -> None:
@@ -193,26 +204,25 @@ def _placed(
 
 
 def _drive(
-    run: RunDirectory, ledger: Ledger, site: Site, progress: Progress, shared: InOneJob | None
+    run: RunDirectory,
+    ledger: Ledger,
+    site: Site,
+    progress: Progress,
+    shared: InOneJob | None,
+    *,
+    more: MoreBlocks | None = None,
 ) -> RunStatus:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock, began, is_new = run.lock(), time.monotonic(), not ledger.entries
     try:
         ledger.catch_up()  # what another driver has added meanwhile
+        if more is not None:
+            run = extend(run, ledger, more, progress.say)
+            ledger = run.ledger()
         progress.say(f"run {run.path} on site {site.name}")
         if names := ", ".join(only_here(site.variables())):
             progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
-        # Jobs read what comes with Assay, HPL's source, what Spack built, and folders of programs
-        # that the site names.
-        programs = (
-            program
-            for environment in site.description.environments.values()
-            for program in environment.programs.values()
-            if "/" in program and not unset_fault(program)
-        )
-        named = (Path(expanded(program)).parent for program in programs)
-        read = [ROOT, BASE / "build", spack_home(), *named]
-        site.show_to_jobs([folder for folder in read if folder.is_dir()])
+        site.show_to_jobs(_folders_read(site))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
@@ -231,6 +241,20 @@ def _drive(
         progress.end()
         os.close(lock)
     return status
+
+
+def _folders_read(site: Site) -> list[Path]:
+    """What jobs read: what comes with Assay, HPL's source, what Spack built, and folders of
+    programs that the site names."""
+    programs = (
+        program
+        for environment in site.description.environments.values()
+        for program in environment.programs.values()
+        if "/" in program and not unset_fault(program)
+    )
+    named = (Path(expanded(program)).parent for program in programs)
+    read = [ROOT, BASE / "build", spack_home(), *named]
+    return [folder for folder in read if folder.is_dir()]
 
 
 def _resumable(run: RunDirectory, problem: str) -> InfrastructureError:

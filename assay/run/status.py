@@ -11,13 +11,15 @@ from typing import NamedTuple
 
 from assay.plan import clock_of
 from records.flags import INVALID_ON_PURPOSE
-from records.run.interims import asked_blocks
+from records.run.interims import asked_blocks, has_ended
 from records.run.queue_state import CurrentJob, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
 from records.text.reasons import grouped
+from reports import commands
+from reports.commands import NOTHING, NextCommand
 
 OK: Status = "ok"
 #: How a launch ended that gave no number.
@@ -74,6 +76,8 @@ class RunStatus:
     #: are wrong on purpose.
     reasons: list[FailedFor] = field(default_factory=list)
     on_purpose: int = 0
+    #: The command that goes on with it.
+    resume: NextCommand = NOTHING
 
     @property
     def failed(self) -> int:
@@ -98,6 +102,7 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
     if plan.sequential is not None:
         first = f"judged after block {plan.sequential.interims[0]} for the first time"
         judged = interims[-1].told(plan) if interims else [f"{first}, of at most {plan.blocks}"]
+        judged += [one.told() for one in plan.sequential.extensions]
     counts = Counter(record.status for record in latest.values())
     on_purpose = [one for one in latest.values() if INVALID_ON_PURPOSE in one.flags]
     bad = [
@@ -124,11 +129,12 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
         told=plan.told(),
         judged=judged,
         open=interims[-1].open if interims else [],
-        ended=plan.sequential is None or bool(interims and interims[-1].ended),
+        ended=has_ended(plan, interims),
         driven=driven,
         current=read_current(run.path) if driven else None,
         reasons=failed_for(bad),
         on_purpose=len(on_purpose),
+        resume=commands.resume(str(run.path), run.provenance().asked.checks),
     )
 
 

@@ -12,7 +12,7 @@ from assay.run.status import FailedFor, RunStatus, counted_text, now_text
 from assay.screens.screen import Screen
 from reports.notation.labels import shortened
 from reports.notation.units import count_text
-from reports.render.terminal import Style
+from reports.render.terminal import Style, show_command
 from reports.result import Badge, Sentence
 
 #: Reasons that have a line of their own, if there are more; a line counts the others.
@@ -42,7 +42,7 @@ def show_status(screen: Screen, status: RunStatus) -> None:
         left = f"about {time_text(status.left_s)} left"
         screen.line(f"{left}; {now}" if now else left, indent=2, hang=2)
     if not status.complete and not status.driven:
-        screen.line(("next: ", "quiet"), f"assay run --resume {quote(status.path)}", indent=2)
+        show_command(status.resume, screen)
     elif status.reasons and len(status.reasons) <= MOST_REASONS:
         screen.line(("see: ", "quiet"), _output_of(status), indent=2)
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from assay.run.launches import _too_dear, judge, launches_to_come
+from assay.run.launches import judge, launches_to_come, too_dear
 from assay.run.preflight import lately_right
 from assay.run.status import run_status
 from assay.screens.screen import Screen
@@ -85,8 +85,8 @@ def test_launches_that_end_before_they_began_lend_no_node_hours(made: RunDirecto
     began, ended = "2026-11-20T10:00:00.000Z", "2026-11-20T11:00:00.000Z"
     lasting = [msgspec.structs.replace(one, started_at=began, ended_at=ended) for one in entries]
     back = [msgspec.structs.replace(one, started_at=ended, ended_at=began) for one in entries]
-    assert not _too_dear(allowed, back, {}, 8)
-    assert _too_dear(allowed, [lasting[0], *back], {}, 8)
+    assert not too_dear(allowed, back, {}, 8)
+    assert too_dear(allowed, [lasting[0], *back], {}, 8)
 
 
 def test_an_environment_is_not_proved_by_a_launch_of_a_time_to_come(made: RunDirectory) -> None:

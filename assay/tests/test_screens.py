@@ -137,13 +137,14 @@ def test_off_a_terminal_80_columns_suffice_and_markup_is_text(monkeypatch) -> No
 def test_a_report_ends_with_the_answer_the_ranking_and_the_page(tmp_path, capsys) -> None:
     run = written(tmp_path / "run", small_cases(), blocks=8)
     assert main(["report", str(run), "--format", "html", "--format", "csv"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if str(tmp_path) not in line]
+    told = capsys.readouterr().out
+    lines = [line for line in told.splitlines() if str(tmp_path) not in line]
     assert max(map(cell_len, lines)) <= WIDTH
     text = "\n".join(lines)
     assert text.startswith("quick on virtual, run run: 24 ok\n\nOPEN: openmpi and mpich cannot yet")
     ranked = re.findall(r"^  (1–2|3) +(\w+) +\d\.\d\d\b", text, re.MULTILINE)
     assert ranked == [("1–2", "openmpi"), ("1–2", "mpich"), ("3", "lam")]
-    assert "\n  next: assay run quick" in text
+    assert f"\n  next: assay run --resume {run} --blocks " in told.replace("\n        ", " ")
     assert "best in" in text
     assert "with it: summary.csv" in text
 

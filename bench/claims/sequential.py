@@ -24,9 +24,17 @@ from bench.claims.choice import (
     launches,
     wrong_words,
 )
-from bench.judging import Comparisons, Judgements, outcome
+from bench.judging import Comparisons, Judgements, compare_environments, outcome
 from bench.rows import Row, efforts, mean, share
-from bench.simulated.campaigns import CASE_OF_POINT, CASES, MESSAGES, NAMES, judged, simulated_run
+from bench.simulated.campaigns import (
+    CASE_OF_POINT,
+    CASES,
+    MESSAGES,
+    NAMES,
+    extended_run,
+    judged,
+    simulated_run,
+)
 from records.run.interims import Ended, Interim
 from records.run.plan import Sequential
 from reports.load.loading import Run
@@ -38,6 +46,8 @@ RUNS = efforts(4, 24, 400)
 GREATEST = 20
 #: The fixed design that launches are counted against.
 FIXED = 12
+#: Blocks of a run that is extended again and again.
+EXTENDED = (6, 12, 18, 24)
 BETTER = np.log([1, 1, 1, 1 / 1.1])
 
 
@@ -133,6 +143,24 @@ def saved(campaigns: int) -> Iterator[Row]:
         yield share(f"… it is the best choice after {FIXED} blocks", fixed, campaigns)
 
 
+def extended(campaigns: int) -> Iterator[Row]:
+    """All alike, six blocks, and extended by six three times, or until any word is wrong."""
+    for name, noise in NOISES.items():
+        rng = np.random.default_rng([len(name), 28])
+        wrong = hold = first = 0
+        for _ in range(campaigns):
+            logs = launches(rng, noise, ALIKE, EXTENDED[-1])
+            first += wrong_words(judged(logs[:, :, : EXTENDED[0]]), ALIKE)
+            runs = (extended_run(logs, EXTENDED[:ends]) for ends in range(2, len(EXTENDED) + 1))
+            found = [compare_environments(run, check_labels(run.plan.cases)) for run in runs]
+            wrong += any(wrong_words(one, ALIKE) for one in found)
+            hold += all(bounds_hold(one, ALIKE) for one in found)
+        what = f"all alike, extended three times, {name}"
+        yield share(f"{what}: a wrong word in any of its reports", wrong, campaigns, most=0.05)
+        yield share("… all bounds of all of them hold", hold, campaigns, least=0.95)
+        yield share("… a wrong word of the report before", first, campaigns, most=0.05)
+
+
 def quick(campaigns: int) -> Iterator[Row]:
     """Six to eight blocks, as the first campaign has: one's messages take 1.8 times as long."""
     rng = np.random.default_rng(18)
@@ -160,5 +188,5 @@ def quick(campaigns: int) -> Iterator[Row]:
 
 def rows(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    for part in (saved, quick, optional_stopping, errors):
+    for part in (saved, quick, optional_stopping, extended, errors):
         yield from part(campaigns)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,8 +14,9 @@ import numpy as np
 
 from bench.judging import Comparisons, compare_environments
 from records.run.chain import Chain
+from records.run.extensions import UNTIL
 from records.run.interims import Interim, asked_blocks
-from records.run.plan import Plan, PlannedCase, Sequential, Totals
+from records.run.plan import Extension, Plan, PlannedCase, Sequential, Totals
 from records.run.provenance import Provenance
 from records.run.record import Status
 from reports.load.loading import Launches, Run, Series
@@ -115,6 +117,26 @@ def simulated_run(
         chain=cast(Chain, None),
         interims=tuple(interims),
     )
+
+
+def extended_run(logs: Matrix, ends: Sequence[int]) -> Run:
+    """A run of `ends[0]` blocks, extended to each further one of `ends` and judged after each."""
+    names = NAMES[: logs.shape[0]]
+    going = {name: [check for check, *_ in CHECKS] for name in names}
+    made = [
+        Extension(
+            extended_at="2026-11-27T08:00:00Z",
+            after=after,
+            planned=after,
+            interims=[end],
+            going=going,
+            records=after,
+        )
+        for after, end in pairwise(ends)
+    ]
+    design = Sequential(interims=[*ends], until=[*UNTIL], extensions=made)
+    interims = [Interim(block=end, open=["?"], going={}, ended="blocks") for end in ends]
+    return simulated_run(logs[:, :, : ends[-1]], None, design, interims)
 
 
 def _launches(found: Sequence[tuple[int, int, int]]) -> Launches:

@@ -32,6 +32,8 @@ CHECKS: dict[str, CheckDefinition[Any]] = {}
 
 #: Folders outside the tree whose checks are among them.
 FOLDERS: list[Path] = []
+#: Those of them that no site names, as they were given.
+GIVEN: dict[Path, str] = {}
 
 
 def metrics_of(checks: Iterable[str]) -> list[MetricDefinition]:
@@ -64,6 +66,8 @@ def add_folder(path: str | Path, said_by: str = "--checks") -> None:
     AssayError is raised. `said_by` names the setting that gave the path, for messages.
     """
     folder = Path(path).expanduser().resolve()
+    if said_by in ("--checks", FURTHER_CHECKS):
+        GIVEN.setdefault(folder, str(path))
     if folder in FOLDERS:
         return
     if not folder.is_dir():

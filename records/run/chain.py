@@ -4,7 +4,8 @@
 Each record carries the SHA-256 of the line before it, without its newline. The first one carries
 that of what the run began with: the files of BEGINNING, and the lines without a chain before it,
 which an Assay of record schema 1 wrote. `seal.json` is written whenever a driver ends; without it
-nobody could tell that records at the end are missing.
+nobody could tell that records at the end are missing. The first record after blocks were added to
+the run (EXTENSIONS) carries the hash of that extension as well.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ SEAL = "seal.json"
 SCHEMA = 1
 #: What a run begins with: its digests are the start of the chain.
 BEGINNING = ("plan.json", "provenance.json", "campaign.yaml")
+#: What was added to the plan, a line an extension with the number of records before it.
+EXTENSIONS = "extensions.jsonl"
 
 _Unset = msgspec.UnsetType
 
 
 class Seal(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a run when a driver ended: `head` is the chain's value for the next record.
+    """The state of a run when a driver ended: `head` is the hash that its records end with.
     `began_with` are the SHA-256 of the files of BEGINNING, `unchained` counts records of schema
     1."""
 
@@ -44,10 +47,12 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class Chain:
-    """Follows the records of a run line by line; `head` is what the next one must carry."""
+    """Follows the records of a run line by line; `due` is what the next one must carry.
+    `extensions`: what was added to the plan after so many records."""
 
     began_with: dict[str, str]
     seal: Seal | None = None
+    extensions: dict[int, bytes] = field(default_factory=dict)
     records: int = 0
     unchained: int = 0
     _last: str = ""
@@ -76,11 +81,23 @@ class Chain:
                     f"{directory / name}:1: is not the file that the run began with ({SEAL}); put"
                     " that back"
                 )
-        return cls(found, seal)
+        path, extensions = directory / EXTENSIONS, dict[int, bytes]()
+        decode = msgspec.json.Decoder(_Extended).decode
+        for where, line in whole_lines(path) if kind_at(path) else ():
+            extensions[decoded(decode, line, where, "an extension").records] = line
+        return cls(found, seal, extensions)
+
+    @property
+    def due(self) -> str:
+        """What the next record must carry."""
+        added = self.extensions.get(self.records)
+        if added is None:
+            return self.head
+        return hashlib.sha256(self.head.encode() + b"\n" + added).hexdigest()
 
     @property
     def head(self) -> str:
-        """What the next record must carry."""
+        """The hash that the records so far end with."""
         if self._last:
             return self._last
         parts = [*(self.began_with.get(name, "") for name in BEGINNING), self._before.hexdigest()]
@@ -96,6 +113,7 @@ class Chain:
         hashes = [hashlib.sha256(line).hexdigest() for line in lines]
         sealed = self.seal.records - self.records if self.seal else 0
         quick = bool(self._last) and not 0 < sealed <= len(lines)
+        quick &= not any(0 <= at - self.records < len(lines) for at in self.extensions)
         if quick and list(carried) == [self._last, *hashes[:-1]]:
             self.records, self._last = self.records + len(lines), hashes[-1]
             return None
@@ -105,7 +123,7 @@ class Chain:
                     return "carries no chain, but the record before it does; the line is foreign"
                 self.unchained += 1
                 self._before.update(line + b"\n")
-            elif value != self.head:
+            elif value != self.due:
                 return self._fault()
             else:
                 self._last = found
@@ -128,7 +146,12 @@ class Chain:
         )
 
     def missing(self) -> str | None:
-        """At the end of the file: that records are missing which were there when it was sealed."""
+        """At the end of the file: that records are missing which were there when it was sealed, or
+        when blocks were added."""
+        if (most := max(self.extensions, default=0)) > self.records:
+            return (
+                f"{self.records} records; there were {most} when blocks were added ({EXTENSIONS})"
+            )
         if self.seal is None or self.records >= self.seal.records:
             odd = self.seal and not self.records and self.head != self.seal.head
             return f"was not sealed without records ({SEAL})" if odd else None
@@ -172,3 +195,7 @@ def read_seal(directory: Path) -> Seal | None:
 
 class _Link(msgspec.Struct):
     chain: str | _Unset = msgspec.UNSET
+
+
+class _Extended(msgspec.Struct):
+    records: Count

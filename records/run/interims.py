@@ -38,6 +38,8 @@ class Interim(msgspec.Struct, frozen=True, kw_only=True):
     def told(self, plan: Plan) -> list[str]:
         """What it came to, in sentences."""
         head = f"judged after block {self.block} of at most {plan.blocks}"
+        if len(plan.environments) == 1:
+            return [f"{head}: one environment, so that nothing is compared"]
         if self.ended == "answered":
             return [f"{head}: all that is asked is known; the run ends"]
         count = len(self.open)
@@ -67,10 +69,27 @@ def asked_blocks(plan: Plan, interims: Sequence[Interim]) -> dict[tuple[str, str
     looks = plan.sequential.interims if plan.sequential else [plan.blocks]
     asked = dict.fromkeys(((case.environment, case.check) for case in plan.cases), looks[0])
     for interim, following in zip(interims, looks[1:], strict=False):
-        for name, check in asked if interim.ended is None else ():
-            if check in interim.going.get(name, ()):
+        going = _going(plan, interim)
+        for name, check in asked:
+            if check in going.get(name, ()):
                 asked[name, check] = following
     return asked
+
+
+def _going(plan: Plan, interim: Interim) -> dict[str, list[str]]:
+    """The checks that go on after a judgement, which may be those of an extension."""
+    added = plan.sequential and plan.sequential.extension_after(interim.block)
+    if added:
+        return added.going
+    return interim.going if interim.ended is None else {}
+
+
+def has_ended(plan: Plan, interims: Sequence[Interim]) -> bool:
+    """Whether the last judgement was the last of all; a fixed design has none to come."""
+    if plan.sequential is None:
+        return True
+    last = interims[-1] if interims else None
+    return bool(last and last.ended and not plan.sequential.extension_after(last.block))
 
 
 def read_interims(path: Path, plan: Plan) -> list[Interim]:
@@ -94,14 +113,15 @@ def _faults(found: Sequence[Interim], plan: Plan) -> Iterator[str]:
     blocks = [item.block for item in found]
     if blocks != plan.sequential.interims[: len(blocks)]:
         yield f"judgements after the blocks {blocks}; planned are {plan.sequential.interims}"
+    if any(has_ended(plan, [item]) for item, _ in pairwise(found)):
+        yield "judgements after the one that ended the run"
     going = {(case.environment, case.check) for case in plan.cases}
     for item in found:
         pairs = {(name, check) for name, checks in item.going.items() for check in checks}
         if not pairs <= going:
             yield "`going` may hold only environments and checks of the plan that went on before"
-        going = pairs
-    if any(item.ended for item, _ in pairwise(found)):
-        yield "judgements after the one that ended the run"
+        following = _going(plan, item)
+        going = {(name, check) for name, checks in following.items() for check in checks}
     if found and found[-1].block == plan.blocks and not found[-1].ended:
         yield "no block is left, and the last judgement does not end the run"
 

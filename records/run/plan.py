@@ -12,14 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from records.errors import AssayError
-from records.input_files import decoded, line_with, read_whole, refuse_twice
+from records.input_files import decoded, line_with, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
 from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
@@ -134,12 +133,44 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 QUESTIONS = ("score", "checks", "curves", "points")
 
 
-class Sequential(msgspec.Struct, frozen=True, kw_only=True):
+class Extension(msgspec.Struct, frozen=True, kw_only=True):
+    """Blocks that were added after block `after` to a run of at most `planned` blocks, which had
+    ended: it is judged after each block of `interims`. `going`: the checks that go on, by
+    environment. The run had so many `records`; `version`: the Assay that extended it."""
+
+    extended_at: str
+    after: Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]
+    planned: Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]
+    interims: list[Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]]
+    going: dict[str, list[str]]
+    records: Annotated[int, msgspec.Meta(ge=1)]
+    version: str | None = None
+
+    def told(self) -> str:
+        """When which blocks were added, in words."""
+        at = self.extended_at[:19].replace("T", " ")
+        return f"extended after block {self.after} to at most {self.interims[-1]} ({at} UTC)"
+
+
+class Sequential(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Blocks are added until the questions `until` are answered: they are judged after each block
-    of `interims`, ascending, the last being the plan's last."""
+    of `interims`, ascending, the last being the plan's last. `extensions` are those of the run,
+    which plan.json never has."""
 
     interims: list[Count]
     until: list[str]
+    extensions: list[Extension] = []
+
+    def extension_after(self, block: int) -> Extension | None:
+        """The extension that was made after this block."""
+        return next((one for one in self.extensions if one.after == block), None)
+
+    @property
+    def stages(self) -> list[tuple[int, int]]:
+        """The first and last block of what was planned, then of each extension; the first is not
+        included."""
+        first = self.extensions[0].planned if self.extensions else self.interims[-1]
+        return [(0, first), *((one.after, one.interims[-1]) for one in self.extensions)]
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
@@ -283,6 +314,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 yield told, "sequential"
             if not {*QUESTIONS} >= {*self.sequential.until}:
                 yield f"`until` may name {', '.join(QUESTIONS)} only", "sequential"
+            if self.sequential.extensions:
+                yield "`extensions` are no part of a plan", "sequential"
         for case in self.cases:
             if case.environment not in self.environments:
                 told = f"case {case.id}: environment {case.environment!r} is none of the plan's"
@@ -296,15 +329,3 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 _decoder = msgspec.json.Decoder(Plan)
-
-
-def read_plan(path: Path) -> Plan:
-    """The plan of the file. Raises AssayError when it is missing or is no plan."""
-    try:
-        content = read_whole(path)
-    except AssayError as error:
-        raise AssayError(
-            f"{error}. A run directory holds the plan.json that `assay run` wrote when the run"
-            " began."
-        ) from error
-    return Plan.from_json(content, str(path))

@@ -86,6 +86,13 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class AsAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line named: the campaign, by path or name, and folders of checks."""
+
+    campaign: str | None = None
+    checks: list[str] = []
+
+
 class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that Assay ran on."""
 
@@ -189,6 +196,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     started_at: str | None = None
     order_seed: Integer | None = None
     harness: Harness = Harness()
+    asked: AsAsked = AsAsked()
     site: SiteAsRun = SiteAsRun()
     host: Host = Host()
     slurm: SlurmAsRun = SlurmAsRun()
@@ -230,6 +238,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
             yield told, "site", "builds"
         if (odd := odd_word(site.nodes_left_out or ())) is not None:
             yield f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", "site", "nodes_left_out"
+        for text in (self.asked.campaign or "", *self.asked.checks):
+            if text.startswith("-"):
+                yield f"`asked` has {text!r:.80}, which is an option and no path", "asked"
         for part, names in (("nodes", self.nodes), ("environments", self.environments)):
             if (odd := odd_word(names)) is not None:
                 yield f"`{part}` holds {odd!r}; {ALLOWED}", part, odd

@@ -141,7 +141,7 @@ class RecordWriter:
 
     def append(self, record: Record) -> None:
         """Write one line and force it to disk; a full disk leaves the file as it was."""
-        line = _encoder.encode(replace(record, schema=SCHEMA, chain=self._chain.head))
+        line = _encoder.encode(replace(record, schema=SCHEMA, chain=self._chain.due))
         try:
             append_whole(self._fd, line + b"\n")
         except OSError as error:
@@ -150,7 +150,7 @@ class RecordWriter:
                 f" written ({error.strerror}). All earlier records are safe. Make room, then"
                 f" continue with: assay run --resume {self.path.parent}"
             ) from error
-        self._chain.follow([line], [self._chain.head])
+        self._chain.follow([line], [self._chain.due])
 
     def close(self) -> None:
         """Close the file and seal the run; the writer is done."""

@@ -17,8 +17,9 @@ from records.files import replacing, write_whole
 from records.input_files import kind_at, opened
 from records.run.belonging import Belonging
 from records.run.chain import chain_of
+from records.run.extensions import read_plan
 from records.run.interims import INTERIMS, Interim, read_interims
-from records.run.plan import Plan, read_plan
+from records.run.plan import Plan
 from records.run.provenance import Provenance, read_provenance
 from records.run.record import Record, read_records
 from records.run.record_lines import Ledger
@@ -75,7 +76,7 @@ class RunDirectory:
         return read_plan(self.plan_file)
 
     def plan(self) -> Plan:
-        """The plan as written when the run began; read once."""
+        """The plan as written when the run began, with the blocks added since; read once."""
         return self._plan
 
     def interims(self) -> list[Interim]:

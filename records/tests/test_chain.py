@@ -6,7 +6,7 @@ import json
 import pytest
 
 from records.errors import AssayError
-from records.run.chain import SEAL, chain_of, read_seal
+from records.run.chain import EXTENSIONS, SEAL, chain_of, read_seal
 from records.run.record import RecordWriter, read_records
 from records.tests.made import record
 
@@ -108,4 +108,21 @@ def test_a_run_of_schema_1_that_goes_on_is_chained_from_there(run):
 def test_a_damaged_seal_is_named(run):
     (run / SEAL).write_text("{")
     with pytest.raises(AssayError, match=r"seal\.json:1: not a seal"):
+        chain_of(run)
+
+
+def test_an_extension_is_a_part_of_the_chain(run):
+    file = run / EXTENSIONS
+    file.write_text('{"records":6,"interims":[9]}\n')
+    assert chain_of(run).records == 6
+    with RecordWriter(run / "records.jsonl") as writer:
+        writer.append(record(7))
+        writer.append(record(8))
+    assert chain_of(run).records == read_seal(run).records == 8
+    for changed in ('{"records":6,"interims":[8]}\n', '{"records":5}\n', ""):
+        file.write_text(changed)
+        with pytest.raises(AssayError, match=r"jsonl:[67]: the chain is broken"):
+            chain_of(run)
+    file.write_text('{"records":6,"interims":[9]}\n{"records":9}\n')
+    with pytest.raises(AssayError, match="8 records; there were 9 when blocks were added"):
         chain_of(run)

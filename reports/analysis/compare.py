@@ -10,6 +10,7 @@ from itertools import chain, islice
 import numpy as np
 from msgspec.structs import replace
 
+from records.run.extensions import in_turn
 from reports.analysis.cells import Comparison, ComparisonJudgement
 from reports.analysis.family import Family, gather
 from reports.analysis.score import OverallScore
@@ -92,7 +93,8 @@ class Judgements:
         family = self._family = gather(run, self._labels)
         serial = self._serial = _serial(family.questions)
         wider = serial.wider if serial else 1.0
-        found, made = answers_after(family.questions, block, self._made, run.plan.blocks, wider)
+        stages = in_turn(run.plan).stages
+        found, made = answers_after(family.questions, block, self._made, stages, wider)
         self._made.append(made)
         self._known |= {key: one for key, one in zip(family.keys, found, strict=True) if one}
 

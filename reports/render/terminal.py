@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from records.text.plain_text import plain
 from reports.answers import Answer
+from reports.commands import NextCommand
 from reports.notation.units import count_text
 from reports.result import Badge, Block, Facts, FileText, Result, Section, Sentence, Signing
 from reports.show.panel import Picture
@@ -95,8 +96,13 @@ def show_next(answer: Answer, out: Lines) -> None:
     """What is not known, and what comes next."""
     if answer.unknown:
         out.line(("not known: ", "quiet"), answer.unknown, indent=2, hang=2)
-    if answer.command:
-        out.line(("next: ", "quiet"), answer.command, indent=2, hang=6)
+    show_command(answer.command, out)
+
+
+def show_command(command: NextCommand, out: Lines, indent: int = 2) -> None:
+    """The command that comes next, if one does."""
+    if command:
+        out.line(("next: ", "quiet"), command, indent=indent, hang=6)
 
 
 def _section(section: Section, out: Lines) -> None:

@@ -6,6 +6,10 @@ A group sequential design [Lan & DeMets, Biometrika 70 (1983) 659]: after n of a
 the design stops there: what is much slower is known early and costs no further launch. Bounds made
 this way are repeated confidence intervals [Jennison & Turnbull, J. R. Statist. Soc. B 51 (1989)
 305]: they hold together at 95 % over all judgements, also under optional stopping.
+
+A run that is extended after its end is judged again from its beginning: what was planned has a
+quarter of the error, each extension half of what is left. However often it is extended, the
+bounds of all its judgements hold together at 95 %.
 """
 
 from __future__ import annotations
@@ -32,6 +36,10 @@ from reports.statistics.max_t import (
 #: What of the error is for the declared questions, as weights of their p [Genovese, Roeder &
 #: Wasserman, Biometrika 93 (2006) 509]: they are few, and early blocks have room for few.
 DECLARED_SHARE = 0.8
+#: What of the error is for the judgements that were planned, of a run that was extended.
+PLANNED_SHARE = 0.25
+#: The first block that is not included, and the last, of what was planned and of each extension.
+Stages = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +50,25 @@ class InterimJudgement:
     critical: float
 
 
-def spent(block: int, greatest: int) -> float:
+def spent(block: int, stages: Stages) -> float:
     """The error spent up to a block; `max_t.QUANTILE` in all, for bounds of 95 %."""
-    return QUANTILE * log(1 + (e - 1) * block / greatest)
+    spent_before, left = 0.0, QUANTILE
+    for number, (first, last) in enumerate(stages):
+        mine = left
+        if len(stages) > 1:
+            mine *= 0.5 if number else PLANNED_SHARE
+        following = [begins for begins, _ in stages[number + 1 : number + 2]]
+        if not following or block <= following[0]:
+            return spent_before + mine * log(1 + (e - 1) * (block - first) / (last - first))
+        spent_before, left = spent_before + mine, left - mine
+    return spent_before
 
 
 def answers_after(
     questions: Sequence[Question],
     block: int,
     before: Sequence[InterimJudgement],
-    greatest: int,
+    stages: Stages,
     wider: float = 1.0,
 ) -> tuple[list[JointBounds | None], InterimJudgement]:
     """Bounds after a block, with values up to it; None for questions that have no value since the
@@ -65,8 +82,8 @@ def answers_after(
     result: list[JointBounds | None] = [None] * len(questions)
     groups = _weighted(questions)
     last = before[-1].block if before else 0
-    now = spent(block, greatest)
-    critical = (now - spent(last, greatest)) / max(1, sum(len(group.places) for group in groups))
+    now = spent(block, stages)
+    critical = (now - spent(last, stages)) / max(1, sum(len(group.places) for group in groups))
     active = _tested(groups, last, block)
     if not active:
         return result, InterimJudgement(block, critical)

@@ -16,7 +16,7 @@ import pytest
 
 from assay.cli.parser import make_parser
 from assay.schema import load_campaign
-from bench.simulated.campaigns import NAMES, POINTS, simulated_run
+from bench.simulated.campaigns import NAMES, POINTS, extended_run, simulated_run
 from reports.analysis.run import analyse
 from reports.analysis.sensitivity import turns
 from reports.answers import MOST_WORDS, Answer, State, fitting, listed
@@ -207,8 +207,7 @@ def test_those_that_are_not_told_apart_are_named_with_costs_and_the_blocks_it_ta
     assert answer.state is State.OPEN
     assert "cannot yet be told apart (d and b cost 1.00 and 1.01 times a's)" in answer.sentence
     assert "out: c (2." in answer.sentence
-    (blocks,) = re.findall(r"--blocks (\d+)", answer.command)
-    assert int(blocks) > 6
+    assert re.search(r"^assay run --resume \S+ --blocks \d+$", answer.command)
 
 
 def test_so_many_blocks_as_the_answer_says_mostly_decide() -> None:
@@ -216,24 +215,20 @@ def test_so_many_blocks_as_the_answer_says_mostly_decide() -> None:
     for seed in range(8):
         answer = answered([1.0, 1.08], 6, noise=0.06, seed=seed)
         for blocks in re.findall(r"--blocks (\d+)", answer.command):
-            again = answered([1.0, 1.08], int(blocks), noise=0.06, seed=100 + seed)
+            more = logs([1.0, 1.08], 6 + int(blocks), noise=0.06, seed=seed)
+            again = answer_of(analyse(extended_run(more, (6, 6 + int(blocks)))))
             asked += 1
             decided += again.state is State.DECIDED
     assert asked >= 4
     assert decided >= 0.7 * asked
 
 
-def test_what_comes_next_has_the_same_builds_scale_and_part_of_the_campaign() -> None:
-    run = simulated_run(logs([1.0, 1.3, 0.8], 5))
-    site = msgspec.structs.replace(run.provenance.site, builds="spack")
-    narrowed = {"checks": ["hpl", "echo"], "blocks": 5, "scale": ["small"]}
-    again = replace(
-        run,
-        plan=msgspec.structs.replace(run.plan, narrowed=narrowed),
-        provenance=msgspec.structs.replace(run.provenance, site=site),
+def test_an_extended_run_says_which_part_of_the_error_each_judgement_has() -> None:
+    answer = answer_of(analyse(extended_run(logs([1.0, 1.5], 12), (6, 8, 12))))
+    assert answer.details[0].startswith("This run was extended after block 6 to at most 8 (2026")
+    assert (
+        "1.25 % is for what was planned and 1.875 % and 0.9375 % for what was" in answer.details[0]
     )
-    command = answer_of(analyse(again)).command
-    assert re.search(r" --with spack --checks hpl,echo --scale small --blocks \d+$", command)
 
 
 def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_suspect_is_to_be_run_again() -> None:
     history.reruns[:] = np.nan
     answer = answered(history)
     assert answer.state is State.SUSPECT
-    assert answer.command == "assay history check --rerun"
+    assert answer.command.startswith("assay history check --rerun --campaign ")
 
 
 def test_silence_is_told_with_what_was_usual() -> None:

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from records.run.plan import read_plan
+from records.run.extensions import read_plan
 from records.run.rerun import rerun_campaign, rerun_ids
 from reports.load.loading import load_run
 from reports.verdicts.acceptance.judge import judge

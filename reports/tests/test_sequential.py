@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import Question, answers
-from reports.statistics.spending import InterimJudgement, answers_after, spent
+from reports.statistics.spending import InterimJudgement, Stages, answers_after, spent
 
 pytestmark = pytest.mark.numerical
 DESIGN = Sequential(interims=[6, 8, 10, 12], until=["score", "checks"])
@@ -32,12 +32,14 @@ def questions(rows: Matrix, blocks: int, declared: int = 0) -> list[Question]:
 
 
 def in_turn(
-    rows: Matrix, looks: Sequence[int], declared: int = 0
+    rows: Matrix, looks: Sequence[int], declared: int = 0, stages: Stages = ()
 ) -> list[list[tuple[float, float]]]:
     judged: list[InterimJudgement] = []
     told = []
     for block in looks:
-        found, made = answers_after(questions(rows, block, declared), block, judged, looks[-1])
+        found, made = answers_after(
+            questions(rows, block, declared), block, judged, stages or [(0, looks[-1])]
+        )
         judged.append(made)
         told.append([(item.low, item.high) for item in found if item])
     return told
@@ -50,6 +52,27 @@ def test_bounds_of_all_judgements_hold_together() -> None:
         bounds = np.array(in_turn(rows, (6, 8, 10, 12), declared=4))
         missed += bool((bounds[..., 0] > 0).any() or (bounds[..., 1] < 0).any())
     assert missed <= 0.05 * campaigns + 3 * np.sqrt(0.05 * 0.95 * campaigns)
+
+
+def test_bounds_hold_together_however_often_a_run_is_extended() -> None:
+    """Until any bound is wrong: by one look more after each."""
+    rng, missed, campaigns = np.random.default_rng(7), 0, 300
+    for _ in range(campaigns):
+        rows = rng.normal(0, 1, (12, 18)) + rng.normal(0, 1, (1, 18))
+        for ends in ((6, 10), (6, 10, 14), (6, 10, 14, 18)):
+            stages = [(0, 6), *pairwise(ends)]
+            told = np.array(in_turn(rows, ends, 4, stages)[-1])
+            if (told[:, 0] > 0).any() or (told[:, 1] < 0).any():
+                missed += 1
+                break
+    assert missed <= 0.05 * campaigns + 3 * np.sqrt(0.05 * 0.95 * campaigns)
+
+
+def test_error_of_extensions_never_comes_to_more_than_that_of_one_judgement() -> None:
+    stages = [(0, 6), *pairwise(range(6, 30))]
+    told = [spent(block, stages[:count]) for count, (_, block) in enumerate(stages, start=1)]
+    assert told[0] == pytest.approx(0.04) and max(told[1:]) < 0.04
+    assert spent(6, stages) == pytest.approx(0.01) and spent(7, stages) == pytest.approx(0.025)
 
 
 @pytest.mark.parametrize("scatter", [(1, 1, 1, 1), (1, 1, 1, 4), (1, 2, 4, 8)])
@@ -66,7 +89,7 @@ def test_bounds_hold_where_pairs_share_scatter(scatter: tuple[int, ...]) -> None
                 for cell, of in enumerate(times[:, :, :block].tolist())
                 for row in (np.subtract(of[b], of[a]) for a, b in places)
             ]
-            found, made = answers_after(asked, block, judged, 10)
+            found, made = answers_after(asked, block, judged, [(0, 10)])
             judged.append(made)
             missing |= any(item is not None and not item.low <= 0 <= item.high for item in found)
         missed += missing
@@ -79,7 +102,9 @@ def test_shared_scatter_narrows_bounds() -> None:
         [Question(np.arange(1, 9), row, 1.0, True, cell) for row in rows] for cell in (None, "hpl")
     )
     widths = [
-        np.mean([item.high - item.low for item in answers_after(asked, 8, [], 12)[0] if item])
+        np.mean(
+            [item.high - item.low for item in answers_after(asked, 8, [], [(0, 12)])[0] if item]
+        )
         for asked in (alone, shared)
     ]
     assert widths[1] < 0.9 * widths[0]
@@ -89,16 +114,16 @@ def test_the_error_is_spent_once() -> None:
     rows = np.random.default_rng(2).normal(0, 1, (5, 12))
     judged: list[InterimJudgement] = []
     for block in (6, 8, 10, 12):
-        _, made = answers_after(questions(rows, block), block, judged, 12)
+        _, made = answers_after(questions(rows, block), block, judged, [(0, 12)])
         judged.append(made)
     (alone,) = (answers(questions(rows, 12)),)
-    last, _ = answers_after(questions(rows, 12), 12, judged[:-1], 12)
+    last, _ = answers_after(questions(rows, 12), 12, judged[:-1], [(0, 12)])
     for one, other in zip(alone, last, strict=True):
         assert one is not None
         assert other is not None
         assert other.low < one.low
         assert other.high > one.high
-    assert spent(12, 12) == pytest.approx(0.04)
+    assert spent(12, [(0, 12)]) == pytest.approx(0.04)
 
 
 def test_declared_questions_have_the_narrower_bounds() -> None:
@@ -111,13 +136,13 @@ def test_declared_questions_have_the_narrower_bounds() -> None:
 def test_a_question_without_new_values_is_not_judged_again() -> None:
     rows = np.random.default_rng(4).normal(0, 1, (3, 8))
     both = [*questions(rows[:2], 8), *questions(rows[2:], 6)]
-    found, _ = answers_after(both, 8, [InterimJudgement(6, 1e-4)], 12)
+    found, _ = answers_after(both, 8, [InterimJudgement(6, 1e-4)], [(0, 12)])
     assert [item is None for item in found] == [False, False, True]
 
 
 def test_p_says_the_same_as_bounds() -> None:
     rows = np.random.default_rng(6).normal(0.8, 1, (40, 10))
-    found, _ = answers_after(questions(rows, 10, 10), 10, [InterimJudgement(6, 1e-4)], 12)
+    found, _ = answers_after(questions(rows, 10, 10), 10, [InterimJudgement(6, 1e-4)], [(0, 12)])
     both = [(item.p <= 0.05, not item.low <= 0 <= item.high) for item in found if item]
     assert {True, False} == {p for p, _ in both}
     assert all(p == outside for p, outside in both)

@@ -36,13 +36,13 @@ def answer_of_acceptance(dossier: Dossier, name: str = "") -> Answer:
     its id by default: a document stays the same wherever its run is."""
     judgement, run = dossier.judgement, dossier.run
     name = name or run.run_id
-    command = commands.run_again(run) if judgement.absolute else ""
+    command = commands.run_again(run) if judgement.absolute else commands.NOTHING
     if to_come(run) > 0:
-        command = commands.resume(name)
+        command = commands.resume(name, run.provenance.asked.checks)
     elif judgement.rerun:
-        command = commands.accept(name, "--rerun")
+        command = commands.accept(run, name, rerun=True)
     elif judgement.verdict == "PASS":
-        command = commands.verify(name)
+        command = commands.verify(run, name)
     variants = _passed(dossier) if judgement.verdict == "PASS" else _not_passed(dossier)
     unknown = "; ".join([*_unknown(dossier)][:2])
     return Answer(State[judgement.verdict], fitting(*variants), unknown, command)

@@ -14,23 +14,26 @@ from reports.analysis.neighbours import neighbours_of
 from reports.analysis.original_digits import beside_originals, differences
 from reports.analysis.run import BAD, Analysis
 from reports.answers import Answer, State, fitting, listed, short_reason
+from reports.commands import NextCommand
+from reports.load.loading import Run
 from reports.notation.units import (
     all_text,
     count_text,
     fixed,
+    level_text,
     readable_unit,
     sentence_case,
     significant,
 )
-from reports.statistics.max_t import LEAST_BLOCKS
+from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
+from reports.statistics.spending import spent
 from reports.verdicts.choice.leader import choice
+from reports.verdicts.papers.definition import studies
 
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
 #: Checks of an acceptance: what they give is judged by criteria.
 _BY_CRITERIA = ("node", "alltoall_pairs")
-#: Blocks that show how far launches of one environment scatter.
-_SCATTER = 5
 
 
 def answer_of(analysis: Analysis) -> Answer:
@@ -43,8 +46,46 @@ def answer_of(analysis: Analysis) -> Answer:
         return _failed(analysis, good, bad)
     answer = choice(analysis) or _found(analysis)
     unknown = filter(None, (answer.unknown, next(not_known(analysis), "")))
-    answer = replace(answer, unknown="; ".join(unknown))
-    return answer if analysis.complete else _so_far(analysis, answer, good + bad)
+    added = filter(None, [extended_text(analysis.run)])
+    details = (*added, *answer.details)
+    answer = replace(answer, unknown="; ".join(unknown), details=details)
+    if not analysis.complete:
+        return _so_far(analysis, answer, good + bad)
+    return replace(answer, command=_onward(analysis.run) or answer.command)
+
+
+def extended_text(run: Run) -> str:
+    """When blocks were added, and which part of the error each judgement has; "" if none were."""
+    design = run.plan.sequential
+    if design is None or not design.extensions:
+        return ""
+    told = f"This run was {', then '.join(one.told() for one in design.extensions)}"
+    if len(run.plan.environments) == 1:
+        return f"{told}."
+    stages = design.stages
+    ends = [begin for begin, _ in stages[1:]] + [run.plan.blocks]
+    parts = [
+        level_text(0.05 * (spent(last, stages) - spent(first, stages)) / QUANTILE)
+        for (first, _), last in zip(stages, ends, strict=True)
+    ]
+    return (
+        f"{told}, a further look: of the error of 5 %, {parts[0]} is for what was planned and"
+        f" {listed(parts[1:])} for what was added; the report before had used 5 % by itself."
+    )
+
+
+def _resume(run: Run) -> NextCommand:
+    return commands.resume(commands.name_of(run), run.provenance.asked.checks)
+
+
+def _onward(run: Run) -> NextCommand:
+    """Where a complete run leads by its kind: a study to its document, an acceptance to its
+    judgement."""
+    if run.plan.campaign in studies():
+        return commands.paper(run.plan.campaign, run)
+    if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
+        return commands.accept(run, commands.name_of(run))
+    return commands.NOTHING
 
 
 def _nothing(analysis: Analysis) -> Answer:
@@ -69,7 +110,7 @@ def _nothing(analysis: Analysis) -> Answer:
         State.EMPTY,
         f"{planned} planned on {run.plan.site}; none has run.",
         "Everything: no launch has a record.",
-        commands.resume(commands.name_of(run)),
+        _resume(run),
     )
 
 
@@ -113,7 +154,7 @@ def _so_far(analysis: Analysis, answer: Answer, done: int) -> Answer:
         state=State.UNFINISHED if answer.state in _FINAL else answer.state,
         sentence=fitting(f"{head}: {answer.sentence}", answer.sentence),
         unknown="; ".join(filter(None, (missing, answer.unknown))),
-        command=commands.resume(commands.name_of(analysis.run)),
+        command=_resume(analysis.run),
     )
 
 
@@ -177,20 +218,16 @@ def _found(analysis: Analysis) -> Answer:
         f"{who}{right}.",
     )
     without = [name for name in run.plan.environments if name not in names]
-    unknown, command = "", ""
+    unknown, command = "", commands.NOTHING
     if without:
         unknown = f"anything of {listed(without)}: no launch of it has a value"
-    elif run.blocks < _SCATTER:
+    elif run.blocks < LEAST_BLOCKS:
         unknown = f"how far launches scatter, from {count_text(run.blocks, 'block')}"
-        command = commands.run_again(run, blocks=_SCATTER)
+        command = commands.more_blocks(run, LEAST_BLOCKS - run.blocks)
     elif len(names) == 1:
         unknown = "how other libraries would do: one environment was measured"
-    if by_criteria:
+    if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
         unknown = "whether the machine is accepted: criteria judge that"
-        virtual = bool(run.provenance.site.virtual)
-        asked = f"--criteria {'rehearsal' if virtual else 'standard'}"
-        asked = "" if run.plan.criteria_of(virtual=virtual) else asked
-        command = commands.accept(commands.name_of(run), asked)
     return Answer(State.OPEN if without else State.MEASURED, sentence, unknown, command)
 
 
@@ -204,7 +241,7 @@ def _estimated(analysis: Analysis, estimates: dict[str, float]) -> Answer:
         State.OPEN,
         fitting(f"{head} {listed(costs, 6)}.", f"{head} {listed(costs, 3)}."),
         f"which is best: chance alone can give any order below {LEAST_BLOCKS} blocks",
-        commands.run_again(analysis.run, blocks=LEAST_BLOCKS + 2),
+        commands.more_blocks(analysis.run, LEAST_BLOCKS - analysis.run.blocks),
     )
 
 

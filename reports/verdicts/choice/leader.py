@@ -8,6 +8,7 @@ from itertools import combinations
 from math import log
 
 from records.metric import Register
+from records.run.extensions import in_turn
 from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.cells import LEAST_DIFFERENCE
@@ -26,7 +27,8 @@ from reports.notation.units import (
     weight_text,
 )
 from reports.notation.values import between
-from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
+from reports.statistics.max_t import LEAST_BLOCKS, detectable
+from reports.statistics.spending import Stages, spent
 
 #: Numbers of blocks that a next run may have.
 _LADDER = (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
@@ -71,7 +73,8 @@ def choice(analysis: Analysis) -> Answer | None:
     short = f"{len(leaders)} environments cannot yet be told apart at n = {score.n} blocks"
     sentence = fitting(*_followed(head, rest), *_followed(short, rest))
     unknown, needed = _what_would_tell(analysis, score.n, pairs)
-    command = commands.run_again(analysis.run, blocks=needed) if needed else ""
+    more = max(1, needed - analysis.run.blocks) if needed else 0
+    command = commands.more_blocks(analysis.run, more) if more else commands.NOTHING
     return Answer(State.OPEN, sentence, unknown, command, details)
 
 
@@ -172,7 +175,8 @@ def _bracketed(*parts: str) -> str:
 
 def _what_would_tell(analysis: Analysis, n: int, pairs: Sequence[Pair]) -> tuple[str, int | None]:
     """Why it is not known which of several is best, and how many blocks would tell."""
-    needed = blocks_needed(analysis.comparisons, n, pairs)
+    stages = in_turn(analysis.run.plan).stages
+    needed = blocks_needed(analysis.comparisons, n, pairs, stages)
     if n < LEAST_BLOCKS:
         why = f"which is best: {n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
     elif min(pair.effect.log_stddev for pair in pairs) < _NO_SCATTER:
@@ -215,18 +219,25 @@ def _followed(head: str, rests: Sequence[str]) -> list[str]:
     return [*(f"{head}; {rest}." for rest in rests), f"{head}."]
 
 
-def blocks_needed(comparisons: Comparisons, blocks_now: int, pairs: Sequence[Pair]) -> int | None:
-    """Blocks after which each of the pairs is about to be told apart, or its bounds no
-    wider than the zone of equivalence; None: more than a run may have.
+def blocks_needed(
+    comparisons: Comparisons, blocks_now: int, pairs: Sequence[Pair], stages: Stages
+) -> int | None:
+    """Blocks to which the run is to be extended until each of the pairs is about to be told apart,
+    or its bounds no wider than the zone of equivalence; None: more than a run may have.
 
     By the scatter of each pair's ratio from block to block, at the critical p of the smallest of
-    all questions (Bonferroni): somewhat more than max-T needs.
+    all questions (Bonferroni) of what an extension has of the error: somewhat more than max-T
+    needs.
     """
     questions = max([cell.family for cell in comparisons.overall], default=1)
     unsettled = [pair for pair in pairs if not pair.separated]
     for blocks in _LADDER:
-        shift = detectable(blocks, QUANTILE / questions)
-        if blocks > blocks_now and all(
+        if blocks <= blocks_now:
+            continue
+        further = [*stages, (blocks_now, blocks)]
+        error = spent(blocks, further) - spent(blocks_now, further)
+        shift = detectable(blocks, error / questions)
+        if all(
             # How far ln of the bounds may be apart from its centre for a word that counts.
             pair.effect.log_stddev * shift
             <= max(abs(abs(log(pair.effect.ratio)) - _MARGIN), _MARGIN)

@@ -327,6 +327,9 @@ def _provenance(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
         text += f" The first {len(evidence)} cases; {left} more are in records.jsonl."
     yield Sentence(text)
     facts = [Facts(pairs, name) for name, pairs in provenance_rows(run.provenance)]
+    added = run.plan.sequential.extensions if run.plan.sequential else []
+    told = [(one.extended_at, f"{one.told()}, by Assay {one.version}") for one in added]
+    facts.append(Facts(told, "extensions"))
     yield _movable(
         "provenance-more", "Provenance", "provenance", [one for one in facts if one.pairs]
     )

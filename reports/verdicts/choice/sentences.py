@@ -17,6 +17,7 @@ from reports.notation.values import interval_text
 from reports.result import Sentence
 from reports.show.rows import measured_in
 from reports.statistics.signed_rank import LEAST_N
+from reports.verdicts.choice.answer import extended_text
 from reports.verdicts.choice.leader import choice
 
 MOST_SENTENCES = 10
@@ -119,6 +120,11 @@ def _behind(score: OverallScore) -> Iterator[Sentence]:
 def _in_turn(analysis: Analysis) -> Iterator[Sentence]:
     """How far a sequential design has come, and whether its judgements are those of today."""
     run = analysis.run
+    assert run.plan.sequential is not None
+    if text := extended_text(run):
+        yield Sentence(text, "#table-interims", "open")
+    if len(run.plan.environments) == 1:
+        return
     if not run.interims:
         text = f"Not judged yet: blocks are added, {run.plan.blocks} at most, until it is known."
         yield Sentence(text, "#launches", "open")
@@ -130,7 +136,7 @@ def _in_turn(analysis: Analysis) -> Iterator[Sentence]:
         more = f" and {len(last.open) - 3} more" if len(last.open) > 3 else ""
         text += f" Open: {', '.join(last.open[:3])}{more}."
     yield Sentence(text, "#table-interims", "open" if last.open else "plain")
-    if {*found} != {*last.open}:
+    if {*found} != {*last.open} and not run.plan.sequential.extension_after(last.block):
         text = (
             f"The launches up to block {last.block} leave other questions open today"
             f" ({', '.join(found) or 'none'}) than when the run was judged: launches were added"

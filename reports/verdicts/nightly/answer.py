@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from shlex import quote
 
 import numpy as np
 
-from records.history import DEFAULT_HISTORY
 from records.history.model import SeriesKey
+from records.run.provenance import Provenance
 from records.text.reasons import grouped
+from reports import commands
 from reports.answers import Answer, State, fitting, listed, short_reason
 from reports.notation.units import all_text, count_text, level_text, percent
 from reports.verdicts.nightly.check import Checked
@@ -35,7 +35,8 @@ def answer_of_night(checked: Checked) -> Answer:
     found, night = checked.judgement.of, checked.night
     if slower := [*found("regression"), *found("open")]:
         return _slower(checked, slower)
-    unknown, status = _unknown(checked), f"assay status {quote(night.run_path or night.run_id)}"
+    unknown = _unknown(checked)
+    status = commands.night_status(night.run_path or night.run_id)
     if checked.bad_launches:
         return Answer(checked.state, fitting(*_bad_launches(checked)), unknown, status)
     if silent := found("silent"):
@@ -44,7 +45,7 @@ def answer_of_night(checked: Checked) -> Answer:
     if suspects := found("suspect"):
         sentence = fitting(*_suspects(checked, suspects))
         why = "whether it stays: fresh launches tonight tell"
-        return Answer(checked.state, sentence, why, f"assay history check --rerun{_at(checked)}")
+        return Answer(checked.state, sentence, why, commands.rerun_suspects(*_whose(checked)))
     if checked.state is State.LEARNING:
         return _learning(checked, unknown)
     return Answer(checked.state, fitting(*_as_usual(checked)), unknown)
@@ -69,10 +70,10 @@ def _launches(checked: Checked) -> int:
     return sum(n for word, n in checked.night.statuses.items() if word != "skipped")
 
 
-def _at(checked: Checked) -> str:
-    """The option that names the history, where it is not the usual one."""
-    path = checked.history_file
-    return f" --history {quote(path)}" if path not in ("", str(DEFAULT_HISTORY)) else ""
+def _whose(checked: Checked) -> tuple[Provenance, str, str, str]:
+    """How the night was asked for, its campaign and site, the history."""
+    night = checked.night
+    return checked.began, night.campaign, night.site, checked.history_file
 
 
 def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
@@ -99,12 +100,12 @@ def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
         text.insert(0, f"{head} {since}, the night of {causes[0]}{also}{_others(found)}.")
     unknown = "" if causes else "why: nothing that is recorded changed that night"
     ids = dict.fromkeys([change.id, *(one.id for _, one in changed if one.id)])
-    command = f"assay history accept-change {' '.join(map(str, list(ids)[:_MOST_ACCEPTED]))}"
+    accepted = commands.accept_changes([*ids][:_MOST_ACCEPTED], checked.history_file)
     return Answer(
         checked.state,
         fitting(*text),
         _joined(unknown, _unknown(checked)),
-        command + _at(checked),
+        accepted,
         ("Accept only intended changes; once fixed, it closes after four nights.",),
     )
 
@@ -137,10 +138,9 @@ def _suspects(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
 
 def _learning(checked: Checked, unknown: str) -> Answer:
     """A history that is too young for PASS: what tonight tells all the same, and how long yet."""
-    night, judgement = checked.night, checked.judgement
+    judgement = checked.judgement
     nodes = ", no node stands out" if judgement.compared else ""
     young = count_text(len(judgement.learning), "series needs", "series need")
-    again = f"assay nightly run --campaign {quote(night.campaign)} --site {quote(night.site)}"
     slower = (
         f"whether anything is slower than before by {level_text(checked.rules.finds)}: {young} more"
         " nights before a limit of this size holds"
@@ -150,7 +150,7 @@ def _learning(checked: Checked, unknown: str) -> Answer:
         f"Night {judgement.night + 1}: {all_text(_launches(checked), 'launch')} right{nodes};"
         f" for PASS {nights_more(checked.more_nights)}.",
         _joined(slower, unknown),
-        again + _at(checked),
+        commands.night_again(*_whose(checked)),
     )
 
 

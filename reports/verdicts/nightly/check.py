@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
-from records.errors import ExitStatus
+from records.errors import AssayError, ExitStatus
 from records.history import USUAL_FINDS
 from records.history.model import Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
+from records.run.provenance import Provenance, read_provenance
 from reports.answers import State
 from reports.verdicts.nightly.findings import NightFinding, NightJudgement
 from reports.verdicts.nightly.forms import ContextPart
@@ -35,6 +37,14 @@ class Checked:
     def night(self) -> Night:
         """The night that was judged."""
         return self.history.nights[self.judgement.night]
+
+    @property
+    def began(self) -> Provenance:
+        """What the night's run began with; nothing where it is not there any more."""
+        try:
+            return read_provenance(Path(self.night.run_path) / "provenance.json")
+        except AssayError:
+            return Provenance()
 
     @property
     def context(self) -> list[ContextPart]:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds blocks to a run that has ended: so many, or as many as it takes until it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import metadata
+
+import msgspec
+
+from assay.plan.planner import sequential_design
+from assay.run.launches import too_dear
+from assay.run.status import run_status
+from assay.schema.model import Blocks
+from records.errors import AssayError, InfrastructureError
+from records.run.extensions import add_extension, in_turn
+from records.run.interims import Ended, Interim, asked_blocks, write_interims
+from records.run.plan import MOST_BLOCKS, Extension
+from records.run.record_lines import Ledger
+from records.run.run_directory import RunDirectory, open_run
+
+
+@dataclass(frozen=True)
+class MoreBlocks:
+    """How many blocks are added to a run; `until_decided`: so many at most, None: as many as it
+    has, judged between as a sequential design is."""
+
+    blocks: int | None
+    until_decided: bool = False
+
+
+def extend(
+    run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Callable[[str], None]
+) -> RunDirectory:
+    """The run with the blocks added; the same where all is known already. The caller has its lock.
+
+    What a sequential design no longer ran is not run again. Raises AssayError for a run that has
+    not ended, that criteria have judged, or whose limits.node_hours do not suffice.
+    """
+    _refuse_unfit(run, ledger)
+    plan, asked = run.plan(), asked_blocks(run.plan(), run.interims())
+    after = max(asked.values())
+    opened, going = _open(run, after)
+    if not more.until_decided:
+        going = {}
+        for (name, check), block in asked.items():
+            if block == after:
+                going.setdefault(name, []).append(check)
+    elif not opened:
+        say("all that is asked is known: no block is added; --blocks N adds N blocks all the same")
+        return run
+    looks = _looks(after, more)
+    if looks[-1] > MOST_BLOCKS:
+        raise AssayError(f"--blocks: {looks[-1]} blocks; a run has at most {MOST_BLOCKS}")
+    if too_dear(plan, ledger.entries, going, looks[0]):
+        raise AssayError(
+            f"{run.path}: limits.node_hours = {plan.limits['node_hours']:g} does not suffice for"
+            f" blocks {after + 1} to {looks[0]}; raise it in the campaign, and begin another run"
+        )
+    made = Extension(
+        extended_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        after=after,
+        planned=plan.blocks,
+        interims=looks,
+        going=going,
+        records=ledger.chain.records,
+        version=metadata.version("assay"),
+    )
+    _write(run, made, opened)
+    say(made.told())
+    return open_run(str(run.path))
+
+
+def _refuse_unfit(run: RunDirectory, ledger: Ledger) -> None:
+    """Raise AssayError for a run that no block can be added to."""
+    status = run_status(run, ledger)
+    if status.done < status.planned or not status.ended:
+        raise AssayError(
+            f"{run.path} has not ended, and blocks are added to a run that has: finish it with"
+            f" `assay run --resume {run.path}`, then add blocks"
+        )
+    if (run.path / "acceptance").exists():
+        raise AssayError(
+            f"{run.path} has been judged by criteria, whose error does not allow for more blocks:"
+            f" run again what is undecided with `assay accept {run.path} --rerun`"
+        )
+    if not status.planned:
+        raise AssayError(f"{run.path}: every case is skipped, so that no block has a launch")
+
+
+def _write(run: RunDirectory, made: Extension, opened: list[str]) -> None:
+    """Keep the extension; of a fixed number of blocks also what was open at its end."""
+    interims = run.interims()
+    try:
+        add_extension(run.path, made)
+        if not interims or interims[-1].block < made.after:
+            how: Ended = "blocks" if opened else "answered"
+            ended = Interim(block=made.after, open=opened, going={}, ended=how)
+            write_interims(run.interims_file, [*interims, ended])
+    except OSError as error:
+        raise InfrastructureError(
+            f"{run.path}: blocks could not be added ({error.strerror}); nothing was run"
+        ) from error
+
+
+def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]]]:
+    """What is open at the end of a run, at the error that was planned, and what goes on for it."""
+    from reports.analysis.races import judge_after  # slow: SciPy
+    from reports.load.loading import load_run  # slow: SciPy
+
+    loaded = load_run(run.path)
+    plan = msgspec.structs.replace(loaded.plan, sequential=in_turn(loaded.plan))
+    before = tuple(one for one in loaded.interims if one.block < after)
+    found = judge_after(replace(loaded, plan=plan, interims=before), after)
+    return found.open, found.going
+
+
+def _looks(after: int, more: MoreBlocks) -> list[int]:
+    """The blocks after which the extended run is judged."""
+    from reports.statistics.max_t import LEAST_BLOCKS  # slow: SciPy
+
+    last = after + (more.blocks or max(after, LEAST_BLOCKS - after))
+    first = max(LEAST_BLOCKS, after + max(1, -(-after // 4)))
+    if not more.until_decided or first >= last:
+        return [last]
+    return sequential_design(Blocks(least=first, greatest=last)).interims
