@@ -17,7 +17,7 @@ from records.run.provenance import Provenance
 NextCommand = NewType("NextCommand", str)
 
 
-class Run(Protocol):
+class AskedRun(Protocol):
     """What commands take of a run."""
 
     @property
@@ -56,7 +56,7 @@ def _command(*words: str, **options: object) -> NextCommand:
     return NextCommand(" ".join(told))
 
 
-def run_again(run: Run) -> NextCommand:
+def run_again(run: AskedRun) -> NextCommand:
     """A new run of the campaign, as this one was asked for."""
     began, asked = run.provenance.site, run.provenance.asked
     narrowed = {
@@ -75,7 +75,7 @@ def run_again(run: Run) -> NextCommand:
     )
 
 
-def more_blocks(run: Run, blocks: int) -> NextCommand:
+def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
     """The same run with so many more blocks."""
     return _command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
 
@@ -85,7 +85,7 @@ def resume(name: str, checks: Iterable[str] = ()) -> NextCommand:
     return _command("run", resume=name, checks=[*checks])
 
 
-def plan(run: Run) -> NextCommand:
+def plan(run: AskedRun) -> NextCommand:
     """What would run, and why not."""
     words = run_again(run).replace("assay run ", "assay plan ", 1).removesuffix(" --in-one-job")
     return NextCommand(words)
@@ -101,22 +101,22 @@ def time_is_up(reason: str) -> bool:
     return "time limit" in reason or "TIMEOUT" in reason
 
 
-def mending(run: Run, reason: str) -> NextCommand:
+def mending(run: AskedRun, reason: str) -> NextCommand:
     """The command that most likely fixes launches that failed for this reason."""
     return plan(run) if time_is_up(reason) else doctor(_site(run.provenance, run.plan.site))
 
 
-def paper(study: str, run: Run) -> NextCommand:
+def paper(study: str, run: AskedRun) -> NextCommand:
     """A study compared with a run."""
     return _command("paper", study, name_of(run))
 
 
-def accept(run: Run, name: str, *, rerun: bool = False) -> NextCommand:
+def accept(run: AskedRun, name: str, *, rerun: bool = False) -> NextCommand:
     """Judge a run by the criteria of its campaign, or of its last judgement."""
     return _command("accept", name, rerun=rerun, checks=run.provenance.asked.checks)
 
 
-def verify(run: Run, name: str) -> NextCommand:
+def verify(run: AskedRun, name: str) -> NextCommand:
     """Hold an acceptance's document against its records."""
     return _command("verify", name, checks=run.provenance.asked.checks)
 
@@ -178,7 +178,7 @@ def _campaign(began: Provenance, name: str) -> str:
     return name if "…" in asked else asked
 
 
-def name_of(run: Run) -> str:
+def name_of(run: AskedRun) -> str:
     """The run's id where a command finds it by that, below results/; else its directory."""
     found = run.directory.resolve()
     below = found.parents[1].name == "results" and found.name == run.run_id
