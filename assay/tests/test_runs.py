@@ -15,7 +15,8 @@ import pytest
 from assay.cli import main
 from assay.cli.schema import form_schema
 from assay.schema import campaign_names
-from records.run.plan import Plan, read_plan
+from records.run.extensions import read_plan
+from records.run.plan import Plan
 from records.run.run_directory import open_run
 from reports.notation.labels import case_names
 from reports.tests.synthetic import case, write_run
