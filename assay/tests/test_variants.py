@@ -111,7 +111,7 @@ def test_a_plan_with_spacks_builds_takes_variants_that_only_these_can_give(
     site, tmp_path, monkeypatch, capsys
 ):
     """MPICH's limit: 64 KiB at most over UCX, 256 KiB on Spack's ch3."""
-    monkeypatch.setattr("assay.cli.campaign.load_site", lambda name: site)
+    monkeypatch.setattr("assay.cli.campaign.site_to_plan_for", lambda name: (site, ""))
     far = "environments: [mpich, lam, far]\nvariants:\n  far: {of: mpich, settings: {%s}}\n"
     file = tmp_path / "far.yaml"
     text = far % "short_message_bytes: 262144"
