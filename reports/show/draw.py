@@ -20,7 +20,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
-from reports.notation.units import as_stated, bytes_text, fixed, significant
+from reports.notation.units import as_stated, bytes_text, fixed
 from reports.show.heat import draw_heat, height_of
 from reports.show.layout import EDGE, LABEL_PT, NAME_IN, TITLE_PT, Canvas, heading, settle, wrapped
 from reports.show.panel import (
@@ -287,7 +287,7 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     for mark in panel.marks:
         if isinstance(mark, Series) and mark.told:
             yield list(mark.texts) or [
-                f"{mark.name}: {significant(y, 4)} at {named.get(x) or _plain(x)} ({panel.y.title})"
+                f"{mark.name}: {as_stated(y)} at {named.get(x) or _plain(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)
             ]
 

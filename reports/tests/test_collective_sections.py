@@ -147,7 +147,7 @@ def test_the_report_has_both_sections(run):
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(3412.3, "3\u202f412"), (99.96, "100.0"), (12.345, "12.3"), (0.0376, "0.0376"), (0, "0")],
+    [(3412.3, "3\u202f412"), (99.96, "100"), (12.345, "12.3"), (0.0376, "0.0376"), (0, "0")],
 )
 def test_three_digits_need_no_powers_of_ten(value, shown):
     assert significant(value) == shown

@@ -52,7 +52,7 @@ def test_each_pair_stands_in_the_matrix_and_a_slow_one_is_outlined(analysis):
     picture = bandwidth_matrix(analysis)
     assert len(picture.panels) == 1
     panel = picture.panels[0]
-    assert "3 pairs from 9 to 12 MB/s; 1 pair outlined" in panel.alt
+    assert "3 pairs from 9.00 to 12.0 MB/s; 1 pair outlined" in panel.alt
     assert svg_of(panel).count("#b3261e") == 2
     assert svg_of(panel).count(">11.9<") == 2
 

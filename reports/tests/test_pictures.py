@@ -106,7 +106,7 @@ def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Pa
     assert picture is not None
     assert picture.caption.startswith("HPL reaches 61 % of its roof at best.")
     assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt
-    assert "peak 5 Gflop/s" in svg_of(picture.panels[0])
+    assert "peak 5.00 Gflop/s" in svg_of(picture.panels[0])
 
 
 def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
         assert picture is not None
         (panel,) = picture.panels
         drawn[blocks] = svg_of(panel).count('id="\x02line2d_')
-    assert "mpich 6 to 6.24, median 6.12; lam 3 to 3.12, median 3.06 Gflop/s" in panel.alt
+    assert "mpich 6.00 to 6.24, median 6.12; lam 3.00 to 3.12, median 3.06 Gflop/s" in panel.alt
     # Box, median, two whiskers, two caps, for each of two environments.
     assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
 
