@@ -193,12 +193,15 @@ def test_a_comparison_is_a_table_with_the_greatest_change_first(tmp_path, capsys
     blocks = text.split("\n\n")
     assert blocks[2].startswith("beyond the launches' spread; two days cannot tell")
     for block in blocks[2:]:
-        found = [float(x) for x in re.findall(r"^ +\+(\d+\.\d) %  ", block, re.MULTILINE)]
+        found = [
+            100 * float(times) - 100 if times else float(more)
+            for more, times in re.findall(r"^ +(?:\+(\d+\.\d) %|(\d\.\d+) ×) ", block, re.MULTILINE)
+        ]
+        assert len(found) > 5
         assert found == sorted(found, reverse=True)
     rows = [line for line in blocks[2].splitlines()[2:] if " → " in line]
-    assert len(rows) > 5
     assert "lam" in rows[0]
-    assert len({line.index(" %") for line in rows}) == 1
+    assert len({re.search(r"[ \u00a0][%×] ", line).start() for line in rows}) == 1
 
 
 def test_a_run_beside_itself_has_no_change(tmp_path, capsys) -> None:

@@ -124,6 +124,13 @@ def signed_percent(ratio: float) -> str:
     return f"{'' if text.startswith('−') else '+'}{text} %"
 
 
+def ratios_between(low: float, high: float) -> str:
+    """An interval of ratios, both ends in one form: "+14.0 % … +28.4 %", "1.48 … 1.59 ×"."""
+    if low > 1 / _FACTOR and high < _FACTOR:
+        return f"{signed_percent(low)} … {signed_percent(high)}"
+    return f"{significant(low)} … {significant(high)} ×"
+
+
 def times_text(ratio: float) -> str:
     """How much of something: "85 % of", from a factor of 1.5 on "5.00 times"."""
     return f"{significant(ratio)} times" if ratio >= _FACTOR else f"{percent(ratio, 0)} of"

@@ -22,11 +22,10 @@ from reports.notation.units import (
     fixed,
     more_text,
     percent,
-    signed_percent,
+    ratios_between,
     significant,
     weight_text,
 )
-from reports.notation.values import between
 from reports.statistics.max_t import LEAST_BLOCKS, detectable
 from reports.statistics.spending import Stages, spent
 
@@ -64,7 +63,7 @@ def choice(analysis: Analysis) -> Answer | None:
     if alike:
         judged = [pair.judgement for pair in pairs if pair.judgement]
         low, high = min(item.low for item in judged), max(item.high for item in judged)
-        ends = between(low, high, signed_percent)
+        ends = ratios_between(low, high)
         head = f"{names} are equivalent within 3 % ({ends}); any of them will do"
         return Answer(State.DECIDED, fitting(*_followed(head, rest)), details=details)
     by = _carried(pairs[0], analysis.register) if len(pairs) == 1 else ""

@@ -15,7 +15,14 @@ from reports.analysis.leaders import rankings
 from reports.analysis.run import NOT_RUN, STATUSES, Analysis
 from reports.answers import Answer, State
 from reports.checks.sections import CheckPart
-from reports.notation.units import count_text, fixed, level_text, moment_text, signed_percent
+from reports.notation.units import (
+    count_text,
+    fixed,
+    level_text,
+    moment_text,
+    ratios_between,
+    signed_percent,
+)
 from reports.notation.values import between
 from reports.result import (
     IN_TEXT,
@@ -348,7 +355,7 @@ def _ranking_table(analysis: Analysis) -> Table | None:
     if score is None:
         return None
     found = [(item.judgement, item.interval) for item in score.standings]
-    heading, ends = _ends(found, lambda value: fixed(value, 2))
+    heading, ends = _ends(found, lambda low, high: between(low, high, 2))
     rows = []
     for item, text in zip(score.standings, ends, strict=True):
         rate = item.failures
@@ -370,7 +377,7 @@ def _leaders_table(analysis: Analysis) -> Table | None:
     leaders = rankings(analysis.comparisons)
     cells = [one.comparison for one in leaders]
     found = [(one.judgement, one.effect.interval if one.effect else None) for one in cells]
-    heading, ends = _ends(found, signed_percent)
+    heading, ends = _ends(found, ratios_between)
     rows = [
         [
             Cell(one.scope),
@@ -393,7 +400,7 @@ def _columns(*titles: str) -> list[Column]:
 
 def _ends(
     found: Sequence[tuple[ComparisonJudgement | None, Interval | None]],
-    show: Callable[[float], str],
+    show: Callable[[float, float], str],
 ) -> tuple[str, list[str]]:
     """What is shown with estimates, and that of each: the bounds that decide; of too few blocks for
     any the intervals of each pair alone with their level, of different ones the least."""
@@ -402,10 +409,10 @@ def _ends(
     if levels and not any(every):
         heading = f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
         return heading, [
-            between(interval.low, interval.high, show) if interval else "" for _, interval in found
+            show(interval.low, interval.high) if interval else "" for _, interval in found
         ]
     return "bounds that decide", [
-        between(*ends, show) if ends else "no bounds" if interval else ""
+        show(*ends) if ends else "no bounds" if interval else ""
         for ends, (_, interval) in zip(every, found, strict=True)
     ]
 

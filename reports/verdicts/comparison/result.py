@@ -13,11 +13,11 @@ from reports.notation.units import (
     count_text,
     counts_text,
     percent,
+    ratios_between,
     readable_unit,
     signed_percent,
     significant,
 )
-from reports.notation.values import between
 from reports.result import ON_TERMINAL, Block, Facts, Result, Section, Sentence, carried
 from reports.show.rows import value_cell
 from reports.show.tables import Cell, Heading, Lead, Table, numeric, pivot
@@ -257,7 +257,7 @@ def _cells(change: MetricChange) -> list[str | Cell]:
     reading = [unit.label, _READINGS.get(change.reading, by_itself)]
     if change.ratio is None or change.interval is None:
         return [*cells, "–", "–", "–", *reading]
-    ends = between(change.interval.low, change.interval.high, signed_percent)
+    ends = ratios_between(change.interval.low, change.interval.high)
     spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
     return [*cells, signed_percent(change.ratio), ends, spread, *reading]
 
@@ -316,11 +316,7 @@ def _short_cells(change: MetricChange, *, decided: bool) -> list[str | Cell]:
     ratio = "–" if change.ratio is None else signed_percent(change.ratio)
     ends = ""
     if change.interval:
-        ends = between(
-            change.interval.low,
-            change.interval.high,
-            lambda value: signed_percent(value).removesuffix(" %"),
-        )
+        ends = ratios_between(change.interval.low, change.interval.high)
     # Lines break at thin spaces too.
     name = change.name.replace("\u202f", "")
     tone = _TONES.get(change.reading)
