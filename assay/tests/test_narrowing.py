@@ -237,7 +237,7 @@ def test_numbers_of_the_command_line_are_read_strictly(words, said, capsys) -> N
 
 def test_a_resumed_run_is_not_narrowed_again(capsys) -> None:
     assert main(["run", "--resume", "x", "--blocks", "3", "--environments", "mpich"]) == 2
-    assert "--environments, --blocks: a run goes on as it was begun" in capsys.readouterr().err
+    assert "--environments: a run goes on as it was begun" in capsys.readouterr().err
 
 
 def test_checks_of_the_command_line_are_names_or_a_folder(tmp_path, monkeypatch, capsys) -> None:

@@ -24,6 +24,7 @@ from assay.tests.test_accept_every_campaign import STORED, stored_run
 WORDS = {
     *("answer", "summary", "sentence", "sentences", "text", "note", "title", "statement", "facts"),
     *("made_with", "judged_on", "what", "warnings", "because", "details", "unknown", "command"),
+    *("label", "proposals"),
 }
 #: By file of `values.tar.xz`: the runs it needs, its command, its exit status.
 PRINTED = {

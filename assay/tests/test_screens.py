@@ -201,7 +201,8 @@ def test_a_comparison_is_a_table_with_the_greatest_change_first(tmp_path, capsys
         assert found == sorted(found, reverse=True)
     rows = [line for line in blocks[2].splitlines()[2:] if " → " in line]
     assert "lam" in rows[0]
-    assert len({re.search(r"[ \u00a0][%×] ", line).start() for line in rows}) == 1
+    units = [re.search(r"[ \u00a0][%×] ", line) for line in rows]
+    assert len({found and found.start() for found in units}) == 1
 
 
 def test_a_run_beside_itself_has_no_change(tmp_path, capsys) -> None:

@@ -173,6 +173,7 @@ def main(words: list[str]) -> int:
     launch = Launch(words)
     if launch.program in LARGE:
         sys.stdout.flush()
+        os.environ["PYTHONPATH"] = os.path.dirname(__file__).removesuffix("/bench/simulated")  # noqa: PTH120
         large = [sys.executable, "-P", "-m", "bench.simulated.scans", *words]
         os.execv(large[0], large)  # noqa: S606  no shell is needed
     if launch.program == "placement":  # the proof of an environment
