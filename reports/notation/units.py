@@ -26,12 +26,13 @@ class ReadableUnit:
 
 
 def readable_unit(si_unit: str, values: Iterable[float]) -> ReadableUnit:
-    """The unit in which the typical (median) magnitude of `values` is at least 1."""
+    """The unit in which the typical (median) magnitude of `values`, in nine digits, is at least 1:
+    999999999.9999998 bytes/s are 1.00 GB/s."""
     steps = unit_of(si_unit).steps
     sizes = sorted(abs(value) for value in values if value) if len(steps) > 1 else []
     if len(steps) != 1 and not sizes:
         return ReadableUnit(si_unit, 1.0)
-    typical = sizes[len(sizes) // 2] if sizes else 0.0
+    typical = float(f"{sizes[len(sizes) // 2]:.9g}") if sizes else 0.0
     factor, label = next((step for step in steps if typical >= step[0]), steps[-1])
     return ReadableUnit(label, factor)
 

@@ -60,6 +60,8 @@ def test_looks_differ_in_colour_marker_and_line() -> None:
         ("flop/s", 2e9, "Gflop/s"),
         ("bytes/s", 36.4e9, "GB/s"),
         ("bytes/s", 12.5e6, "MB/s"),
+        ("bytes/s", 999_999_999.999_999_8, "GB/s"),
+        ("bytes/s", 999_999_999.0, "MB/s"),
         ("1", 2e-5, ""),
         ("count", 3.0, "count"),
     ],

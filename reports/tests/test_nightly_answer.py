@@ -177,7 +177,7 @@ def test_lengths_stand_in_their_natural_order() -> None:
     assert sizes == [*SIZES, *SIZES]
     shown = html_of(checked(history))
     rows = re.findall(r"<td[^>]*>one-way time at Send/Recv, ([^<]*)</td>", shown)
-    assert rows == ["8 B", "1 KiB", "16 KiB", "256 KiB"] * 2
+    assert rows == ["8\u00a0B", "1\u00a0KiB", "16\u00a0KiB", "256\u00a0KiB"] * 2
 
 
 @pytest.mark.parametrize("reference", [(1.0, 0.03), (1.0, 0.01), None])

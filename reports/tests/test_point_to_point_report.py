@@ -14,6 +14,7 @@ from reports.checks.common.fits import (
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.models.point_to_point import plain_line
+from reports.notation.units import ReadableUnit
 from reports.show.draw import svg_of
 from reports.tests.synthetic import case, metric, quick_cases, write_run
 
@@ -85,20 +86,22 @@ def test_the_fits_give_each_segment_and_the_single_lines(analysis):
     table = fits_table(analysis, "echo")
     segment = ["segment", "one line, relative", "one line, plain", "direct n½"]
     assert texts(table, "law") == [*segment, "segment", *segment]
+    assert [one.title for one in table.columns][5:7] == ["α, µs", "R∞ = 1/β, GB/s"]
     first = next(row for row in table.rows if row[1].text == "lam")
-    assert first[5].text == "20.00"
-    assert first[6].text.replace("\u202f", "") == "1000.00"
+    assert first[5].text == "20.0"
+    assert first[6].text == "1.00"
 
 
 def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
     line = plain_line(SHORT, [half_round_trip("mpich", size, 100) for size in SHORT])
-    _, start, rate, *_ = _numbers(line, 2e9, told=True)
-    assert (start.text, rate.text.replace("\u202f", "")) == ("20.00", "1000.00")
-    _, start, rate, half, *_ = _numbers(line, 125e6, told=True)
-    assert (start.text, rate.text, half.text) == ("20.00", "–", "–")
+    unit = ReadableUnit("MB/s", 1e6)
+    _, start, rate, *_ = _numbers(line, unit, 2e9, told=True)
+    assert (start.text, rate.text) == ("20.0", "1\u202f000")
+    _, start, rate, half, *_ = _numbers(line, unit, 125e6, told=True)
+    assert (start.text, rate.text, half.text) == ("20.0", "–", "–")
     assert rate.badges == ("above the line rate, 125.0 MB/s",)
     none = plain_line(SHORT[1:], [1e-9 * size for size in SHORT[1:]])
-    _, start, rate, half, *_ = _numbers(none, None, told=True)
+    _, start, rate, half, *_ = _numbers(none, unit, None, told=True)
     assert (start.text, start.badges) == ("–", ("no start-up time is seen",))
 
 

@@ -285,7 +285,7 @@ def test_a_collective_s_law_that_falls_to_nothing_is_said(tmp_path: Path) -> Non
     found = outcome_of(run, (48, 1024))
     assert [[one.nodes for one in item.part.points] for item in found.predicted] == [[48]] * 3
     assert [(gap.what, gap.why) for gap in found.missing] == [
-        (f"allreduce, {size} on 1024 nodes", "the law gives no time above 0 there")
+        (f"allreduce, {size} on 1\u202f024 nodes", "the law gives no time above 0 there")
         for size in ("4 B", "1 KiB", "64 KiB")
     ]
 

@@ -70,9 +70,9 @@ def test_the_order_is_judged_by_its_interval(make_run):
     rows = texts(pvm.order_table(analyse(load_run(make_run()))))
     long = next(row for row in rows if row[3].startswith("800"))
     assert "not resolved at n = 4" in long[4]
-    assert long[5].startswith("2 (2 … 2): as in 1995")
+    assert long[5].startswith("2.00 (2.00 … 2.00): as in 1995")
     assert "as in 1995" in long[6]
-    assert long[7].startswith("2 (")
+    assert long[7].startswith("2.00 (")
 
 
 def test_an_order_is_never_read_from_two_launches(make_run):

@@ -290,7 +290,7 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
     score = analysis.comparisons.score
     assert score is not None
     assert {s.environment: s.score for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
-    assert "Start-up 50 % (whole start; 1 of 1 points)" in score_note(score, analysis.register)
+    assert "Start-up 50 % (whole start; 1 of 1 point)" in score_note(score, analysis.register)
     (table,) = (t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
     assert table.note.startswith("Whole start, medians in s;")
     assert table.note.endswith("Every job pays this once.")

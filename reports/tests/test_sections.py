@@ -102,7 +102,7 @@ def test_a_panel_holds_what_one_axis_varies_and_a_line_an_environment(generic: C
     assert sizes.environments == list(ENVIRONMENTS)
     # Of 2 ranks and faces: (1e-5 + 65536e-9)·2·1.025 s in mpich.
     alt = next(p.alt for p in sizes.panels if "2 ranks" in p.alt and "faces" in p.alt)
-    assert "mpich 20.5 to 155 µs; lam 41 to 310 µs" in alt
+    assert "mpich 20.5 to 155 µs; lam 41.0 to 310 µs" in alt
     assert "KiB" in svg_of(sizes.panels[0])  # sizes on a logarithmic axis of bytes
     assert "kB" not in svg_of(ranks.panels[0])
 
