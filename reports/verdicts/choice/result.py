@@ -360,17 +360,13 @@ def _ranking_table(analysis: Analysis) -> Table | None:
     for item, text in zip(score.standings, ends, strict=True):
         rate = item.failures
         failed = f"{rate.failed} of {count_text(rate.launched, 'launch')} failed"
-        name = _with_device(analysis, item.environment)
+        device = analysis.run.provenance.devices.get(item.environment)
+        name = name_cell(item.environment, [device] if device else [])
         last = Cell(failed if rate.failed else "", tone="bad")
         rows.append([Cell(item.place), name, Cell(fixed(item.score, 2)), Cell(text), last])
     columns = _columns("place", "environment", "=cost", f"={heading}", "")
     note = f"cost of the campaign's workload, {analysis.comparisons.reference} = 1"
     return Table("ranking", "", columns, rows, note)
-
-
-def _with_device(analysis: Analysis, environment: str) -> Cell:
-    device = analysis.run.provenance.devices.get(environment)
-    return name_cell(environment, [device] if device else [])
 
 
 def _leaders_table(analysis: Analysis) -> Table | None:
@@ -381,8 +377,8 @@ def _leaders_table(analysis: Analysis) -> Table | None:
     rows = [
         [
             Cell(one.scope),
-            _with_device(analysis, one.best),
-            _with_device(analysis, one.runner_up),
+            name_cell(one.best),
+            name_cell(one.runner_up),
             Cell(signed_percent(cell.effect.ratio if cell.effect else 1.0)),
             Cell(text),
             Cell(cell.word, tone="good" if cell.word in ("faster", "slower") else "open"),
