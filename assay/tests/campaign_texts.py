@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small right campaign and right criteria as text, for tests to spoil, and a site to plan on."""
+"""A small right campaign and right criteria as text, for tests to spoil, and sites to plan on."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ criteria:
     metric: stream_triad
     at_least: 1.0e+9
     unit: bytes/s
+"""
+#: A small right site file.
+SITE_FILE = """\
+schema: 2
+name: here
+partitions: {all: {}}
+nodes: 4
+cores_per_node: 2
+memory_bytes_per_node: 8000000000
+environments:
+  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(

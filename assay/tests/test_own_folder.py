@@ -11,19 +11,8 @@ from assay.cli.main import main
 from assay.criteria.loading import load_criteria
 from assay.schema import campaign_names, load_campaign
 from assay.sites.site_file import folder_of_new_sites, read_site_file, site_file, site_names
-from assay.tests.campaign_texts import CRITERIA, GOOD
+from assay.tests.campaign_texts import CRITERIA, GOOD, SITE_FILE
 from records.errors import ExitStatus
-
-SITE = """
-schema: 2
-name: virtual
-partitions: {all: {}}
-nodes: 4
-cores_per_node: 2
-memory_bytes_per_node: 8000000000
-environments:
-  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
-"""
 
 
 @pytest.fixture
@@ -55,7 +44,8 @@ def test_own_names_come_first_and_those_of_assay_are_there(mine):
     (mine / "campaigns" / "quick.yaml").write_text(GOOD.replace("name: small", "name: quick"))
     (mine / "campaigns" / "criteria" / "mine.yaml").write_text(CRITERIA)
     (mine / "site-config" / "virtual").mkdir()
-    (mine / "site-config" / "virtual" / "site.yaml").write_text(SITE)
+    site = mine / "site-config" / "virtual" / "site.yaml"
+    site.write_text(SITE_FILE.replace("here", "virtual"))
     assert load_campaign("quick").question == "Which is faster?"
     assert campaign_names() == sorted([*shipped, "small"])
     assert load_criteria("mine")[1] == CRITERIA

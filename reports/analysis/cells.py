@@ -90,11 +90,6 @@ class ComparisonJudgement(msgspec.Struct, frozen=True, gc=False):
         return between(self.low, self.high, show) if self.bounded else "no bounds"
 
     @property
-    def text(self) -> str:
-        """ "+1.2 % … +4.0 %"."""
-        return self.told(advantage_text)
-
-    @property
     def ends(self) -> tuple[float, float] | None:
         """Both bounds; None where there are none."""
         return (self.low, self.high) if self.bounded else None
@@ -121,7 +116,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `points` of `points_planned` went in; `family` is the number of questions judged together, of
     the whole run; `failures` are those of the cell's launches in both environments; `lag` is the
-    correlation of neighbouring blocks.
+    correlation of neighbouring blocks; `speed`: the metric is one of how fast something is.
     """
 
     check: str
@@ -142,6 +137,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     family: int = 0
     failures: tuple[FailureRate, FailureRate] = (FailureRate(), FailureRate())
     lag: float | None = None
+    speed: bool = True
 
     @property
     def word(self) -> Word:
@@ -204,12 +200,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
                 f"{unresolved}: the values are equal, or too coarse or too far apart to bound a"
                 " ratio; time longer batches"
             )
-        text = f"{word} (n = {self.n}, {judged.text})"
+        text = f"{word} (n = {self.n}, {judged.told(self.advantage)})"
         if judged.separated and word in ("not slower", "not faster"):
             text = f"{text}; a difference, but not beyond 3 % for certain"
         if word == "not resolved":
             text = (
-                f"{unresolved} ({judged.text}), smallest detectable difference"
+                f"{unresolved} ({judged.told(self.advantage)}), smallest detectable difference"
                 f" {_detectable_text(judged.detectable)}"
             )
         if self.dependent:
@@ -224,7 +220,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def difference(self) -> str:
         """ "+4.2 %": the advantage over the reference."""
-        return "–" if self.effect is None else advantage_text(self.effect.ratio)
+        return "–" if self.effect is None else self.advantage(self.effect.ratio)
+
+    def advantage(self, ratio: float) -> str:
+        """A ratio of the metric in words."""
+        return advantage_text(ratio, speed=self.speed)
 
 
 def least_ratio(shift: float) -> float:

@@ -18,6 +18,7 @@ from reports.analysis.pairing import Point, PointKey, combine, paired_points, po
 from reports.analysis.score import Costs, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, point_text
+from reports.notation.units import has_speed
 from reports.statistics.max_t import Question
 
 #: More (points × pairs) than this are compared with the reference only, and the report says so.
@@ -193,6 +194,7 @@ class _Asking:
             curve=curve,
             at=keys[0][1] if len(keys) == 1 else (),
             failures=(self._failures.of(first), self._failures.of(second)),
+            speed=has_speed(self._register.metrics[pair.metric].unit),
         )
         kept = 1.0
         if (

@@ -146,28 +146,32 @@ def more_text(ratio: float) -> str:
     return "as much" if more == percent(0) else f"{more} more"
 
 
-def advantage_text(ratio: float) -> str:
+def has_speed(si_unit: str) -> bool:
+    """Whether a value of the unit is one of how fast something is."""
+    return si_unit in {"s", "bytes/s", "flop/s", "1/s"}
+
+
+def advantage_text(ratio: float, *, speed: bool = True) -> str:
     """An advantage, a ratio in the good direction: "+3.4 %", from a factor of 1.5 on
-    "2.40 × as fast", "1.83 × as slow"."""
-    if not ratio > 0 or 1 / _FACTOR < ratio < _FACTOR:
+    "2.40 × as fast", "1.83 × as slow"; of what has no `speed` "better by a factor of 2.40"."""
+    if not 0 < ratio < math.inf or 1 / _FACTOR < ratio < _FACTOR:
         return signed_percent(ratio)
-    return f"{significant(max(ratio, 1 / ratio))} × as {'fast' if ratio > 1 else 'slow'}"
+    factor = significant(max(ratio, 1 / ratio))
+    if speed:
+        return f"{factor} × as {'fast' if ratio > 1 else 'slow'}"
+    return f"{'better' if ratio > 1 else 'worse'} by a factor of {factor}"
 
 
-def slower_text(ratio: float, amount: float, *, has_speed: bool = True) -> str:
-    """How a value compares: "8.1 % slower", from a factor of 1.5 on "1.83 × as slow".
+def slower_text(ratio: float, amount: float, *, speed: bool = True) -> str:
+    """How a value compares: "8.1 % slower", from a factor of 1.5 on as `advantage_text`.
 
-    `ratio` is its advantage; `amount` the difference as a share, either sign; what has no speed is
-    worse or better.
+    `ratio` is its advantage; `amount` the difference as a share, either sign; what has no `speed`
+    is worse or better.
     """
-    good = ratio >= 1
     if 0 < ratio < math.inf and not 1 / _FACTOR < ratio < _FACTOR:
-        factor = significant(max(ratio, 1 / ratio))
-        if has_speed:
-            return f"{factor} × as {'fast' if good else 'slow'}"
-        return f"{'better' if good else 'worse'} by a factor of {factor}"
-    words = ("faster", "slower") if has_speed else ("better", "worse")
-    return f"{percent(abs(amount))} {words[not good]}"
+        return advantage_text(ratio, speed=speed)
+    words = ("faster", "slower") if speed else ("better", "worse")
+    return f"{percent(abs(amount))} {words[ratio < 1]}"
 
 
 def si_text(value: float | None) -> str:

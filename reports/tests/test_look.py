@@ -94,7 +94,13 @@ def test_a_great_difference_is_a_multiple_and_no_per_cent() -> None:
     ]
     assert slower_text(1 / 1.83, 0.83) == "1.83 × as slow"
     assert slower_text(1 / 1.081, 0.081) == "8.1 % slower"
-    assert slower_text(0.25, 3.0, has_speed=False) == "worse by a factor of 4.00"
+    assert slower_text(0.25, 3.0, speed=False) == "worse by a factor of 4.00"
+
+
+def test_what_has_no_speed_is_better_or_worse() -> None:
+    assert [advantage_text(ratio, speed=False) for ratio in (1.2, 2.5, 1 / 1.83)] == [
+        *("+20.0 %", "better by a factor of 2.50", "worse by a factor of 1.83"),
+    ]
 
 
 def test_a_number_of_things_is_grammatical() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.sites import site_file
+from assay.tests.campaign_texts import SITE_FILE
 from checks.common.registry import CHECKS, FOLDERS, add_folder
 from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus
@@ -67,17 +68,6 @@ question: how long does a sum take?
 environments: [lam]
 cases:
   - check: hello
-"""
-SITE = """
-schema: 2
-name: here
-partitions: {all: {}}
-nodes: 4
-cores_per_node: 2
-memory_bytes_per_node: 8000000000
-checks: [$MINE]
-environments:
-  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """
 
 
@@ -190,7 +180,7 @@ def test_a_site_brings_its_own_checks_and_the_plan_names_their_folder(
     folder, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "sites" / "here").mkdir(parents=True)
-    (tmp_path / "sites" / "here" / "site.yaml").write_text(SITE)
+    (tmp_path / "sites" / "here" / "site.yaml").write_text(f"{SITE_FILE}checks: [$MINE]\n")
     monkeypatch.setattr(site_file, "SITES", tmp_path / "sites")
     monkeypatch.setenv("MINE", str(folder))
     campaign = tmp_path / "hello.yaml"

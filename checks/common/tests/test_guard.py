@@ -8,6 +8,7 @@ import re
 import pytest
 
 from assay.cli.main import main
+from assay.tests.campaign_texts import SITE_FILE
 from checks.common.guard import CheckError, _fits
 from checks.common.registry import CHECKS, add_folder
 from checks.common.session.leaves import leaf_of
@@ -122,7 +123,7 @@ def test_a_mistake_is_told_without_a_traceback(folder, tmp_path, capsys, monkeyp
     (tmp_path / "hello.yaml").write_text(CAMPAIGN)
     site = tmp_path / "site-config" / "here"
     site.mkdir(parents=True)
-    site.joinpath("site.yaml").write_text(SITE)
+    site.joinpath("site.yaml").write_text(SITE_FILE)
     words = ["plan", "hello.yaml", "--site", "here", "--checks", str(folder)]
     assert main(words) == ExitStatus.BAD_INPUT
     told = capsys.readouterr().err
@@ -132,18 +133,6 @@ def test_a_mistake_is_told_without_a_traceback(folder, tmp_path, capsys, monkeyp
     if line is not None:
         numbers = [i for i, text in enumerate(definition.splitlines(), 1) if line in text]
         assert any(f"{file}:{number}:" in told for number in numbers), told
-
-
-SITE = """
-schema: 2
-name: here
-partitions: {all: {}}
-nodes: 4
-cores_per_node: 2
-memory_bytes_per_node: 8000000000
-environments:
-  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
-"""
 
 
 def test_a_right_check_is_what_it_was(folder):

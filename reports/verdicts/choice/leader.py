@@ -23,6 +23,7 @@ from reports.notation.units import (
     more_text,
     percent,
     ratios_between,
+    signed_percent,
     significant,
     weight_text,
 )
@@ -110,7 +111,7 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     else:
         close = True
         head = f"{best.environment} is ahead, but maybe by less than 3 %: {costs}"
-        head += _bracketed(judged.text if judged else "", by)
+        head += _bracketed(judged.told(signed_percent) if judged else "", by)
     pairs = [score.pair(item.environment, best.environment) for item in others]
     short = [f"{pair.first} {_more(pair)}" for pair in pairs]
     full = [

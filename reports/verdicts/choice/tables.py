@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from reports.analysis.run import Analysis, Row
 from reports.analysis.score import OverallScore
 from reports.notation.units import (
     ReadableUnit,
-    advantage_text,
     bytes_text,
     count_text,
     decimals,
@@ -26,6 +25,7 @@ from reports.notation.units import (
     p_text,
     percent,
     readable_unit,
+    signed_percent,
     weight_text,
 )
 from reports.notation.values import between, interval_text
@@ -152,17 +152,20 @@ def _judged_by(check: str, register: Register) -> str:
 
 
 def _effect_cells(
-    effect: PairedEffect | None, judged: ComparisonJudgement | None, lag: float | None
+    effect: PairedEffect | None,
+    judged: ComparisonJudgement | None,
+    lag: float | None,
+    advantage: Callable[[float], str],
 ) -> list[str | Cell]:
     """The cells below the headings `_EFFECT`."""
     if effect is None:
         return ["–"] * len(_EFFECT)
     alike = lag is not None and lag > lag_1_limit(effect.n)
     return [
-        Cell(advantage_text(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
-        judged.text if judged else "–",
+        Cell(advantage(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
+        judged.told(advantage) if judged else "–",
         Cell(f"{judged.p:.2g}" if judged else "–", title=f"p {effect.p:.3g} by itself"),
-        between(effect.interval.low, effect.interval.high, advantage_text),
+        between(effect.interval.low, effect.interval.high, advantage),
         level_text(effect.interval.level),
         Cell("–" if lag is None else fixed(lag, 2), badges=("blocks alike",) if alike else ()),
     ]
@@ -178,7 +181,7 @@ def pairs_table(analysis: Analysis) -> Table | None:
         turned = pair.seen_from(better)
         return [
             *(Cell(name, environment=name) for name in (better, other)),
-            *_effect_cells(turned.effect, turned.judgement, turned.lag),
+            *_effect_cells(turned.effect, turned.judgement, turned.lag, signed_percent),
             "separated" if pair.separated else f"not separated at n = {turned.effect.n}",
         ]
 
@@ -357,7 +360,7 @@ def _comparison_table(
             Cell(cell.label, of),
             *ends,
             str(cell.n),
-            *_effect_cells(cell.effect, cell.judgement, cell.lag),
+            *_effect_cells(cell.effect, cell.judgement, cell.lag, cell.advantage),
             cell.verdict,
         ]
 

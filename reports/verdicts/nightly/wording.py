@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from records.history.model import Change, History, Missed, Night, SeriesKey
 from records.text.plain_text import one_line
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import count_text, percent, readable_unit, slower_text
+from reports.notation.units import (
+    count_text,
+    has_speed,
+    percent,
+    readable_unit,
+    slower_text,
+)
 from reports.notation.values import quantity
 from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.forms import ChangePart, GroupPart, HistoryForm, MissedPart, NightPart
@@ -78,8 +84,7 @@ def amount(key: SeriesKey, before: float, after: float) -> str:
 def compared(key: SeriesKey, before: float, after: float) -> str:
     """ "8.1 % slower", "1.83 × as slow"; "8.1 % worse" of what has no speed."""
     ratio = before / after if key.better == "lower" else after / before
-    has_speed = key.unit in ("s", "bytes/s", "flop/s", "1/s")
-    return slower_text(ratio, after / before - 1, has_speed=has_speed)
+    return slower_text(ratio, after / before - 1, speed=has_speed(key.unit))
 
 
 def n_text(finding: NightFinding, change: Change | None = None) -> str:
