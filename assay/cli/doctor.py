@@ -22,23 +22,27 @@ def doctor_command(arguments: argparse.Namespace) -> int:
 
         found = [*site_machine(), *site_requirements(arguments.site)]
         return tell(found, as_json=arguments.json)
-    return tell([*site_machine(), *cluster_machine(needed=False)], as_json=arguments.json)
+    found = [*site_machine(), *cluster_machine(needed=False)]
+    return tell(found, as_json=arguments.json, optional="needed by a virtual cluster only")
 
 
-def tell(requirements: Iterable[Requirement], *, as_json: bool = False) -> int:
-    """Print the requirements, and what they come to; gives the exit status."""
+def tell(
+    requirements: Iterable[Requirement], *, as_json: bool = False, optional: str = "optional"
+) -> int:
+    """Print the requirements and a summary; `optional`: the use of those that are not needed.
+    Gives the exit status."""
     found = list(requirements)
     if as_json:
         print(as_text(DoctorForm(findings=found)), end="")
     else:
         say("\n".join(map(_line, found)), hang=len("MISSING  "))
-        say(_summary(found))
+        say(_summary(found, optional))
     missing = any(not one.found for one in found if one.needed)
     return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS
 
 
-def _summary(found: Sequence[Requirement]) -> str:
-    """What the requirements come to in a line, with the command that comes first."""
+def _summary(found: Sequence[Requirement], optional: str) -> str:
+    """One line: what is missing, and the command to run first."""
     gone = [one for one in found if not one.found]
     if not gone:
         return "all there"
@@ -47,8 +51,10 @@ def _summary(found: Sequence[Requirement]) -> str:
     packages = [one.removeprefix(_INSTALL) for one in remedies if one.startswith(_INSTALL)]
     first = _INSTALL + " ".join(packages) if packages else remedies[0]
     again = "; then assay doctor again" if len(remedies) > max(1, len(packages)) else ""
-    sites = f"all there for a Slurm site; {len(gone)} absent for a virtual cluster"
-    return f"{f'{len(missing)} missing' if missing else sites}: {first}{again}"
+    count = f"{len(missing)} missing"
+    if not missing:
+        count = f"all there that a Slurm site needs; {len(gone)} absent, {optional}"
+    return f"{count}: {first}{again}"
 
 
 def _line(one: Requirement) -> str:

@@ -5,11 +5,12 @@ import json
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from assay.cli.doctor import tell
+from assay.cli.doctor import doctor_command, tell
 from assay.onboarding.requirements import site_requirements
 from assay.requirements import Requirement
 from assay.sites import site_file
@@ -67,12 +68,22 @@ def test_without_path_and_variables_it_says_what_is_missing():
     assert not found["mpicc.lam"]["needed"]
 
 
-def test_what_only_a_virtual_cluster_needs_fails_nothing(capsys):
-    assert tell([Requirement("pvm", False, "", "apt-get install pvm", needed=False)]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "absent   pvm: apt-get install pvm",
-        "all there for a Slurm site; 1 absent for a virtual cluster: apt-get install pvm",
-    ]
+@pytest.mark.parametrize("use", ["needed by a virtual cluster only", "optional"])
+def test_what_is_not_needed_fails_nothing_and_is_called_by_its_use(capsys, use):
+    absent = Requirement("pvm", False, "", "apt-get install pvm", needed=False)
+    assert tell([absent], optional=use) == 0
+    assert " ".join(capsys.readouterr().out.split()) == (
+        "absent pvm: apt-get install pvm"
+        f" all there that a Slurm site needs; 1 absent, {use}: apt-get install pvm"
+    )
+
+
+def test_what_a_described_site_can_do_without_is_not_for_a_virtual_cluster(monkeypatch, capsys):
+    optional = Requirement("HPL", False, "left out", "make hpl-source", needed=False)
+    monkeypatch.setattr("assay.onboarding.requirements.site_requirements", lambda _: [optional])
+    monkeypatch.setattr("assay.cli.doctor.site_machine", tuple)
+    assert doctor_command(Namespace(site="plain", json=False)) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("1 absent, optional: make hpl-source")
 
 
 @pytest.mark.parametrize(

@@ -52,16 +52,14 @@ class InterimJudgement:
 
 def spent(block: int, stages: Stages) -> float:
     """The error spent up to a block; `max_t.QUANTILE` in all, for bounds of 95 %."""
-    spent_before, left = 0.0, QUANTILE
-    for number, (first, last) in enumerate(stages):
-        mine = left
-        if len(stages) > 1:
-            mine *= 0.5 if number else PLANNED_SHARE
-        following = [begins for begins, _ in stages[number + 1 : number + 2]]
-        if not following or block <= following[0]:
-            return spent_before + mine * log(1 + (e - 1) * (block - first) / (last - first))
-        spent_before, left = spent_before + mine, left - mine
-    return spent_before
+    shares = [1.0]
+    if extensions := len(stages) - 1:
+        left = 1 - PLANNED_SHARE
+        shares = [PLANNED_SHARE, *(left / 2**number for number in range(1, extensions + 1))]
+    stage = sum(block > begin for begin, _ in stages[1:])
+    first, last = stages[stage]
+    part = shares[stage] * log(1 + (e - 1) * (block - first) / (last - first))
+    return QUANTILE * (sum(shares[:stage]) + part)
 
 
 def answers_after(

@@ -289,6 +289,17 @@ def test_a_run_without_records_says_how_to_begin(tmp_path: Path) -> None:
     assert answer.command.startswith("assay run --resume ")
 
 
+def test_failed_launches_that_leave_too_few_blocks_lead_to_a_command_that_runs(tmp_path) -> None:
+    def lose(record: dict[str, Any]) -> dict[str, Any]:
+        ends = record["block"] <= 4 if record["environment"] == "mpich" else record["block"] > 6
+        return record | {"status": "lost", "reason": "gone", "metrics": []} if ends else record
+
+    cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
+    answer = answer_of(analyse(load_run(write_run(tmp_path / "run", cases, blocks=8, edit=lose))))
+    assert answer.sentence.startswith("Too many launches failed; cost so far, mpich = 1: mpich")
+    assert answer.command.endswith(" --blocks 6")
+
+
 def test_what_does_not_fit_is_cut_to_its_words() -> None:
     assert len(fitting("a " * 60).split()) == MOST_WORDS
     assert listed(["a", "b", "c"], 2) == "a and 2 others"

@@ -76,7 +76,7 @@ def test_equal_values_bound_nothing() -> None:
     rows = np.array([[0.0] * 8, [0.3] * 8, np.random.default_rng(2).normal(0, 0.01, 8)])
     nothing, something, measured = judged(rows)
     assert (nothing.low, nothing.high, nothing.p) == (-np.inf, np.inf, 1)
-    assert (ComparisonJudgement.of(nothing).word, ComparisonJudgement.of(nothing).text) == (
+    assert (ComparisonJudgement.of(nothing).word, ComparisonJudgement.of(nothing).told(3)) == (
         "not resolved",
         "no bounds",
     )

@@ -21,10 +21,9 @@ from reports.notation.units import (
     count_text,
     fixed,
     level_text,
-    readable_unit,
     sentence_case,
-    significant,
 )
+from reports.notation.values import about
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
 from reports.statistics.spending import spent
 from reports.verdicts.choice.leader import choice
@@ -235,13 +234,15 @@ def _estimated(analysis: Analysis, estimates: dict[str, float]) -> Answer:
     """Costs that nothing can be decided by, best first."""
     ordered = sorted(estimates, key=estimates.__getitem__)
     costs = [f"{name} {fixed(estimates[name], 2)}" for name in ordered]
-    head = f"{count_text(analysis.run.blocks, 'block')} cannot decide; cost so far,"
-    head += f" {analysis.comparisons.reference} = 1:"
+    blocks, few = analysis.run.blocks, analysis.run.blocks < LEAST_BLOCKS
+    head = f"{count_text(blocks, 'block')} cannot decide" if few else "Too many launches failed"
+    head += f"; cost so far, {analysis.comparisons.reference} = 1:"
     return Answer(
         State.OPEN,
         fitting(f"{head} {listed(costs, 6)}.", f"{head} {listed(costs, 3)}."),
-        f"which is best: chance alone can give any order below {LEAST_BLOCKS} blocks",
-        commands.more_blocks(analysis.run, LEAST_BLOCKS - analysis.run.blocks),
+        f"which is best: chance alone can give any order below {LEAST_BLOCKS} blocks in which all"
+        " have a value",
+        commands.more_blocks(analysis.run, LEAST_BLOCKS - blocks if few else LEAST_BLOCKS),
     )
 
 
@@ -253,13 +254,9 @@ def _value(analysis: Analysis, check: str) -> str:
     if not rows:
         return ""
     medians = [row.summary.median for row in rows]
-    units = [readable_unit(rows[0].unit, [end]) for end in (min(medians), max(medians))]
-    low, high = (
-        significant(end / unit.factor)
-        for end, unit in zip((min(medians), max(medians)), units, strict=True)
-    )
+    low, high = (about(end, rows[0].unit) for end in (min(medians), max(medians)))
     title = analysis.register.check_title(check)
-    if min(medians) == max(medians):
-        return f"{title} {high} {units[1].label}"
-    first = low if units[0] == units[1] else f"{low} {units[0].label}"
-    return f"{title} {first} … {high} {units[1].label}"
+    if low == high:
+        return f"{title} {high}"
+    number, _, unit = low.partition(" ")
+    return f"{title} {number if unit == high.partition(' ')[2] else low} … {high}"
