@@ -56,9 +56,8 @@ def _command(*words: str, **options: object) -> NextCommand:
     return NextCommand(" ".join(told))
 
 
-def run_again(run: AskedRun) -> NextCommand:
-    """A new run of the campaign, as this one was asked for."""
-    began, asked = run.provenance.site, run.provenance.asked
+def _again(command: str, run: AskedRun, **options: object) -> NextCommand:
+    """A command on the campaign of a run, as that was asked for."""
     narrowed = {
         option: ",".join(value) if isinstance(value, list) else value
         for option, value in run.plan.narrowed.items()
@@ -66,13 +65,26 @@ def run_again(run: AskedRun) -> NextCommand:
     }
     checks = run.plan.narrowed.get("checks")
     return _command(
-        *("run", _campaign(run.provenance, run.plan.campaign)),
+        *(command, _campaign(run.provenance, run.plan.campaign)),
         site=_site(run.provenance, run.plan.site),
-        with_=began.builds,
+        with_=run.provenance.site.builds,
         **narrowed,
-        checks=[*asked.checks, *([",".join(checks)] if isinstance(checks, list) else [])],
-        in_one_job=began.in_one_job,
+        checks=[
+            *run.provenance.asked.checks,
+            *([",".join(checks)] if isinstance(checks, list) else []),
+        ],
+        **options,
     )
+
+
+def run_again(run: AskedRun) -> NextCommand:
+    """A new run of the campaign, as this one was asked for."""
+    return _again("run", run, in_one_job=run.provenance.site.in_one_job)
+
+
+def plan(run: AskedRun) -> NextCommand:
+    """What would run, and why not."""
+    return _again("plan", run)
 
 
 def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
@@ -85,12 +97,6 @@ def resume(name: str, checks: Iterable[str] = ()) -> NextCommand:
     return _command("run", resume=name, checks=[*checks])
 
 
-def plan(run: AskedRun) -> NextCommand:
-    """What would run, and why not."""
-    words = run_again(run).replace("assay run ", "assay plan ", 1).removesuffix(" --in-one-job")
-    return NextCommand(words)
-
-
 def doctor(site: str) -> NextCommand:
     """What a site lacks."""
     return _command("doctor", site=site)
@@ -101,7 +107,7 @@ def time_is_up(reason: str) -> bool:
     return "time limit" in reason or "TIMEOUT" in reason
 
 
-def mending(run: AskedRun, reason: str) -> NextCommand:
+def remedy(run: AskedRun, reason: str) -> NextCommand:
     """The command that most likely fixes launches that failed for this reason."""
     return plan(run) if time_is_up(reason) else doctor(_site(run.provenance, run.plan.site))
 

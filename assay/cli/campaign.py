@@ -9,13 +9,15 @@ import signal
 import sys
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from assay.cli.arguments import DEFAULT_SITE
+from assay.criteria.loading import load_criteria
 from assay.loading import ended_by_ctrl_c
 from assay.plan import (
     WHOLE,
     Durations,
+    MoreBlocks,
     Narrowing,
     earlier_runs,
     make_plan,
@@ -34,9 +36,7 @@ from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan
 from records.run.run_directory import open_run
 from reports.show.tables import Column
-
-if TYPE_CHECKING:
-    from assay.run.extending import MoreBlocks
+from reports.verdicts.acceptance.values import stated_rates
 
 
 class ListedCampaign(Part):
@@ -122,10 +122,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
 
 def _print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -> None:
     """Print the plan and its risks. Raises AssayError for faulty criteria."""
-    # slow: SciPy
-    from assay.criteria.loading import load_criteria
     from assay.criteria.risks import PlanRisksForm, rendered, risks  # slow: SciPy
-    from reports.verdicts.acceptance.values import stated_rates  # slow: SciPy
 
     criteria, _ = load_criteria(criteria_file)
     found = risks(plan, criteria, stated_rates(site.provenance()))
@@ -166,9 +163,7 @@ def run_command(arguments: argparse.Namespace) -> int:
 
 
 def _more_blocks(arguments: argparse.Namespace) -> MoreBlocks | None:
-    """What is added to the run that is resumed. Raises AssayError for other options of a part."""
-    from assay.run.extending import MoreBlocks  # slow: ReFrame
-
+    """What is added to the run that is resumed. Raises AssayError for options that narrow it."""
     if not arguments.resume:
         if arguments.until:
             raise AssayError(

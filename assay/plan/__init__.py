@@ -3,7 +3,7 @@
 
 from assay.plan.clock import Clock, clock_of, interval
 from assay.plan.durations import Durations, earlier_runs
-from assay.plan.narrowing import WHOLE, Narrowing
+from assay.plan.narrowing import WHOLE, MoreBlocks, Narrowing
 from assay.plan.planner import block_order, launch_limit_s, make_plan, runs_alone
 from assay.plan.render import render_plan
 from assay.plan.short import measured_in
@@ -12,6 +12,7 @@ __all__ = [
     "WHOLE",
     "Clock",
     "Durations",
+    "MoreBlocks",
     "Narrowing",
     "block_order",
     "clock_of",

@@ -13,6 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from operator import attrgetter
 from statistics import median
 
@@ -25,7 +26,7 @@ from records.input_files import line_batches, opened
 from records.run.plan import PlannedCase, Times
 from records.run.provenance import SiteAsRun
 from records.run.record import Status
-from records.run.run_directory import RunDirectory, runs
+from records.run.run_directory import RunDirectory, newest_runs
 from records.values import utc_seconds
 
 #: The newest run directories that are looked at, and runs and launches of a case that are counted.
@@ -166,8 +167,7 @@ def earlier_runs(site: SiteAsRun) -> list[RunDirectory]:
     """The newest run directories below results/ of a site, the newest last: of the same partition,
     with nodes and network that agree as far as they are known."""
     found: list[RunDirectory] = []
-    for path in reversed(runs()[-MOST_LOOKED_AT:]):
-        run = RunDirectory(path)
+    for run in islice(newest_runs(), MOST_LOOKED_AT):
         try:
             was = run.provenance().site
         except AssayError:

@@ -114,3 +114,12 @@ def entries_left_out(campaign: Campaign, there: Campaign) -> list[str]:
         f"{', '.join(places)} ({check}): only in {names}, which is not there"
         for (check, names), places in alike.items()
     ]
+
+
+@dataclass(frozen=True)
+class MoreBlocks:
+    """How many blocks a command line adds to a run; `until_decided`: at most so many, by default as
+    many as the run has, judged in between as a sequential design is."""
+
+    blocks: int | None
+    until_decided: bool = False

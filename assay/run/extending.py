@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
 
 import msgspec
 
+from assay.plan.narrowing import MoreBlocks
 from assay.plan.planner import sequential_design
 from assay.run.launches import too_dear
 from assay.run.status import run_status
@@ -20,15 +21,9 @@ from records.run.interims import Ended, Interim, asked_blocks, write_interims
 from records.run.plan import MOST_BLOCKS, Extension
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, open_run
-
-
-@dataclass(frozen=True)
-class MoreBlocks:
-    """How many blocks are added to a run; `until_decided`: so many at most, None: as many as it
-    has, judged between as a sequential design is."""
-
-    blocks: int | None
-    until_decided: bool = False
+from reports.analysis.races import judge_after
+from reports.load.loading import load_run
+from reports.statistics.max_t import LEAST_BLOCKS
 
 
 def extend(
@@ -107,9 +102,6 @@ def _write(run: RunDirectory, made: Extension, opened: list[str]) -> None:
 
 def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]]]:
     """What is open at the end of a run, at the error that was planned, and what goes on for it."""
-    from reports.analysis.races import judge_after  # slow: SciPy
-    from reports.load.loading import load_run  # slow: SciPy
-
     loaded = load_run(run.path)
     plan = msgspec.structs.replace(loaded.plan, sequential=in_turn(loaded.plan))
     before = tuple(one for one in loaded.interims if one.block < after)
@@ -119,8 +111,6 @@ def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]
 
 def _looks(after: int, more: MoreBlocks) -> list[int]:
     """The blocks after which the extended run is judged."""
-    from reports.statistics.max_t import LEAST_BLOCKS  # slow: SciPy
-
     last = after + (more.blocks or max(after, LEAST_BLOCKS - after))
     first = max(LEAST_BLOCKS, after + max(1, -(-after // 4)))
     if not more.until_decided or first >= last:

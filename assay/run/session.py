@@ -197,10 +197,9 @@ def _variables(
     if allocation is not None:
         files[ALLOCATION] = "allocation.json", allocation.model_dump_json()
     libraries = libraries_of_python()
-    if libraries:
-        libraries |= {JOBS_LIBRARIES: site.variables().get("LD_LIBRARY_PATH", "")}
     return {
         **libraries,
+        **({JOBS_LIBRARIES: site.variables().get("LD_LIBRARY_PATH", "")} if libraries else {}),
         **{name: str(work.write_control(*file)) for name, file in files.items()},
         "ASSAY_HPL_ARCHIVE": site.hpl_source(),
         PROGRAMS: str(work.programs),

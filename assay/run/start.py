@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from assay import BASE, ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
-from assay.plan import WHOLE, Clock, Durations, Narrowing, earlier_runs, make_plan
+from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
-from assay.run.extending import MoreBlocks, extend
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
 from assay.run.nodes import own_allocation, refuse_own_nodes, refuse_too_near
@@ -217,6 +216,8 @@ def _drive(
     try:
         ledger.catch_up()  # what another driver has added meanwhile
         if more is not None:
+            from assay.run.extending import extend  # slow: SciPy
+
             run = extend(run, ledger, more, progress.say)
             ledger = run.ledger()
         progress.say(f"run {run.path} on site {site.name}")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.plan import MoreBlocks
 from assay.plan.planner import block_order
-from assay.run.extending import MoreBlocks, extend
+from assay.run.extending import extend
 from assay.run.launches import judge, launches_to_come
 from assay.run.status import run_status
 from records.errors import AssayError

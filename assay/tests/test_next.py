@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Run], str]] = {
     "more_blocks": lambda run: commands.more_blocks(run, 5),
     "resume": lambda run: commands.resume("results/a b/c", run.provenance.asked.checks),
     "doctor": lambda run: commands.doctor(run.plan.site),
-    "mending": lambda run: commands.mending(run, "time limit: ended"),
+    "remedy": lambda run: commands.remedy(run, "time limit: ended"),
     "paper": lambda run: commands.paper("ornl-1996", run),
     "accept": lambda run: commands.accept(run, run.run_id, rerun=True),
     "verify": lambda run: commands.verify(run, run.run_id),
@@ -106,7 +106,7 @@ def test_the_parser_takes_every_command(name: str, asked: Run) -> None:
     assert ("hello" in CHECKS) == bool(getattr(told, "checks", None))
 
 
-@pytest.mark.parametrize("name", ["run_again", "plan", "mending"])
+@pytest.mark.parametrize("name", ["run_again", "plan", "remedy"])
 def test_a_campaign_is_planned_again_as_it_was(name: str, asked: Run) -> None:
     told = parsed(CALLS[name](asked))
     narrowing = narrowing_of(told)

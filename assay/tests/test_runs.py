@@ -15,6 +15,7 @@ import pytest
 from assay.cli import main
 from assay.cli.schema import form_schema
 from assay.schema import campaign_names
+from records.errors import AssayError
 from records.run.extensions import read_plan
 from records.run.plan import Plan
 from records.run.run_directory import open_run
@@ -83,8 +84,10 @@ def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one(place: Pa
     small_run(place / "results/quick/20260101T000000Z-0001")
     small_run(place / "results/quick/20260102T000000Z-0002")
     assert open_run("20260101").path.name == "20260101T000000Z-0001"
-    assert main(["status", "2026010"]) == 2
-    assert main(["status", "20260103"]) == 2
+    with pytest.raises(AssayError, match=r"2 runs begin with '2026010': .*-0001, .*-0002"):
+        open_run("2026010")
+    with pytest.raises(AssayError, match=r"no run '20260103': .*-0002"):
+        open_run("20260103")
 
 
 def test_a_run_is_compared_with_the_newest_other_of_its_campaign(

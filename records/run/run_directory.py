@@ -196,8 +196,10 @@ def open_run(name: str) -> RunDirectory:
         begun = [match for match in RESULTS.glob("*/*") if name and match.name.startswith(name)]
         found = [match for match in begun if match.name == name] or begun
         if len(found) != 1:
-            example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *runs()][-1]
-            raise AssayError(f"no run {name!r}: give the path of a run directory, e.g. {example}")
+            some = sorted(found)[:3] or [RESULTS / "quick" / "20260101T000000Z-1a2b", *_runs()][-1:]
+            count = f"{len(found)} runs begin with" if found else "no run"
+            told = f"{count} {name!r}: give the path of a run directory, e.g."
+            raise AssayError(f"{told} {', '.join(map(str, some))}")
         path = found[0]
     for file in (path / "plan.json", path / "campaign.yaml"):
         if kind_at(file) is None:
@@ -208,9 +210,9 @@ def open_run(name: str) -> RunDirectory:
 
 def newest_runs() -> Iterator[RunDirectory]:
     """The runs below results/, the newest first."""
-    return map(RunDirectory, reversed(runs()))
+    return map(RunDirectory, reversed(_runs()))
 
 
-def runs() -> list[Path]:
+def _runs() -> list[Path]:
     """The run directories below results/, the newest last."""
     return sorted((plan.parent for plan in RESULTS.glob("*/*/plan.json")), key=lambda run: run.name)

@@ -138,7 +138,7 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
             f"{head}.",
         ),
         f"{what}: too few launches have a value.",
-        commands.mending(run, reason),
+        commands.remedy(run, reason),
         (*hint, f"Failed by environment: {names}."),
     )
 

@@ -59,7 +59,7 @@ def choice(analysis: Analysis) -> Answer | None:
             f"which is best: failures decide, and more blocks fail the same way; {name} is not"
             " preferred before its launches end well"
         )
-        command = commands.mending(run, grouped(mine)[0].reason)
+        command = commands.remedy(run, grouped(mine)[0].reason)
         return Answer(State.OPEN, fitting(*_followed(head, rest)), unknown, command, details)
     if alike:
         judged = [pair.judgement for pair in pairs if pair.judgement]
