@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units of foreign benchmarks in SI."""
+
+import pytest
+
+from records.unit_texts import better_of, si_of
+
+
+@pytest.mark.parametrize(
+    ("text", "si"),
+    [
+        ("MB/s", ("bytes/s", 1e6)),
+        ("MBytes/sec", ("bytes/s", 1e6)),
+        ("MiB/s", ("bytes/s", 2.0**20)),
+        ("Gb/s", ("bytes/s", 1.25e8)),
+        ("Gbps", ("bytes/s", 1.25e8)),
+        ("Gflops/seconds", ("flop/s", 1e9)),
+        ("GFLOPS", ("flop/s", 1e9)),
+        ("kIOPS", ("1/s", 1e3)),
+        ("us", ("s", 1e-6)),
+        ("seconds", ("s", 1.0)),
+        ("ns/day", ("ns/day", 1.0)),
+        ("W", ("W", 1.0)),
+        ("", ("1", 1.0)),
+    ],
+)
+def test_units_are_read_as_benchmarks_write_them(text: str, si: tuple[str, float]) -> None:
+    assert si_of(text) == si
+
+
+def test_a_one_sided_reference_tells_the_direction_before_the_unit() -> None:
+    assert better_of("s", lower=-0.1) == "higher"
+    assert better_of("bytes/s", upper=0.1) == "lower"
+    assert better_of("s", -0.1, 0.1) == "lower"
+    assert better_of("ns/day") == "higher"
+    assert better_of("W", -0.1, 0.1) is None

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units as benchmarks write them ("MBytes/sec", "Gflops/seconds", "us") in SI base units, and the
+better direction of a figure that does not say it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from records.metric import Better
+
+_PREFIXES = dict(
+    zip("nuµmkMGTPE", (1e-9, 1e-6, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18), strict=True)
+)
+_BINARY = dict(zip("KMGTPE", (2.0**power for power in range(10, 70, 10)), strict=True))
+_PER_S = r"\s*(?:/\s*|p(?=s$)|per\s+)(?:s|secs?|seconds?)"
+_AMOUNT = re.compile(
+    rf"([kKMGTPE]?)(i(?=b)|)(?:(bytes?|bits?|b)|(flops?|i?ops?))({_PER_S})?", re.IGNORECASE
+)
+_TIME = re.compile(r"([nuµm]?)(?:s|secs?|seconds?)")
+_WORDS = {
+    "microseconds": ("s", 1e-6),
+    "microsecond": ("s", 1e-6),
+    "milliseconds": ("s", 1e-3),
+    "millisecond": ("s", 1e-3),
+    "nanoseconds": ("s", 1e-9),
+    "minutes": ("s", 60.0),
+    "minute": ("s", 60.0),
+    "min": ("s", 60.0),
+    "hours": ("s", 3600.0),
+    "h": ("s", 3600.0),
+}
+
+
+@lru_cache(maxsize=4096)
+def si_of(text: str) -> tuple[str, float]:
+    """The SI unit of a unit's text and the factor to it: "MB/s" → ("bytes/s", 1e6), "KiB" →
+    ("bytes", 1024), "Gflops" → ("flop/s", 1e9). "Mb" and "Mbit" are bits, an eighth of a byte. A
+    text that is not known is its own unit, with factor 1."""
+    text = text.strip()
+    if known := _WORDS.get(text.lower()):
+        return known
+    if found := _TIME.fullmatch(text):
+        return "s", _PREFIXES.get(found[1], 1.0)
+    found = _AMOUNT.fullmatch(text)
+    if found is None:
+        per_second = re.fullmatch(rf"1?{_PER_S}", text)
+        return ("1/s", 1.0) if per_second else (text or "1", 1.0)
+    prefix, binary, of_data, of_counts, rate = found.groups()
+    letter = "k" if prefix in ("k", "K") else prefix.upper()
+    factor = _BINARY[prefix.upper()] if binary and prefix else _PREFIXES.get(letter, 1.0)
+    if of_counts:
+        # "Gflops" and "kIOPS" are rates without a "/s".
+        if not rate and not of_counts.lower().endswith("s"):
+            return text, 1.0
+        return ("flop/s" if of_counts.lower().startswith("flop") else "1/s"), factor
+    is_bits = of_data == "b" or of_data.lower().startswith("bit")
+    return ("bytes/s" if rate else "bytes"), factor / 8 if is_bits else factor
+
+
+def better_of(unit: str, lower: float | None = None, upper: float | None = None) -> Better | None:
+    """The better direction by a one-sided reference (only `lower` given: higher is better), else by
+    the SI unit: times are better lower, rates higher; None: not known."""
+    if (lower is None) != (upper is None):
+        return "higher" if upper is None else "lower"
+    if unit == "s":
+        return "lower"
+    return "higher" if unit.endswith(("/s", "/day", "/sec")) else None
