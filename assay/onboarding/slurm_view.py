@@ -199,7 +199,7 @@ def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
         name = shown.get("PartitionName")
         if name is None:
             continue
-        allowed = _names(shown.get("AllowGroups", "ALL"))
+        allowed = _allowed(shown.get("AllowGroups", "ALL"))
         open_to_users = shown.get("State", "UP") == "UP" and all(
             shown.get(key, "NO") == "NO" for key in ("RootOnly", "ReqResv")
         )
@@ -212,8 +212,8 @@ def partitions_of(text: str, groups: frozenset[str]) -> dict[str, Partition]:
             most_nodes=_number(shown.get("MaxNodes")),
             preemptible=preempted or _PREEMPTIBLE.search(name) is not None,
             limits_memory=any(_number(shown.get(f"DefMemPer{what}")) for what in ("Node", "CPU")),
-            accounts=_names(shown.get("AllowAccounts", "ALL")),
-            qos=_names(shown.get("AllowQos", "ALL")),
+            accounts=_allowed(shown.get("AllowAccounts", "ALL")),
+            qos=_allowed(shown.get("AllowQos", "ALL")),
         )
     return found
 
@@ -239,9 +239,9 @@ def _node(shown: dict[str, str]) -> Node:
         cores=min(cores, offered),
         threads_per_core=threads,
         memory_bytes=max(0, memory - kept) << 20,
-        features=_names(shown.get("AvailableFeatures", "")) or frozenset(),
+        features=_names(shown.get("AvailableFeatures", "")),
         gres=tuple(sorted(part for part in gres.split(",") if part)),
-        partitions=tuple(_names(shown.get("Partitions", "")) or ()),
+        partitions=tuple(_names(shown.get("Partitions", ""))),
         in_service=not _OUT.search(state) and bool(set(state.split("+")) & _IN_SERVICE),
     )
 
@@ -290,8 +290,11 @@ def _number(text: str | None) -> int | None:
     return int(found[0]) if found else None
 
 
-def _names(text: str) -> frozenset[str] | None:
-    """Names in a list; None where all are meant."""
-    if text in ("ALL", "all"):
-        return None
+def _names(text: str) -> frozenset[str]:
+    """Names in a list."""
     return frozenset(name for name in text.split(",") if name and name != "(null)")
+
+
+def _allowed(text: str) -> frozenset[str] | None:
+    """Names in a list of those who may use a partition; None: all may."""
+    return None if text in ("ALL", "all") else _names(text)

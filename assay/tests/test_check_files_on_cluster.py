@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 from assay.tests.test_run_on_cluster import ASSAY, SITE, pytestmark
 from records.errors import ExitStatus
@@ -88,8 +89,9 @@ cases:
 """
 
 
-def test_what_is_beside_a_program_is_there_where_it_runs(cluster, folder):
-    add = folder / "mine" / "add"
+def write_add(checks: Path) -> None:
+    """The check `add` in a folder of checks."""
+    add = checks / "add"
     (add / "parts").mkdir(parents=True)
     (add / "__init__.py").write_text(DEFINITION)
     (add / "add.c").write_text("#define _POSIX_C_SOURCE 200809L\n" + PROGRAM)
@@ -97,6 +99,10 @@ def test_what_is_beside_a_program_is_there_where_it_runs(cluster, folder):
     (add / "parts" / "input.txt").write_text("7\n")
     (add / "helper.sh").write_text("#!/bin/sh\necho 5\n")
     (add / "helper.sh").chmod(0o755)
+
+
+def test_what_is_beside_a_program_is_there_where_it_runs(cluster, folder):
+    write_add(folder / "mine")
     (folder / "add.yaml").write_text(CAMPAIGN)
     words = ["run", "add.yaml", "--site", SITE, "--checks", "mine/", "--no-report"]
     done = subprocess.run([ASSAY, *words], capture_output=True, text=True, check=False)

@@ -5,33 +5,66 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from assay.tests.test_run_on_cluster import SITE, campaign, pytestmark, the_run
+import numpy as np
+import pytest
+
+from assay.tests.test_check_files_on_cluster import CAMPAIGN, write_add
+from assay.tests.test_run_on_cluster import (
+    CLUSTER,
+    HEAD,
+    SITE,
+    campaign,
+    finish,
+    pytestmark,
+    records_of,
+    start,
+    the_run,
+    wait_for_records,
+)
+from records.history.store import Store
 from records.run.chain import read_seal
 from records.run.extensions import read_plan
 from reports.load.loading import load_run
+from reports.verdicts.nightly.night import read_night
 from virtual_cluster import Cluster
 
 __all__ = ["pytestmark"]
 BIN = Path(sys.executable).parent
+ROOT = Path(__file__).parents[2]
 CASES = "  - check: startup\n    matrix: {ranks: [2]}\n"
-ENVIRONMENT = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
+QUICK = HEAD.format(name="quick", environments="mpich", blocks=1, launch_s=400, variants="") + CASES
+ENVIRONMENT = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1"}
 
 
-def typed(command: str) -> tuple[int, str]:
-    """Status and output of a command line; a `next:` is broken over lines on a screen."""
+#: The start of a shell of the cluster's own user, in which Slurm's commands are found.
+USERS_SHELL = f"export PATH={BIN}:$PATH NO_COLOR=1; cd ~/mine 2>/dev/null || cd ~; "
+
+
+def typed(command: str, cluster: Cluster | None = None, answers: str = "") -> tuple[int, str]:
+    """Status and output of a command line, by the user of a cluster or here; with `answers` on a
+    terminal. A `next:` is broken over lines on a screen."""
+    argv = ["bash", "-c", command]
+    if answers:
+        argv = ["script", "-qec", shlex.join(argv), "/dev/null"]
+    if cluster is not None:
+        argv = cluster.user_command(["bash", "-c", f"{USERS_SHELL}exec {shlex.join(argv)}"])
     done = subprocess.run(
-        ["bash", "-c", command],
+        argv,
         env=ENVIRONMENT,
+        input=answers,
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=600,
         check=False,
     )
-    return done.returncode, done.stdout + done.stderr
+    return done.returncode, (done.stdout + done.stderr).replace("\r", "")
 
 
 def next_of(output: str) -> str:
@@ -92,3 +125,158 @@ def test_a_night_leads_to_the_next_one_with_its_path_cluster_and_history(
     status, output = typed(command)
     assert status in (0, 3), output
     assert len([*(folder / "results" / "night").iterdir()]) >= 2
+
+
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+reruns_at_most: 1
+criteria:
+  - {id: time, kind: limit, title: T, check: startup, metric: init, at_most: 1000, unit: s}
+"""
+NO_SPREAD = (
+    "  - {id: spread, kind: spread, title: S, check: startup, metric: init, cv_at_most: 1e-9}\n"
+)
+
+
+def judged_run(folder: Path, criteria: str) -> str:
+    """The command that an ended run with these criteria leads to."""
+    path = folder / "campaigns" / "criteria" / "mine.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(criteria)
+    name = campaign(folder, "judged", "mpich", 3, CASES, variants="judged_by: {virtual: mine}")
+    status, output = typed(f"assay run {name} --site {SITE}")
+    assert status == 0, output
+    return next_of(output)
+
+
+def test_an_acceptance_leads_to_its_judgement_and_that_to_its_verification(
+    cluster: Cluster, folder: Path
+) -> None:
+    command = judged_run(folder, CRITERIA)
+    run = the_run(folder, "judged").name
+    assert command == f"assay accept {run}"
+    status, output = typed(command)
+    assert status == 0, output
+    command = next_of(output)
+    assert command == f"assay verify results/judged/{run}"
+    status, output = typed(command)
+    assert status == 0, output
+
+
+def test_a_suspect_leads_to_a_rerun_that_decides(cluster: Cluster, folder: Path) -> None:
+    status, output = typed(judged_run(folder, CRITERIA + NO_SPREAD))
+    assert status == 3, output
+    command = next_of(output)
+    assert command == f"assay accept results/judged/{the_run(folder, 'judged').name} --rerun"
+    status, output = typed(command)
+    assert status == 1, output
+    assert "confirmed" in output
+
+
+def test_a_failed_acceptance_leads_to_another_run(cluster: Cluster, folder: Path) -> None:
+    missed = CRITERIA.splitlines()[-1].replace("id: time", "id: no-time").replace("1000", "1e-9")
+    status, output = typed(judged_run(folder, f"{CRITERIA}{missed}\n"))
+    assert status == 1, output
+    command = next_of(output)
+    assert command == f"assay run judged.yaml --site {SITE}"
+    status, output = typed(command)
+    assert status == 0, output
+
+
+@pytest.mark.parametrize(
+    ("begun", "leads_to", "ends"),
+    [
+        ("run add.yaml", f"assay doctor --site {SITE}", 0),
+        ("nightly run --campaign add.yaml --history h", "assay status results/add/", 1),
+    ],
+)
+def test_failed_launches_lead_to_what_the_site_lacks_and_to_their_reasons(
+    cluster: Cluster, folder: Path, begun: str, leads_to: str, ends: int
+) -> None:
+    write_add(folder / "mine")
+    (folder / "mine" / "add" / "parts" / "input.txt").unlink()
+    (folder / "add.yaml").write_text(CAMPAIGN)
+    status, output = typed(f"assay {begun} --site {SITE} --checks mine")
+    assert status == 1, output
+    command = next_of(output)
+    assert command.startswith(leads_to)
+    status, output = typed(command)
+    assert status == ends, output
+
+
+@pytest.mark.parametrize(
+    ("name", "cases", "status", "leads_to"),
+    [
+        ("ornl-1996", CASES, 0, "assay paper ornl-1996 "),
+        ("vast", CASES.replace("[2]", "[4000]"), 0, "assay plan vast.yaml --site virtual:"),
+    ],
+)
+def test_a_study_leads_to_its_document_and_what_fits_nowhere_to_its_plan(  # noqa: PLR0917
+    cluster: Cluster, folder: Path, name: str, cases: str, status: int, leads_to: str
+) -> None:
+    file = campaign(folder, name, "mpich", 1, cases)
+    found, output = typed(f"assay run {Path(file).name} --site {SITE}")
+    assert found == status, output
+    command = next_of(output)
+    assert command.startswith(leads_to)
+    found, output = typed(command)
+    assert found == 0, output
+
+
+def test_an_interrupted_run_leads_to_its_rest(cluster: Cluster, folder: Path) -> None:
+    process = start(campaign(folder, "stopped", "mpich", 6, CASES), "--site", SITE)
+    path = wait_for_records(folder, "stopped", 1)
+    process.send_signal(signal.SIGINT)
+    assert finish(process)[0] == 4
+    status, output = typed(f"assay status {path}")
+    command = next_of(output)
+    assert command == f"assay run --resume {path}"
+    status, output = typed(command)
+    assert status == 0, output
+    assert len(read_plan(path / "plan.json").cases) * 6 == len(records_of(path))
+
+
+def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
+    cluster: Cluster, folder: Path
+) -> None:
+    """Thirty earlier nights are a third of a real one; so tonight is three times as slow."""
+    name = campaign(folder, "night", "mpich", 3, CASES)
+    assert typed(f"assay run {name} --site {SITE} --no-report")[0] == 0
+    path = the_run(folder, "night")
+    night, values = read_night(path)
+    rng = np.random.default_rng(1)
+    with Store(folder / "h 1.sqlite", create=True) as store:
+        for day in range(1, 31):
+            before = replace(night, run_id=f"night-{day}", started_at=f"2026-10-{day:02}T02:00:00Z")
+            lesser = [
+                replace(one, launches=tuple(rng.normal(1, 0.01) * v / 3 for v in one.launches))
+                for one in values
+            ]
+            store.add(before, lesser)
+    assert typed(f"assay history add {path} --history 'h 1.sqlite'")[0] == 0
+    status, output = typed("assay history check --history 'h 1.sqlite'")
+    assert status == 3, output
+    command = next_of(output)
+    assert command.startswith("assay history check --rerun --campaign night --site virtual")
+    status, output = typed(command)
+    assert status == 1, output
+    command = next_of(output)
+    assert re.fullmatch(r"assay history accept-change [\d ]+ --history 'h 1.sqlite'", command)
+    status, output = typed(command, answers="a new switch\n")
+    assert status == 0, output
+
+
+def test_a_folder_of_ones_own_leads_to_a_site_and_that_to_its_first_run(cluster: Cluster) -> None:
+    cluster.show([ROOT, *map(Path, (sys.prefix, sys.base_prefix))])
+    home = Path(typed("pwd", cluster)[1].strip())
+    command = next_of(typed("assay init mine", cluster)[1])
+    assert command == "cd mine && assay site init"
+    status, output = typed(f"cd ~; {command}", cluster, answers="\n" * 40)
+    assert status == 0, output
+    command = next_of(output)
+    assert command == f"assay run quick --site assay-{CLUSTER}"
+    (home / "mine" / "campaigns" / "quick.yaml").write_text(QUICK)
+    status, output = typed(command, cluster)
+    assert status == 0, output

@@ -77,6 +77,8 @@ def test_nodes_of_several_versions():
     assert old.gres == ()
     assert (new.cores, new.memory_bytes) == (60, (512000 - 4096) << 20)
     assert new.gres == ("gpu:a100:4", "tmp:100")
+    (one,) = nodes_of(NODE_23_11.replace("Partitions=gpu,compute", "Partitions=all"))
+    assert one.partitions == ("all",)
     assert not new.in_service
 
 
