@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listings of files of ReFrame suites, by child processes that the files cannot leave.
+
+A server loads ReFrame once and forks a child for each file; there are as many servers as cores.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Self
+
+import msgspec
+
+from checks.common.foreign.listing import Listing, Order, Reply
+from records.errors import InfrastructureError
+from records.forms import as_bytes
+from records.text.plain_text import end_of_output, one_line, plain_data
+
+#: Seconds that a file may take to load.
+LIMIT_S = 60.0
+#: Seconds beyond the limit, and for loading ReFrame, after which a server is given up.
+_PATIENCE_S = 20.0
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+#: A site of one partition with a plain environment, for suites without a site.
+NEUTRAL: Mapping[str, Any] = {
+    "systems": [
+        {
+            "name": "site",
+            "hostnames": [".*"],
+            "partitions": [
+                {
+                    "name": "all",
+                    "scheduler": "slurm",
+                    "launcher": "srun",
+                    "features": ["remote"],
+                    "environs": ["builtin"],
+                }
+            ],
+        }
+    ],
+    "environments": [{"name": "builtin"}],
+}
+
+
+def list_file(file: Path, environment: Mapping[str, str], **how: Any) -> Listing:
+    """As `list_files`, of one file."""
+    return list_files([file], environment, workers=1, **how)[0]
+
+
+def list_files(
+    files: Sequence[Path],
+    environment: Mapping[str, str],
+    *,
+    user: tuple[int, int] | None = None,
+    configuration: Mapping[str, Any] = NEUTRAL,
+    variables: Mapping[str, Any] | None = None,
+    network: bool = False,
+    limit_s: float = LIMIT_S,
+    workers: int | None = None,
+) -> list[Listing]:
+    """What each file has, in their order; a file that cannot be listed is refused, with a reason.
+
+    `environment` is all that a file sees of variables, but for PATH and LANG where it lacks them;
+    folders of its PYTHONPATH are searched for modules. `user` (uid, gid) owns the processes: the
+    caller's if None, and of root's `nobody`. `configuration` is a `site_configuration` of ReFrame
+    with one system; `variables` are set in the classes as by `reframe -S`. Raises
+    InfrastructureError where no process can be had.
+    """
+    if user is None and os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody")
+        user = nobody.pw_uid, nobody.pw_gid
+    own = {"PATH": _PATH, "LANG": "C.UTF-8", **environment}
+    root = os.path.commonpath([file.absolute().parent for file in files]) if files else "/"
+    waiting: SimpleQueue[int] = SimpleQueue()
+    for number in range(len(files)):
+        waiting.put(number)
+    found: dict[int, Listing] = {}
+
+    def work() -> None:
+        with tempfile.TemporaryDirectory(prefix="assay-listing-") as folder:
+            if user is not None:
+                os.chown(folder, *user)
+            order = Order(
+                folder, root, dict(configuration), own, dict(variables or {}), user, network
+            )
+            order.limit_s = limit_s
+            with _Server(order) as server:
+                while not waiting.empty():
+                    with suppress(Empty):
+                        number = waiting.get_nowait()
+                        found[number] = server.listing(files[number])
+
+    count = min(workers or os.cpu_count() or 1, len(files)) or 1
+    with ThreadPoolExecutor(count) as pool:
+        for task in [pool.submit(work) for _ in range(count)]:
+            task.result()
+    return [found[number] for number in range(len(files))]
+
+
+class _Server:
+    """A server process, made anew when a file has ended it. Use it in one thread."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._process: subprocess.Popen[bytes] | None = None
+        self._isolated = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def listing(self, file: Path) -> Listing:
+        """What the file has, or why not."""
+        path = str(file.absolute())
+        if self._process is None:
+            self._start()
+        began = time.monotonic()
+        try:
+            self._say(path)
+            reply = msgspec.json.decode(self._line(self._order.limit_s + _PATIENCE_S), type=Reply)
+        except (BrokenPipeError, msgspec.MsgspecError):
+            self._end()
+            reply = Reply(ended="ends the process that lists files")
+        found = Listing(file=path)
+        if reply.ended:
+            printed = end_of_output(reply.printed.splitlines()) if reply.printed.strip() else ""
+            found.refused = reply.ended + (f"; it prints: {printed}" if printed else "")
+        else:
+            try:
+                data = plain_data(msgspec.json.decode(reply.answer))
+                found = msgspec.convert(data, Listing)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                found.refused = f"gives no listing: {str(error)[:200]}"
+        found.file, found.refused = path, one_line(found.refused)
+        found.isolation = "namespaces" if self._isolated else "limits"
+        found.seconds = round(time.monotonic() - began, 3)
+        return found
+
+    def _start(self) -> None:
+        """Raises InfrastructureError where it cannot serve."""
+        python = [sys.executable, "-P", "-m", "checks.common.foreign.server"]
+        own = ("LD_LIBRARY_PATH", "PATH", "PYTHONPATH")
+        with tempfile.TemporaryFile() as log:
+            self._process = subprocess.Popen(
+                python,
+                env={name: os.environ[name] for name in own if name in os.environ},
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                start_new_session=True,
+            )
+            try:
+                self._say(self._order)
+                ready = self._line(_PATIENCE_S)
+                self._isolated = msgspec.json.decode(ready, type=bool)
+            except (BrokenPipeError, msgspec.MsgspecError) as error:
+                self._end()
+                log.seek(0)
+                said = end_of_output(log.read().decode(errors="replace").splitlines())
+                raise InfrastructureError(f"files cannot be listed: {said}") from error
+
+    def _say(self, what: object) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        text = as_bytes(what) + b"\n"
+        while text:
+            text = text[self._process.stdin.write(text) :]
+
+    def _line(self, limit_s: float) -> bytes:
+        """The next line of the server, or what came of it until it ended or time ran out."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        line, until = bytearray(), time.monotonic() + limit_s
+        while not line.endswith(b"\n"):
+            left_s = max(0.0, until - time.monotonic())
+            ready, _, _ = select.select([self._process.stdout], [], [], left_s)
+            if not ready or not (chunk := self._process.stdout.read(1 << 20)):
+                break
+            line += chunk
+        return bytes(line)
+
+    def _end(self) -> None:
+        if self._process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        with self._process:
+            self._process.kill()
+        self._process = None

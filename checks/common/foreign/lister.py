@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The child's side of a listing: load one file as ReFrame does, and describe its classes.
+
+Runs in a process made for this file, which the file may ruin.
+"""
+
+from __future__ import annotations
+
+import errno
+import inspect
+import os
+import pwd
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import reframe.core.runtime as reframe_runtime
+from reframe.core.config import load_config
+from reframe.core.exceptions import ReframeSyntaxError, SkipTestError
+from reframe.core.pipeline import (
+    CompileOnlyRegressionTest,
+    RegressionTest,
+    RunOnlyRegressionTest,
+)
+from reframe.frontend.loader import RegressionCheckLoader
+from reframe.utility import import_module_from_file
+
+from checks.common.foreign.isolation import MEMORY_BYTES
+from checks.common.foreign.listing import (
+    MOST_VARIANTS,
+    ListedClass,
+    ListedFigure,
+    ListedFixture,
+    ListedParameter,
+    ListedReference,
+    ListedVariable,
+    ListedVariant,
+    Listing,
+)
+from checks.common.foreign.touching import Watch
+
+#: Characters that are kept of a text, entries of a list.
+KEPT_CHARACTERS, KEPT_ENTRIES = 2000, 1000
+#: Bytes that are kept free for saying that memory ran out.
+SPARE_BYTES = 16 << 20
+#: Variables of ReFrame's own that a class may leave to who uses it.
+_VALID = ("valid_systems", "valid_prog_environs")
+_NEEDED = ("executable", "num_tasks", "num_tasks_per_node", "num_cpus_per_task")
+
+
+def set_up(configuration: Mapping[str, Any]) -> None:
+    """Make ReFrame's runtime context for a `site_configuration` of one system."""
+    site_config = load_config()
+    site_config.update_config(dict(configuration), "<assay>")
+    site_config.validate()
+    site_config.select_subconfig(configuration["systems"][0]["name"])
+    reframe_runtime.init_runtime(site_config)
+
+
+def listing(file: str, variables: Mapping[str, Any]) -> Listing:
+    """What the file has. `variables`: name, or CLASS.NAME → value that is set as by `reframe -S`.
+    Raises what loading the file raises."""
+    if not RegressionCheckLoader([])._validate_source(file):
+        return Listing(file=file, is_test=False)
+    # As ReFrame's loader; a name of its own in sys.modules for each file.
+    module = import_module_from_file(file, force=True, load_parents=True)
+    registry = getattr(module, "_rfm_test_registry", None)
+    if registry is None:
+        return Listing(file=file)
+    registry.setvars(dict(variables))
+    return Listing(file=file, classes=[_class(cls, file) for cls in registry])
+
+
+def _class(cls: Any, file: str) -> ListedClass:
+    variants = [_variant(cls, number) for number in range(min(cls.num_variants, MOST_VARIANTS))]
+    space = cls.var_space.vars
+
+    def default(name: str, otherwise: Any) -> Any:
+        return space[name].default_value if space[name].is_defined() else otherwise
+
+    line = 0
+    with suppress(OSError):  # a class that a function makes
+        if Path(inspect.getfile(cls)).resolve() == Path(file).resolve():
+            line = inspect.getsourcelines(cls)[1]
+    doc = default("descr", "") or inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
+    return ListedClass(
+        name=cls.__name__,
+        line=line,
+        kind=_kind(cls),
+        doc=" ".join(str(doc).split())[:KEPT_CHARACTERS],
+        tags=sorted(map(str, default("tags", ()))),
+        maintainers=[*map(str, default("maintainers", ()))],
+        parameters=[
+            ListedParameter(name, [*map(_plain, param.values[:KEPT_ENTRIES])])
+            for name, param in cls.raw_params.items()
+        ],
+        variables=[
+            ListedVariable(name, _plain(default(name, None)), not var.is_defined())
+            for name, var in space.items()
+            if name not in RegressionTest.var_space.vars
+            or (name in _NEEDED and not var.is_defined())
+        ],
+        fixtures=[*_fixtures(cls)],
+        num_variants=cls.num_variants,
+        variants=variants,
+    )
+
+
+def _kind(cls: Any) -> str:
+    if issubclass(cls, CompileOnlyRegressionTest):
+        return "compile"
+    return "run" if issubclass(cls, RunOnlyRegressionTest) else "compile and run"
+
+
+def _fixtures(cls: Any) -> Iterator[ListedFixture]:
+    for name, one in cls.fixture_space.fixtures.items():
+        inner = [*_fixtures(one.cls)]
+        yield ListedFixture(name, one.cls.__name__, _kind(one.cls), one.scope, one.action, inner)
+
+
+def _variant(cls: Any, number: int) -> ListedVariant:
+    """A variant after its `init` hooks; what these raise refuses it and not the class."""
+    info = cls.get_variant_info(number)
+    known = ListedVariant(
+        number=number,
+        unique_name=cls.variant_name(number),
+        parameters={name: _plain(value) for name, value in info["params"].items()},
+    )
+    try:
+        unset = [name for name in _VALID if not cls.var_space.vars[name].is_defined()]
+        try:
+            test = cls(variant_num=number)
+        except ReframeSyntaxError:
+            if not unset:
+                raise
+            # Fixtures need both, and the campaign gives them.
+            test = cls(variant_num=number, reset_sysenv=3)
+        else:
+            unset = [name for name in unset if not hasattr(test, name)]
+        for name in {*_VALID} - {*unset}:
+            setattr(known, name, [*getattr(test, name)])
+        known.num_tasks = getattr(test, "num_tasks", None)
+        known.num_tasks_per_node = test.num_tasks_per_node
+        known.modules = [_plain(m if isinstance(m, str) else m["name"]) for m in test.modules]
+        known.resources = _plain(test.extra_resources)
+        known.figures, known.references = [*_figures(test)], [*_references(test)]
+    except SkipTestError as skip:
+        known.refused = f"skipped: {skip}"[:KEPT_CHARACTERS]
+    except Exception as error:
+        known.refused = reason(error, str(inspect.getfile(cls)))
+    return known
+
+
+def _figures(test: Any) -> Iterator[ListedFigure]:
+    for name, expression in test.perf_variables.items():
+        yield ListedFigure(str(name), str(getattr(expression, "unit", "")))
+    for name in getattr(test, "perf_patterns", None) or ():
+        yield ListedFigure(str(name), "")
+
+
+def _references(test: Any) -> Iterator[ListedReference]:
+    data = getattr(test.reference, "data", {})
+    for system, entry in data.items():
+        for figure, values in entry.items() if isinstance(entry, Mapping) else ():
+            if not isinstance(values, tuple | list):
+                continue
+            value, lower, upper, unit = (*map(_plain, values), None, None, None, None)[:4]
+            yield ListedReference(str(system), str(figure), value, lower, upper, str(unit or ""))
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; what it has not as the text of `repr`."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return value[:KEPT_CHARACTERS]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [*map(_plain, [*value][:KEPT_ENTRIES])]
+    if isinstance(value, Mapping):
+        pairs = [*value.items()][:KEPT_ENTRIES]
+        return {str(name)[:KEPT_CHARACTERS]: _plain(one) for name, one in pairs}
+    return repr(value)[:KEPT_CHARACTERS]
+
+
+def answer(file: str, variables: Mapping[str, Any], watch: Watch) -> Listing:
+    """What the file has, or why it cannot be loaded. Environment, working folder and limits are
+    made already."""
+    sys.argv = ["reframe"]
+    sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    sys.dont_write_bytecode = True
+    spare: bytearray | None = bytearray(SPARE_BYTES)
+    try:
+        found = listing(file, variables)
+    except BaseException as error:
+        spare = None  # memory may have run out
+        found = Listing(file=file, refused=refusal(error, file, watch))
+    del spare
+    found.touched = watch.touched
+    return found
+
+
+def refusal(error: BaseException, file: str, watch: Watch) -> str:
+    """Why the file cannot be loaded, and what helps."""
+    touched, loading = watch.touched, f"while it is loaded{_line(error, file)}"
+    match error:
+        case SystemExit():
+            said = f"calls exit({error.code!r}) {loading}"
+        case MemoryError():
+            said = f"takes more than {MEMORY_BYTES >> 30} GiB of memory {loading}"
+        case KeyError(args=[str(name)]) if name in watch.absent:
+            said = (
+                f"needs the environment variable {name} {loading}; give it with --env {name}=VALUE"
+            )
+        case ModuleNotFoundError(name=str(name)):
+            said = (
+                f"needs the Python module {name} {loading}; give its folder with --env"
+                f" PYTHONPATH={_folder_of(name, file, watch.root)}, or install it where assay is"
+            )
+        case OSError(errno=errno.EROFS | errno.EFBIG):
+            where = error.filename or next(reversed(touched.written), "a file")
+            said = f"writes {where} {loading}; nothing was written"
+        case OSError() if watch.socket or touched.hosts:
+            to = f" to {touched.hosts[-1]}" if touched.hosts else ""
+            said = f"opens a network connection{to} {loading}; allow it with --network"
+        case OSError(errno=errno.EACCES, filename=str(path)):
+            user = pwd.getpwuid(os.getuid()).pw_name
+            said = f"cannot be loaded: user {user} must not read {path}"
+        case _:
+            said = reason(error, file)
+            if touched.programs:
+                said += f"; {loading.partition(' (')[0]} it runs {', '.join(touched.programs)}"
+    return said
+
+
+def _folder_of(module: str, file: str, root: str) -> str:
+    """A folder of the suite, or around it, that has a Python module of this name."""
+    top = module.partition(".")[0]
+    below = (found.parent for found in Path(root).rglob(f"{top}.py"))
+    above = (folder for folder in Path(file).parents if any((folder / top).glob("*.py")))
+    return str(next(chain(below, above), "DIR"))
+
+
+def reason(error: BaseException, file: str) -> str:
+    """An error as a line, with the line of the suite that raised it."""
+    said = " ".join(str(error).split())[:KEPT_CHARACTERS]
+    return f"{type(error).__name__}: {said}{_line(error, file)}"
+
+
+def _line(error: BaseException, file: str) -> str:
+    """ " (FILE:LINE)" of the innermost frame below the folder of the file."""
+    folder = str(Path(file).parent)
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    found = next((frame for frame in frames if frame.filename.startswith(folder)), None)
+    return f" ({Path(found.filename).name}:{found.lineno})" if found else ""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file of a ReFrame suite has: plain data, as the child process that loads it says.
+
+All of it is a statement of foreign code. Values of parameters and variables that JSON does not know
+are the text that Python's `repr` gives.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Struct, field
+
+from records.forms import Form, Part, key
+
+#: Greatest number of variants of a class that are made and listed one by one.
+MOST_VARIANTS = 256
+#: How a child is kept apart from the system.
+Isolation = Literal["namespaces", "limits", "none"]
+
+
+class ListedFigure(Part):
+    """A performance variable that a class declares."""
+
+    name: Annotated[str, key("Its name; a performance hook may add further ones at run time.")]
+    unit: Annotated[str, key("Its unit as the class writes it; empty where it is not known yet.")]
+
+
+class ListedReference(Part):
+    """A reference value of a class."""
+
+    system: Annotated[str, key("System, or SYSTEM:PARTITION, that it holds for.")]
+    figure: Annotated[str, key("The performance variable.")]
+    value: Annotated[Any, key("The value, in the class's unit.")]
+    lower: Annotated[Any, key("Fraction below it that is allowed; null: any.")]
+    upper: Annotated[Any, key("Fraction above it that is allowed; null: any.")]
+    unit: Annotated[str, key("Its unit; empty where the reference has none.")]
+
+
+class ListedFixture(Part):
+    """A fixture of a class: a test that runs before it."""
+
+    name: Annotated[str, key("Attribute by which the class sees it.")]
+    test_class: Annotated[str, key("Its class.")]
+    kind: Annotated[str, key("What it does: compile and run, run or compile.")]
+    scope: Annotated[str, key("What shares it: session, partition, environment or test.")]
+    action: Annotated[str, key("fork: a variant of the class for each of its variants; join.")]
+    fixtures: Annotated[list[ListedFixture], key("Its own fixtures.")]
+
+
+class ListedParameter(Part):
+    """A parameter of a class."""
+
+    name: Annotated[str, key("Its name.")]
+    values: Annotated[list[Any], key("Its values, in the class's order.")]
+
+
+class ListedVariable(Part):
+    """A variable that a class of the suite declares; those of ReFrame itself are not listed."""
+
+    name: Annotated[str, key("Its name.")]
+    value: Annotated[Any, key("Its default.")]
+    required: Annotated[bool, key("Whether it has none, so that it must be set.")]
+
+
+class ListedVariant(Part):
+    """One point of a class's parameters, as it is after its `init` hooks."""
+
+    number: Annotated[int, key("Its `variant_num`.")]
+    unique_name: Annotated[str, key("ReFrame's name of it.")]
+    parameters: Annotated[dict[str, Any], key("The parameters' values.")]
+    valid_systems: Annotated[list[str] | None, key("As the class says; null: it does not.")] = None
+    valid_prog_environs: Annotated[
+        list[str] | None, key("As the class says; null: it does not.")
+    ] = None
+    num_tasks: Annotated[int | None, key("Ranks; 0: as many as the site allows.")] = None
+    num_tasks_per_node: Annotated[int | None, key("Ranks on each node; null: not said.")] = None
+    modules: Annotated[list[str], key("Modules that it loads.")] = []
+    resources: Annotated[dict[str, Any], key("Its `extra_resources`.")] = {}
+    figures: Annotated[list[ListedFigure], key("Its performance variables.")] = []
+    references: Annotated[list[ListedReference], key("Its reference values.")] = []
+    refused: Annotated[str, key("Why ReFrame does not make it; empty: it does.")] = ""
+
+
+class ListedClass(Part):
+    """A test class that the file registers with `simple_test`."""
+
+    name: Annotated[str, key("Its name.")]
+    line: Annotated[int, key("Where it begins; 0: in another file.")]
+    kind: Annotated[str, key("What it does: compile and run, run or compile.")]
+    doc: Annotated[str, key("Its `descr` or documentation, the first paragraph.")]
+    tags: Annotated[list[str], key("Its tags.")]
+    maintainers: Annotated[list[str], key("Its maintainers.")]
+    parameters: Annotated[list[ListedParameter], key("Its parameters.")]
+    variables: Annotated[list[ListedVariable], key("The suite's variables.")]
+    fixtures: Annotated[list[ListedFixture], key("Its fixtures.")]
+    num_variants: Annotated[int, key("Number of its variants; 0: a parameter has no value.")]
+    variants: Annotated[list[ListedVariant], key(f"Its first {MOST_VARIANTS} variants.")]
+
+
+class Touched(Part):
+    """What a file used of its surroundings while it was loaded, as far as Python saw it."""
+
+    variables: Annotated[list[str], key("Environment variables that it read.")] = []
+    programs: Annotated[list[str], key("Programs that it started.")] = []
+    hosts: Annotated[list[str], key("Hosts that it looked up or connected to.")] = []
+    written: Annotated[
+        list[str], key("Paths that it opened to write, made, moved or removed.")
+    ] = []
+
+
+class Listing(Form, kw_only=True):
+    """What a file of a suite has, or why it is refused."""
+
+    file: Annotated[str, key("Its path.")]
+    refused: Annotated[str, key("Why it cannot be listed, in one line; empty: it is.")] = ""
+    is_test: Annotated[bool, key("Whether ReFrame would take it for a file of tests.")] = True
+    classes: Annotated[list[ListedClass], key("Its test classes.")] = []
+    touched: Annotated[Touched, key("What it used while it was loaded.")] = field(
+        default_factory=Touched
+    )
+    isolation: Annotated[Isolation, key("How its process was kept apart.")] = "none"
+    seconds: Annotated[float, key("Time that listing took.")] = 0.0
+
+
+class Order(Struct):
+    """What holds for all files of a server."""
+
+    folder: str
+    root: str
+    configuration: dict[str, Any]
+    environment: dict[str, str]
+    variables: dict[str, Any] = {}
+    user: tuple[int, int] | None = None
+    network: bool = False
+    limit_s: float = 60.0
+
+
+class Reply(Struct):
+    """The answer of a child, unread, or how it ended without one."""
+
+    answer: str = ""
+    ended: str = ""
+    printed: str = ""
