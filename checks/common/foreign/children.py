@@ -7,81 +7,48 @@ A server loads ReFrame once and forks a child for each file; there are as many s
 from __future__ import annotations
 
 import os
-import pwd
 import select
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Self
+from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
-from checks.common.foreign.listing import Listing, Order, Reply
+from checks.common.foreign.listing import Listing, Order, Reply, Surroundings
 from records.errors import InfrastructureError
 from records.forms import as_bytes
 from records.text.plain_text import end_of_output, one_line, plain_data
 
-#: Seconds that a file may take to load.
-LIMIT_S = 60.0
 #: Seconds beyond the limit, and for loading ReFrame, after which a server is given up.
 _PATIENCE_S = 20.0
-_PATH = "/usr/local/bin:/usr/bin:/bin"
-#: A site of one partition with a plain environment, for suites without a site.
-NEUTRAL: Mapping[str, Any] = {
-    "systems": [
-        {
-            "name": "site",
-            "hostnames": [".*"],
-            "partitions": [
-                {
-                    "name": "all",
-                    "scheduler": "slurm",
-                    "launcher": "srun",
-                    "features": ["remote"],
-                    "environs": ["builtin"],
-                }
-            ],
-        }
-    ],
-    "environments": [{"name": "builtin"}],
-}
+#: The user and group of the kernel that have no file.
+_OVERFLOW_ID = 65534
 
 
-def list_file(file: Path, environment: Mapping[str, str], **how: Any) -> Listing:
+def list_file(file: Path, around: Surroundings | None = None) -> Listing:
     """As `list_files`, of one file."""
-    return list_files([file], environment, workers=1, **how)[0]
+    return list_files([file], around, workers=1)[0]
 
 
 def list_files(
-    files: Sequence[Path],
-    environment: Mapping[str, str],
-    *,
-    user: tuple[int, int] | None = None,
-    configuration: Mapping[str, Any] = NEUTRAL,
-    variables: Mapping[str, Any] | None = None,
-    network: bool = False,
-    limit_s: float = LIMIT_S,
-    workers: int | None = None,
+    files: Sequence[Path], around: Surroundings | None = None, workers: int | None = None
 ) -> list[Listing]:
     """What each file has, in their order; a file that cannot be listed is refused, with a reason.
 
-    `environment` is all that a file sees of variables, but for PATH and LANG where it lacks them;
-    folders of its PYTHONPATH are searched for modules. `user` (uid, gid) owns the processes: the
-    caller's if None, and of root's `nobody`. `configuration` is a `site_configuration` of ReFrame
-    with one system; `variables` are set in the classes as by `reframe -S`. Raises
-    InfrastructureError where no process can be had.
+    Raises InfrastructureError where no process can be had.
     """
-    if user is None and os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        user = nobody.pw_uid, nobody.pw_gid
-    own = {"PATH": _PATH, "LANG": "C.UTF-8", **environment}
+    around = around or Surroundings()
+    if around.user is None and os.geteuid() == 0:
+        around = replace(around, user=(_OVERFLOW_ID, _OVERFLOW_ID))
     root = os.path.commonpath([file.absolute().parent for file in files]) if files else "/"
     waiting: SimpleQueue[int] = SimpleQueue()
     for number in range(len(files)):
@@ -90,13 +57,9 @@ def list_files(
 
     def work() -> None:
         with tempfile.TemporaryDirectory(prefix="assay-listing-") as folder:
-            if user is not None:
-                os.chown(folder, *user)
-            order = Order(
-                folder, root, dict(configuration), own, dict(variables or {}), user, network
-            )
-            order.limit_s = limit_s
-            with _Server(order) as server:
+            if around.user is not None:
+                os.chown(folder, *around.user)
+            with _Server(Order(folder, root, around)) as server:
                 while not waiting.empty():
                     with suppress(Empty):
                         number = waiting.get_nowait()
@@ -131,7 +94,9 @@ class _Server:
         began = time.monotonic()
         try:
             self._say(path)
-            reply = msgspec.json.decode(self._line(self._order.limit_s + _PATIENCE_S), type=Reply)
+            reply = msgspec.json.decode(
+                self._line(self._order.around.limit_s + _PATIENCE_S), type=Reply
+            )
         except (BrokenPipeError, msgspec.MsgspecError):
             self._end()
             reply = Reply(ended="ends the process that lists files")

@@ -161,7 +161,7 @@ def _processes_of(uid: int) -> int:
 
 
 def _refuse_sockets() -> None:
-    """Let socket(2) fail with EACCES, whatever its family: sockets of services in the file system
+    """Let socket(2) fail with EACCES, of every family: sockets of services in the file system
     are no network, and act for the user. Nothing on machines that _MACHINES lacks."""
     if platform.machine() not in _MACHINES:
         return

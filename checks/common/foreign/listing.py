@@ -123,17 +123,50 @@ class Listing(Form, kw_only=True):
     seconds: Annotated[float, key("Time that listing took.")] = 0.0
 
 
+#: A site of one partition with a plain environment, for suites without a site.
+NEUTRAL: dict[str, Any] = {
+    "systems": [
+        {
+            "name": "site",
+            "hostnames": [".*"],
+            "partitions": [
+                {
+                    "name": "all",
+                    "scheduler": "slurm",
+                    "launcher": "srun",
+                    "features": ["remote"],
+                    "environs": ["builtin"],
+                }
+            ],
+        }
+    ],
+    "environments": [{"name": "builtin"}],
+}
+
+
+class Surroundings(Struct):
+    """What a file finds around it while it is listed.
+
+    `environment`: all of its variables, but for PATH and LANG where it lacks them; folders of its
+    PYTHONPATH are searched for modules. `user` (uid, gid) owns the process: None is the caller,
+    for root a user who owns no file. `configuration`: a `site_configuration` of ReFrame with one
+    system. `variables` are set in the classes as by `reframe -S`: NAME or CLASS.NAME → value.
+    """
+
+    environment: dict[str, str] = {}
+    user: tuple[int, int] | None = None
+    configuration: dict[str, Any] = field(default_factory=lambda: NEUTRAL)
+    variables: dict[str, Any] = {}
+    network: bool = False
+    limit_s: float = 60.0
+
+
 class Order(Struct):
-    """What holds for all files of a server."""
+    """What holds for all files of a server: a folder of its own, the suite's, and the rest."""
 
     folder: str
     root: str
-    configuration: dict[str, Any]
-    environment: dict[str, str]
-    variables: dict[str, Any] = {}
-    user: tuple[int, int] | None = None
-    network: bool = False
-    limit_s: float = 60.0
+    around: Surroundings
 
 
 class Reply(Struct):

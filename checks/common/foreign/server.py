@@ -28,6 +28,7 @@ from records.forms import as_bytes
 MOST_ANSWER, MOST_OUTPUT = 16 << 20, 1 << 16
 _SECRET = 16
 _LOOK_S = 0.02
+_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 class Server:
@@ -39,7 +40,7 @@ class Server:
             isolation.adopt_orphans()
 
     def reply(self, file: str) -> Reply:
-        """What the child of this file says; whatever it has started has ended then."""
+        """What the child of this file says; all that it has started has ended then."""
         secret = token_bytes(_SECRET)
         answers, says = os.pipe()
         output, prints = os.pipe()
@@ -66,7 +67,11 @@ class Server:
     ) -> tuple[bytes, bytes, str]:
         """Its answer, what it printed, and how it ended without an answer. A descendant may hold
         the pipes open for longer than the child lives."""
-        answer, printed, until = bytearray(), bytearray(), time.monotonic() + self.order.limit_s
+        answer, printed, until = (
+            bytearray(),
+            bytearray(),
+            time.monotonic() + self.order.around.limit_s,
+        )
         open_ends, status, ended = [answers, output], None, ""
         while not ended:
             ready, _, _ = select.select(open_ends, [], [], _LOOK_S)
@@ -82,7 +87,7 @@ class Server:
             if len(answer) > MOST_ANSWER:
                 ended = f"gives a listing of more than {MOST_ANSWER >> 20} MiB"
             elif time.monotonic() > until:
-                ended = f"does not end within {self.order.limit_s:g} s"
+                ended = f"does not end within {self.order.around.limit_s:g} s"
             elif status is not None and answers not in ready:
                 ended = _how(status)
             status = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -111,17 +116,18 @@ class Server:
         os.dup2(prints, 2)
         os.dup2(says, 3)
         os.closerange(4, 1 << 12)
-        order = self.order
+        folder, around = self.order.folder, self.order.around
         if self.isolated:
-            isolation.hide_system(order.folder, network=order.network)
+            isolation.hide_system(folder, network=around.network)
         else:
             isolation.no_growing_files()
-        isolation.drop(order.user, network=order.network)
-        os.chdir(order.folder)
+        isolation.drop(around.user, network=around.network)
+        os.chdir(folder)
         os.environ.clear()
-        os.environ |= order.environment | {"HOME": order.folder, "TMPDIR": order.folder}
-        watch = Watch(order.folder, order.root, refuses=not self.isolated)
-        text = as_bytes(answer(file, order.variables, watch)) + secret
+        os.environ |= {"PATH": _PATH, "LANG": "C.UTF-8", **around.environment}
+        os.environ |= {"HOME": folder, "TMPDIR": folder}
+        watch = Watch(folder, self.order.root, refuses=not self.isolated)
+        text = as_bytes(answer(file, around.variables, watch)) + secret
         while text:
             text = text[os.write(3, text) :]
         os._exit(0)
@@ -142,7 +148,7 @@ def main() -> None:
     os.dup2(2, 1)
     order = msgspec.json.decode(orders.readline(), type=Order)
     server = Server(order, isolated=isolation.enter())
-    set_up(order.configuration)
+    set_up(order.around.configuration)
     os.write(replies, as_bytes(server.isolated) + b"\n")
     for line in orders:
         reply = as_bytes(server.reply(msgspec.json.decode(line, type=str))) + b"\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checks.common.foreign.children import list_file, list_files
-from checks.common.foreign.listing import ListedReference, Listing
+from checks.common.foreign.listing import ListedReference, Listing, Surroundings
 
 RING = '''
 import reframe as rfm
@@ -58,7 +58,7 @@ def suite(tmp_path: Path) -> Path:
 def listed(folder: Path, text: str, **how: object) -> Listing:
     file = folder / "suite_file.py"
     file.write_text(text)
-    return list_file(file, {}, **how)
+    return list_file(file, Surroundings(**how))
 
 
 def test_a_class_is_described(suite: Path) -> None:
@@ -91,5 +91,5 @@ def test_the_order_of_files_is_kept(suite: Path) -> None:
     files = [suite / f"file_{number}.py" for number in range(5)]
     for number, file in enumerate(files):
         file.write_text(RING.replace("class Ring", f"class Ring{number}"))
-    found = list_files(files, {})
+    found = list_files(files)
     assert [one.classes[0].name for one in found] == [f"Ring{number}" for number in range(5)]
