@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def suite(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def listed(folder: Path, text: str, **how: object) -> Listing:
+def listed(folder: Path, text: str, **how: Any) -> Listing:
     file = folder / "suite_file.py"
     file.write_text(text)
     return list_file(file, Surroundings(**how))
