@@ -24,8 +24,6 @@ ReadCriteria = Callable[[str, str], Criteria]
 MOST_LISTED = 20
 #: Parts of the machine form that are compared separately.
 _APART = ("results", "files", "manifest_sha256", "criteria")
-
-
 #: Keys of sentences, which another Assay may word otherwise.
 _SENTENCES = frozenset({"note", "statement", "proposals"})
 
@@ -99,7 +97,7 @@ def judged_again(
         stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
         day = date.fromisoformat(stored["judged_on"])
         recorded = dict(stored["files"])
-        _by_id(stored)
+        _by_id(stored)  # each result must have an id
     except (AssayError, ValueError, KeyError, TypeError, AttributeError) as error:
         return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error}",))]
     try:
@@ -130,7 +128,11 @@ def judged_again(
     return [
         Check("every file of the run against the document", clipped(files)),
         Check("criteria file against the document", () if same else ("criteria.yaml was changed",)),
-        Check("verdicts from the records", clipped(_verdicts(stored, dossier, note)), note),
+        Check(
+            "verdicts from the records",
+            clipped(_verdicts(stored, dossier, note)),
+            f"{note}: sentences are not compared" if note else "",
+        ),
         _lists(folder, dossier, note),
         _page(folder, dossier, note),
     ]

@@ -162,13 +162,29 @@ def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted):
     assert all(check.good and not check.unproven for check in found)
     notes = {check.what: check.note for check in found}
     other = f"made with {HERE}; this is Assay 9.9.9"
-    assert notes["verdicts from the records"] == other
+    assert notes["verdicts from the records"] == f"{other}: sentences are not compared"
     assert notes["document.html against the records"] == f"{other}: its checksum alone is compared"
     document = accepted / "acceptance" / store.DOCUMENT
     seal = made(accepted, store.known_reruns(accepted)).seal
     document.write_text(document.read_text().replace(seal, "0" * 64))
     bare = "document.html does not bear the seal of acceptance.json"
     assert bare in faults(accepted, made_with="Assay 9.9.9")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "compared"),
+    [("statement", "worded otherwise", False), ("note", "too", False), ("verdict", "PASS", True)],
+)
+def test_of_a_document_of_another_assay_numbers_and_verdicts_are_compared_but_no_sentences(
+    accepted, key, value, compared
+):
+    machine = accepted / "acceptance" / store.MACHINE
+    content = json.loads(machine.read_bytes())
+    content["results"][1][key] = value
+    machine.write_text(json.dumps(content))
+    for version, differs in ((HERE, True), ("Assay 9.9.9", compared)):
+        checks = {check.what: check for check in checked(accepted, made_with=version)}
+        assert bool(checks["verdicts from the records"].faults) == differs
 
 
 def test_another_seal_is_found(accepted):
