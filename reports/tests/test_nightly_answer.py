@@ -16,6 +16,7 @@ from records.history.model import Change, History, SeriesKey
 from reports.answers import MOST_WORDS, Answer, State
 from reports.render.html import page
 from reports.render.junit import junit
+from reports.show.tables import Table
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
 from reports.verdicts.nightly.judge import judge
@@ -197,3 +198,24 @@ def test_nights_of_one_day_carry_the_hour() -> None:
     again = replace(second, started_at=first.started_at.replace("T02:", "T14:"))
     assert again.date[:10] == first.date[:10]
     assert day_names([first, again, third]) == [night.date[5:16] for night in (first, again, third)]
+
+
+def test_the_tables_of_a_night_begin_with_what_was_found_last() -> None:
+    history = a_history(Event("none"), 26)
+    values = history.values.copy()
+    values[6, 12:] *= 1.3
+    values[3, 20:] *= 1.3
+    result = night_result(checked(replace(history, values=values)))
+    tables = {
+        block.anchor: [[cell.text for cell in row] for row in block.rows]
+        for section in result.sections
+        for block in section.blocks
+        if isinstance(block, Table)
+    }
+    since = [row[1] for row in tables["table-changes"]]
+    assert len(since) >= 2
+    assert since == sorted(since, reverse=True)
+    verdicts = [row[2] for row in tables["table-tonight"]]
+    assert len(verdicts) == len(values)
+    assert "as usual" not in verdicts[:2]
+    assert {*verdicts[2:]} == {"as usual"}
