@@ -32,12 +32,7 @@ UNITS = {
             steps=((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
             spelled="seconds",
         ),
-        Unit(
-            "bytes",
-            1e18,
-            steps=BINARY,
-            spelled="bytes",
-        ),
+        Unit("bytes", 1e18, steps=BINARY, spelled="bytes"),
         Unit(
             "bytes/s",
             1e24,
@@ -50,12 +45,7 @@ UNITS = {
             steps=((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
             spelled="flops_per_second",
         ),
-        Unit(
-            "1/s",
-            1e12,
-            steps=((1e6, "million/s"), (1.0, "1/s")),
-            spelled="per_second",
-        ),
+        Unit("1/s", 1e12, steps=((1e6, "million/s"), (1.0, "1/s")), spelled="per_second"),
         Unit("1", 1e12, signed=True, steps=((1.0, ""),), spelled="ratio"),
     )
 }

@@ -36,7 +36,7 @@ _HOW_TO_INSTALL = "apprise is not installed; .venv/bin/pip install 'assay[notify
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An address and what it is told of; its text names the kind of the address alone."""
+    """An address and its subjects; its text names the kind of the address alone."""
 
     address: str = field(repr=False)
     events: frozenset[Event] = frozenset(EVENTS)

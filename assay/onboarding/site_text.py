@@ -28,17 +28,8 @@ _COMMENTS = {
 _WIDTH = 110
 #: The order of the keys at the top.
 _ORDER = (
-    *(
-        "schema",
-        "name",
-        "description",
-        "access",
-        "modules_system",
-        "login_modules",
-        "work_dir",
-        "build_on",
-    ),
-    *("partitions", "environments"),
+    *("schema", "name", "description", "access", "modules_system", "login_modules"),
+    *("work_dir", "build_on", "partitions", "environments"),
 )
 
 

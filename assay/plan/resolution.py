@@ -8,11 +8,11 @@ from math import exp
 
 from records.run.plan import Plan
 from reports.analysis.cells import LEAST_DIFFERENCE
-from reports.notation.units import percent
+from reports.notation.units import percent, signed_percent
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable, shared_gain
 from reports.statistics.spending import DECLARED_SHARE, spent
 
-#: Standard deviations of ln of a pair's ratio from block to block, for which it is told.
+#: Standard deviations of ln of a pair's ratio from block to block, for which advantages are listed.
 SPREADS = (0.01, 0.02, 0.05, 0.1)
 _S = "s is by how much the ratio of two environments varies from block to block"
 
@@ -34,7 +34,8 @@ def _fixed(plan: Plan, questions: int) -> str:
     """One line: all blocks are run."""
     if plan.blocks < LEAST_BLOCKS:
         return (
-            f"blocks: {plan.blocks} tells no environments apart; {LEAST_BLOCKS} are needed at least"
+            f"blocks: {plan.blocks} cannot separate environments; at least {LEAST_BLOCKS} are"
+            " needed"
         )
     found = [
         f"{_advantage(s * detectable(plan.blocks, QUANTILE / questions))} (s = {percent(s, 0)})"
@@ -51,10 +52,8 @@ def _in_turn(plan: Plan, questions: int, gain: float) -> Iterator[str]:
     spreads = "".join(f"{f's = {percent(s, 0)}':>10}" for s in SPREADS)
     yield f"{'blocks':>8}{'launches':>10}{'node-hours':>12}{spreads}"
     for block in plan.sequential.interims:
-        share, error = (
-            block / plan.blocks,
-            spent(block, plan.sequential.stages) * DECLARED_SHARE / questions,
-        )
+        share = block / plan.blocks
+        error = spent(block, plan.sequential.stages) * DECLARED_SHARE / questions
         shifts = (s * detectable(block, error, gain) for s in SPREADS)
         told = "".join(f"{_advantage(shift):>10}" for shift in shifts)
         launches = f"{plan.totals.launches * share:.0f}"
@@ -65,4 +64,4 @@ def _in_turn(plan: Plan, questions: int, gain: float) -> Iterator[str]:
 def _advantage(shift: float) -> str:
     """The advantage that is found: beyond the margin of 3 % by a shift of its logarithm."""
     ratio = LEAST_DIFFERENCE * exp(min(shift, 50.0))
-    return percent(ratio - 1, 1) if ratio < 2 else f"× {ratio:.3g}"
+    return percent(ratio - 1, 1) if ratio < 2 else signed_percent(ratio)

@@ -41,7 +41,7 @@ def short_launches(
 ) -> list[str]:
     """A sentence for each set of parameters whose launches are too short, with a size that is not.
     By what was measured where it was, else by what fast cores and links may take. Of the
-    environments the one that lacks most is told."""
+    environments the one with the shortest launches is named."""
     worst: dict[str, tuple[float, str]] = {}
     names = case_names(planned)
     for case, place in zip(cases, planned, strict=True):

@@ -98,7 +98,7 @@ def _nics(text: str) -> Iterator[tuple[str, Nic]]:
         head, _, rest = block.partition("\n")
         kind, _, name = head.partition(" ")
         told = _pairs(rest, "=")
-        # IP over InfiniBand is told by its port.
+        # IP over InfiniBand is recognised by its port.
         other = kind == "ethernet" and (told.get("type") != "1" or _HOSTED.match(name))
         if other or not re.fullmatch(r"[\w./:-]{1,60}", name):
             continue

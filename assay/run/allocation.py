@@ -158,7 +158,7 @@ class Allocations:
 
     def beat(self) -> None:
         """Tell the job that holds the nodes that they are still needed; call it often. A beat that
-        fails is told once, and tried again: the job bears a long silence."""
+        fails is reported once, and tried again: the job bears a long silence."""
         if self._folder is None or time.monotonic() - self._beat_at <= BEAT_S:
             return
         try:

@@ -41,7 +41,7 @@ ENDING_S = 30.0
 #: A message has an outcome's samples and profile, or the output of a build that failed.
 GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
-#: Characters that are told of a fault.
+#: Characters of a fault that a message has.
 _TOLD_LENGTH = 300
 _NAMES_LAUNCH = re.compile(rb'"launch_index": ?([0-9]{1,9})\b')
 

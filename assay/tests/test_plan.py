@@ -289,7 +289,7 @@ def test_the_table_shows_every_case_the_skipped_ones_and_the_totals() -> None:
 
 
 def test_the_plan_says_what_its_blocks_can_tell() -> None:
-    assert "blocks: 3 tells no environments apart; 6 are needed at least" in render_plan(
+    assert "blocks: 3 cannot separate environments; at least 6 are needed" in render_plan(
         plan_of(GOOD)
     )
     twelve = render_plan(plan_of(spoiled("blocks: 3", "blocks: 12")))

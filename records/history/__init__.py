@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-#: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
+#: Where the history is kept by default, below the folder in which `assay` is called.
 DEFAULT_HISTORY = Path("results/history.sqlite")
 #: The least change that a night is to find where the site does not say another, and the greatest
 #: that it may say; fractions.

@@ -77,7 +77,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     `rough_s`, in proportion to another case of its check; else the shipped estimate, which is
     rough. `rough_s` is the shipped estimate where it is not `estimate_s`.
     `params` are complete (defaults filled in, sizes explicit); cases that differ only in their
-    environment share the object. `cpus_per_task` and `resources` are what the job asks for beside
+    environment share the object. `cpus_per_task` and `resources` are what the job asks for besides
     nodes; `alone`, whether no other launch of the allocation may run meanwhile, None: as it shares
     the network with them; `switches`, whether its nodes lie at one switch or at several, None:
     anywhere.

@@ -187,9 +187,9 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was known when a run began. `variables` are those of them
-    with which jobs begin that reach MPI, `nodes` what a job found of nodes before the first launch.
-    What looks like a secret is named without its value, also where a former Assay kept that."""
+    """All that was known when a run began. `variables`: those with which jobs begin and that affect
+    MPI; `nodes`: what a job found of nodes before the first launch. What looks like a secret is
+    named without its value, also where a former Assay kept that."""
 
     schema: int = SCHEMA
     run_id: str | None = None

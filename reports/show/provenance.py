@@ -16,7 +16,7 @@ from reports.notation.labels import shortened
 def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:
     """Provenance as sections of (key, text); nested objects become dotted keys.
 
-    Of nodes each fact is told once, with the nodes of each value where they are not alike.
+    Of nodes each fact is listed once, with the nodes of each value where they are not alike.
     """
     plain: list[tuple[str, str]] = []
     sections = []

@@ -68,7 +68,7 @@ def side_by_side(
 
 
 def value_cell(rows: Sequence[Row], unit: ReadableUnit = PLAIN, *, label: bool = False) -> Cell:
-    """Mean ± s of the first row, with the unit if it is to be told; the title has the rest."""
+    """Mean ± s of the first row, with the unit if `label`; the title has the rest."""
     if not rows:
         return Cell("–", title="no valid launch")
     row = rows[0]

@@ -59,7 +59,7 @@ class Slurm:
         return answer.stdout if answer.status == 0 else None
 
     def settings(self) -> str:
-        """`scontrol show config`, asked for until Slurm has told it; "" where it does not."""
+        """`scontrol show config`, asked for until Slurm answers; "" where it does not."""
         self._settings = self._settings or self.output("scontrol", "show", "config") or ""
         return self._settings
 

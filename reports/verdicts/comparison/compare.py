@@ -176,7 +176,7 @@ def _change(
 def build_differences(a: Provenance, b: Provenance) -> list[Difference]:
     """Differences between the builds of the environments that both runs have.
 
-    A package that both built is told fact by fact; one that only one run has, in a line.
+    A package that both built is compared fact by fact; one that only one run has, in a line.
     """
     return [
         Difference(name, what, first, second)
@@ -227,6 +227,6 @@ def _in_a_line(package: SpackPackage | None) -> str:
 
 
 def belongs_to_builds(key: str) -> bool:
-    """Whether a dotted provenance key is told by build_differences."""
+    """Whether a dotted provenance key is covered by build_differences."""
     words = key.split(".")
     return words[0] == "environments" and bool({"packages", "spack", "source"} & set(words[2:3]))

@@ -205,7 +205,7 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
 
 
 def _together(of: str, told: Iterable[tuple[str, str]]) -> list[str]:
-    """What is told of columns, once where it is the same of several."""
+    """Remarks on columns, one where it is the same of several."""
     titles: dict[str, list[str]] = {}
     for title, text in told:
         titles.setdefault(text, []).append(title)
@@ -243,7 +243,7 @@ def machine_tables(description: Any) -> list[Table]:
             facts,
             [("of", lambda fact: fact[0]), ("what", lambda f: f[1]), ("as it was", lambda f: f[2])],
             anchor="facts-then",
-            title="What else is told of them" if machines else "Hardware, software and settings",
+            title="Further facts" if machines else "Hardware, software and settings",
             group=1,
         ),
     ]
