@@ -12,11 +12,17 @@ BASE = ROOT if IS_CLONE else Path.cwd()
 CRITERIA = ROOT / "campaigns" / "criteria"
 
 
-def own_folders(name: str) -> list[Path]:
-    """The folder `name` of the working folder, whose files are found before those of Assay; none
-    where it is Assay's."""
+def own_folder(name: str) -> Path | None:
+    """The folder `name` of the working folder; None where it is Assay's, or is not there."""
     own = Path(name).absolute()
-    return [own] if own.is_dir() and own.resolve() != ROOT / name else []
+    return own if own.is_dir() and own.resolve() != ROOT / name else None
+
+
+def known_files(shipped: Path, name: str, pattern: str) -> list[Path]:
+    """Files of the folder `shipped` that comes with Assay, then of the folder `name` of the working
+    folder, which replace those of the same name."""
+    folders = filter(None, (shipped, own_folder(name)))
+    return [path for folder in folders for path in sorted(folder.glob(pattern))]
 
 
 def setup_command(name: str) -> str:
@@ -26,11 +32,9 @@ def setup_command(name: str) -> str:
 
 def criteria_files() -> dict[str, Path]:
     """The criteria files of the working folder and of Assay, by name."""
-    folders = [CRITERIA, *own_folders("campaigns/criteria")]
-    files = (path for folder in folders for path in folder.glob("*.yaml"))
-    return dict(sorted((path.stem, path) for path in files))
+    return {path.stem: path for path in known_files(CRITERIA, "campaigns/criteria", "*.yaml")}
 
 
 def criteria_names() -> list[str]:
     """Names of the criteria files of the working folder and of Assay."""
-    return [*criteria_files()]
+    return sorted(criteria_files())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that come next, as they can be typed: each `next:` of any screen is made here, from
-the arguments that made the run. `assay/tests/test_next.py` runs every one."""
+the arguments that made the run. `assay/tests/test_next_on_cluster.py` types every one."""
 
 from __future__ import annotations
 

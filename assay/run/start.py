@@ -229,7 +229,7 @@ def _drive(
             not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
         status = run_status(run, ledger)
         took = f", in {time_text(time.monotonic() - began)}"
-        planned = f", planned were {time_text(Clock(run.plan(), run.interims()).left_s())}"
+        planned = f" (planned: {time_text(Clock(run.plan(), run.interims()).left_s())})"
         progress.say(f"{counted_text(status)}{took}{planned if is_new else ''}")
         if not_run:
             raise InfrastructureError("; ".join(not_run))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from assay import ROOT, own_folders
+from assay import ROOT, known_files
 from assay.schema.combinations import refuse_too_many_cases
 from assay.schema.document import clipped, place_of, read_text
 from assay.schema.model import Campaign, Origin
@@ -27,8 +27,7 @@ def campaign_names() -> list[str]:
 def _known() -> dict[str, Path]:
     """The campaigns of `campaigns/` and of the folders below it, by name: those of Assay, then
     those of the working folder, which come first."""
-    folders = [ROOT / "campaigns", *own_folders("campaigns")]
-    files = [path for folder in folders for path in sorted(folder.glob("**/*.yaml"))]
+    files = known_files(ROOT / "campaigns", "campaigns", "**/*.yaml")
     return {path.stem: path for path in files if path.parent.name != "criteria"}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay import BASE, IS_CLONE, ROOT, own_folders
+from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
 from assay.schema.document import Block, Items, Problem, place_of, read_text
 from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from assay.sites.builds import with_spack
@@ -36,13 +36,13 @@ def site_names() -> list[str]:
 
 def folder_of_new_sites() -> Path:
     """Where `assay site init` writes: site-config/ of the working folder, or of the clone."""
-    return next(iter(own_folders("site-config")), SITES if IS_CLONE else BASE / "site-config")
+    return own_folder("site-config") or (SITES if IS_CLONE else BASE / "site-config")
 
 
 def _site_files() -> dict[str, Path]:
     """The site.yaml of each site, by name; those of the working folder come first."""
-    folders = [SITES, *own_folders("site-config")]
-    return {path.parent.name: path for one in folders for path in one.glob("*/site.yaml")}
+    found = known_files(SITES, "site-config", "*/site.yaml")
+    return {path.parent.name: path for path in found}
 
 
 def site_file(site: str) -> Path:

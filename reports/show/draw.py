@@ -153,7 +153,7 @@ def _set_axis(
         subs = (1.0, 2.0, 5.0) if base == 10 and high < 100 * low else (1.0,)
         axis.set_major_locator(LogLocator(base, subs=subs, numticks=8 if base == 10 else 9))
         axis.set_minor_locator(NullLocator())
-        write = _length if asked.scale == "bytes" else write or _plain
+        write = _length if asked.scale == "bytes" else write or as_stated
     if write is not None:
         axis.set_major_formatter(lambda value, _: write(value))
     if asked.counts and len(places) <= (6 if asked.scale == "linear" else 10):
@@ -178,10 +178,6 @@ def _set_axis(
 
 def _length(value: float) -> str:
     return bytes_text(round(value))
-
-
-def _plain(value: float) -> str:
-    return as_stated(value)
 
 
 def _draw(mark: Mark, axes: Axes) -> None:
@@ -287,7 +283,7 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     for mark in panel.marks:
         if isinstance(mark, Series) and mark.told:
             yield list(mark.texts) or [
-                f"{mark.name}: {as_stated(y)} at {named.get(x) or _plain(x)} ({panel.y.title})"
+                f"{mark.name}: {as_stated(y)} at {named.get(x) or as_stated(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)
             ]
 
