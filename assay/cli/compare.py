@@ -11,7 +11,7 @@ import msgspec
 
 from assay.cli.arguments import tell_pictures
 from assay.documents.report import write_document
-from assay.run.named_runs import MOST_OFFERED, Fits, fitting, run_of, unsaid
+from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
 from assay.screens.screen import Screen
 from records.errors import ExitStatus
 from records.forms import as_text
@@ -53,7 +53,7 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
     """The runs that are compared. Raises AssayError with pairs that could be."""
     if arguments.run_a is None:
         newest, pairs = dict[str, str](), list[tuple[str, str]]()
-        for run in fitting(lambda run: bool(run.plan().campaign)):
+        for run in fitting():
             campaign, name = run.plan().campaign, run.path.name
             if campaign in newest:
                 pairs.append((f"assay compare {name} {newest[campaign]}", campaign))
@@ -73,14 +73,20 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
 def paper_command(arguments: argparse.Namespace) -> int:
     """`assay paper`: write the documents of a study, and print its claims."""
     if arguments.study is None:
-        offered = []
-        for name, file in studies().items():
-            fits, _, first = _runs_of(name)
-            command = f"assay paper {name}" if any(fitting(fits)) else first
-            offered.append((command, read_study(file).title))
+        run_before = {run.plan().campaign for run in fitting()}
+        offered = [
+            (f"assay {'paper' if name in run_before else 'run'} {name}", read_study(file).title)
+            for name, file in studies().items()
+        ]
         raise unsaid("paper: which STUDY?", ("studies", offered))
     study = load_study(arguments.study)
-    run = run_of(arguments.run_name, *_runs_of(study.name)).path
+    name = study.name
+    run = run_of(
+        arguments.run_name,
+        lambda run: run.plan().campaign == name,
+        f"run of {name}",
+        f"assay run {name}",
+    ).path
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
     result = paper_result(make_document(study, run))
@@ -93,12 +99,3 @@ def paper_command(arguments: argparse.Namespace) -> int:
     else:
         show(result, Screen(), files)
     return ExitStatus.PASS
-
-
-def _runs_of(campaign: str) -> tuple[Fits, str, str]:
-    """Which runs are of a study's campaign, what they are called, and how one is made."""
-    return (
-        lambda run: run.plan().campaign == campaign,
-        f"run of {campaign}",
-        f"assay run {campaign}",
-    )

@@ -19,10 +19,7 @@ Fits = Callable[[RunDirectory], bool]
 
 
 def run_of(
-    name: str | None,
-    fits: Fits = lambda _: True,
-    kind: str = "run",
-    first: str = "assay run quick",
+    name: str | None, fits: Fits = lambda _: True, kind: str = "run", first: str = "assay run quick"
 ) -> RunDirectory:
     """The run of this name, else the newest that `fits`, which is said on standard error. Raises
     AssayError where there is none; `kind` is the noun for it, `first` the command that makes it."""
@@ -35,8 +32,9 @@ def run_of(
     return open_run(str(found.path))
 
 
-def fitting(fits: Fits) -> Iterator[RunDirectory]:
-    """The runs below results/ that fit, the newest first; damaged ones are none of them."""
+def fitting(fits: Fits = lambda run: bool(run.plan())) -> Iterator[RunDirectory]:
+    """The runs below results/ that fit, by default those whose plan can be read, the newest first;
+    damaged ones are none of them."""
     for run in newest_runs():
         with suppress(AssayError):
             if fits(run):
