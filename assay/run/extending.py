@@ -32,7 +32,8 @@ def extend(
     """The run with the blocks added; the same where all is known already. The caller has its lock.
 
     What a sequential design no longer ran is not run again. Raises AssayError for a run that has
-    not ended, that criteria have judged, or whose limits.node_hours do not suffice.
+    not ended, that criteria have judged, that no launch can decide, or whose limits.node_hours do
+    not suffice.
     """
     _refuse_unfit(run, ledger)
     plan, asked = run.plan(), asked_blocks(run.plan(), run.interims())
@@ -46,6 +47,11 @@ def extend(
     elif not opened:
         say("all that is asked is known: no block is added; --blocks N adds N blocks all the same")
         return run
+    elif not going:
+        raise AssayError(
+            f"{run.path}: no further launch can answer what is open ({'; '.join(opened)}); --blocks"
+            " N without --until adds N blocks all the same"
+        )
     looks = _looks(after, more)
     if looks[-1] > MOST_BLOCKS:
         raise AssayError(f"--blocks: {looks[-1]} blocks; a run has at most {MOST_BLOCKS}")

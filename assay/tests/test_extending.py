@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,16 +24,19 @@ from reports.tests.synthetic import case, write_run
 NAMES = ("mpich", "openmpi", "lam")
 
 
-def a_run(folder: Path, blocks: int, *, until: int | None = None) -> RunDirectory:
-    """A run of a fixed number of blocks, with records up to one."""
+def a_run(
+    folder: Path, blocks: int, *, until: int | None = None, failing: Collection[str] = ()
+) -> RunDirectory:
+    """A run of a fixed number of blocks, with records up to one; some environments always fail."""
     cases = [case("startup", name, {"ranks": 2}) for name in NAMES]
     last = until or blocks
-    path = write_run(
-        folder / "run",
-        cases,
-        blocks=blocks,
-        edit=lambda record: record if record["block"] <= last else None,
-    )
+
+    def edit(record: dict[str, Any]) -> dict[str, Any] | None:
+        if record["environment"] in failing:
+            record |= {"status": "failed", "reason": "it crashed", "metrics": []}
+        return record if record["block"] <= last else None
+
+    path = write_run(folder / "run", cases, blocks=blocks, edit=edit)
     (path / "campaign.yaml").write_text("")
     return RunDirectory(path)
 
@@ -81,6 +86,13 @@ def test_blocks_are_added_until_it_is_decided_with_judgements_between(tmp_path: 
 def test_no_block_is_added_where_all_is_known(tmp_path: Path) -> None:
     run = a_run(tmp_path, 12)
     assert more(run, None, until_decided=True) is run
+
+
+def test_no_block_is_added_that_has_no_launch(tmp_path: Path) -> None:
+    run = a_run(tmp_path, 6, failing=NAMES)
+    with pytest.raises(AssayError, match=r"no further launch can answer.*in common"):
+        more(run, None, until_decided=True)
+    assert not (run.path / "extensions.jsonl").exists()
 
 
 def test_an_unfinished_run_is_finished_first(tmp_path: Path) -> None:
