@@ -61,7 +61,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
         reason = input(f"{author} accepts, because: ")
     reason = reason or ""
     if not author.strip() or not reason.strip():
-        raise AssayError("--author and --reason must say something; they are kept")
+        raise AssayError("--author and --reason must not be empty: the history keeps both")
     with Store(arguments.history) as store:
         count = store.accept(arguments.changes, Acceptance(author, reason, now_text()))
     form = ChangeAcceptedForm(changes=arguments.changes, author=author, reason=reason)

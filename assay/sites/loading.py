@@ -38,7 +38,7 @@ def site_to_plan_for(name: str) -> tuple[Site, str]:
         site = VirtualSite.planned(chosen(read_site_file(folder)), cluster)
         size = count_text(site.description.nodes, "node")
         cores = count_text(site.description.cores_per_node, "core")
-        return site, f"planned as if it were up with {size} of {cores}: {error}"
+        return site, f"{error}; the plan assumes {size} of {cores}"
 
 
 def add_checks_of(name: str) -> None:

@@ -132,7 +132,7 @@ def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
         (["history", "check", "--alarms-a-month", "nan"], "must be above 0"),
         (["history", "check", "--alarms-a-month", "0"], "must be above 0"),
         (["history", "accept-change", "99", "--author", "a", "--reason", "b"], "no change 99"),
-        (["history", "accept-change", "1", "--author", " ", "--reason", "b"], "must say something"),
+        (["history", "accept-change", "1", "--author", " ", "--reason", "b"], "must not be empty"),
         (["history", "add", "no-such-run"], "no-such-run"),
         (["history", "add", "no-such-run", "--elsewhere"], "--rerun-of"),
         (["history", "check", "--find", "91"], "--find must be above 0 and at most 90"),
