@@ -29,32 +29,26 @@ from reports.statistics.max_t import LEAST_BLOCKS
 def extend(
     run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Callable[[str], None]
 ) -> RunDirectory:
-    """The run with the blocks added; the same where all is known already. The caller has its lock.
+    """The run with the blocks added; the same where none can decide more. The caller has its lock.
 
     What a sequential design no longer ran is not run again. Raises AssayError for a run that has
-    not ended, that criteria have judged, that no launch can decide, or whose limits.node_hours do
-    not suffice.
+    not ended, that criteria have judged, or whose limits.node_hours do not suffice.
     """
     _refuse_unfit(run, ledger)
-    plan, asked = run.plan(), asked_blocks(run.plan(), run.interims())
-    after = max(asked.values())
+    asked = asked_blocks(run.plan(), run.interims())
+    plan, after = run.plan(), max(asked.values())
     opened, going = _open(run, after)
     if not more.until_decided:
         going = {}
         for (name, check), block in asked.items():
             if block == after:
                 going.setdefault(name, []).append(check)
-    elif not opened:
-        say("all that is asked is known: no block is added; --blocks N adds N blocks all the same")
-        return run
     elif not going:
-        raise AssayError(
-            f"{run.path}: no further launch can answer what is open ({'; '.join(opened)}); --blocks"
-            " N without --until adds N blocks all the same"
-        )
+        vain = f"no launch can answer what is open ({'; '.join(opened)})"
+        why = vain if opened else "all that is asked is known"
+        say(f"{why}: no block is added; --blocks N without --until adds N blocks all the same")
+        return run
     looks = _looks(after, more)
-    if looks[-1] > MOST_BLOCKS:
-        raise AssayError(f"--blocks: {looks[-1]} blocks; a run has at most {MOST_BLOCKS}")
     if too_dear(plan, ledger.entries, going, looks[0]):
         raise AssayError(
             f"{run.path}: limits.node_hours = {plan.limits['node_hours']:g} does not suffice for"
@@ -116,8 +110,10 @@ def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]
 
 
 def _looks(after: int, more: MoreBlocks) -> list[int]:
-    """The blocks after which the extended run is judged."""
+    """The blocks after which the extended run is judged. Raises AssayError for too many."""
     last = after + (more.blocks or max(after, LEAST_BLOCKS - after))
+    if last > MOST_BLOCKS:
+        raise AssayError(f"--blocks: {last} blocks; a run has at most {MOST_BLOCKS}")
     first = max(LEAST_BLOCKS, after + max(1, -(-after // 4)))
     if not more.until_decided or first >= last:
         return [last]
