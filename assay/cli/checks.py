@@ -8,18 +8,24 @@ import inspect
 import json
 import re
 import sys
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 
 from assay.schema.problems import allowed_text, did_you_mean, listed
 from assay.screens.screen import Screen
+from assay.sites.loading import site_to_plan_for
 from assay.terminal import say
 from checks.common.definition import CheckDefinition
+from checks.common.foreign.listing import ListedClass, Surroundings
+from checks.common.foreign.suite import ClassHere, configuration_for, suite_form
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
+from reports.notation.units import count_text
+from reports.render.terminal import Styled
 from reports.show.tables import Column
 
 #: Values of a default that a line shows.
@@ -84,6 +90,8 @@ class CheckForm(CheckPart, kw_only=True):
 
 def checks_command(arguments: argparse.Namespace) -> int:
     """`assay checks`: print the list of checks, or the explanation of one."""
+    if arguments.reframe is not None:
+        return _suite(arguments)
     name = arguments.name
     if name is not None and name not in CHECKS:
         hint = did_you_mean(name, CHECKS)
@@ -108,6 +116,84 @@ def checks_command(arguments: argparse.Namespace) -> int:
     say(f"{name}: {explained.title}\n\n{_paragraphs(explained.purpose)}\n", hang=0)
     say(_page(explained))
     return ExitStatus.PASS
+
+
+def _suite(arguments: argparse.Namespace) -> int:
+    """`assay checks --reframe`: what a suite has, and what of it can run on the site."""
+    form = suite_form(arguments.reframe, _surroundings(arguments), arguments.site)
+    if arguments.json:
+        print(as_text(form), end="")
+        return ExitStatus.PASS
+    screen, base = Screen(), arguments.reframe.absolute()
+    here = {(one.file, one.name): one for one in form.classes}
+
+    def short(file: str) -> str:
+        path = Path(file)
+        return str(path.relative_to(base)) if path.is_relative_to(base) and path != base else file
+
+    for listing in form.files:
+        if listing.refused:
+            file = f"{short(listing.file)} "
+            screen.line(file, ("refused", "bad"), f": {listing.refused}", hang=2)
+        elif listing.classes:
+            screen.line(short(listing.file))
+        for cls in listing.classes:
+            one, size = here[listing.file, cls.name], count_text(cls.num_variants, "variant")
+            needs = [variable.name for variable in cls.variables if variable.required]
+            says = _verdict(cls, one, form.site)
+            further = [f"give it {', '.join(needs)}"] if needs else []
+            if one.also_in:
+                others = f" and {len(one.also_in) - 1} more" if one.also_in[1:] else ""
+                further += [f"tests of its names are in {short(one.also_in[0])}{others} too"]
+            end = "".join(f"; {part}" for part in further)
+            screen.line(f"{cls.name}: {cls.kind}, {size}; ", *says, end, indent=2, hang=2)
+    refused = sum(bool(listing.refused) for listing in form.files)
+    files = count_text(len(form.files), "file")
+    total = f"{files}, {refused} refused; {len(form.classes)} classes"
+    if form.site is not None:
+        total += f", {sum(not one.reason for one in form.classes)} run here"
+    screen.blank()
+    screen.line(total)
+    if any(listing.isolation == "limits" for listing in form.files):
+        screen.line("files were loaded within limits only: this kernel refuses namespaces")
+    return ExitStatus.PASS
+
+
+def _surroundings(arguments: argparse.Namespace) -> Surroundings:
+    """What the files of a suite find: the site's system, its variables and the caller's."""
+    around = Surroundings(network=arguments.network)
+    if arguments.site is not None:
+        site, absent = site_to_plan_for(arguments.site)
+        described, further = site.description, site.description.reframe
+        features = {name: one.features for name, one in described.environments.items()}
+        around.configuration = configuration_for(
+            site.name, described.partition, further.features, further.extras, features
+        )
+        around.user = None if absent else site.jobs_user()
+        around.environment = site.variables()
+    for given in arguments.env:
+        name, equal, value = given.partition("=")
+        if not (name and equal):
+            raise AssayError(f"--env {given}: allowed is NAME=VALUE, e.g. --env SCRATCH=/scratch")
+        around.environment[name] = value
+    return around
+
+
+def _verdict(cls: ListedClass, here: ClassHere, site: str | None) -> tuple[Styled, ...]:
+    """Whether a class can run on the site; without one what its variants ask for."""
+    if site is None:
+        made = [variant for variant in cls.variants if not variant.refused]
+        if not made:
+            return (here.reason,)
+        systems = {one for variant in made for one in variant.valid_systems or ("*",)}
+        environs = {one for variant in made for one in variant.valid_prog_environs or ("*",)}
+        asked = f"systems {', '.join(sorted(systems))}; environments {', '.join(sorted(environs))}"
+        return (f"asks for {asked}",)
+    if here.reason:
+        return ("not here", "open"), f": {here.reason}"
+    names, more = here.environments[:4], len(here.environments) - 4
+    others = f" and {count_text(more, 'other environment')}" if more > 0 else ""
+    return ("runs here", "good"), f" in {', '.join(names)}{others}"
 
 
 def _overview(check: CheckDefinition[Any]) -> dict[str, Any]:

@@ -67,9 +67,18 @@ COMMANDS: dict[str, Command] = {
     ),
     "campaigns": _command("list campaigns, and what each asks", "campaign:campaigns_command", JSON),
     "checks": _command(
-        "list checks, and what each measures; with NAME all of one",
+        "list checks, and what each measures; with CHECK all of one; or a ReFrame suite",
         "checks:checks_command",
         argument("name CHECK", "explain this one", nargs="?"),
+        argument(
+            "--reframe PATH",
+            "list the test classes of a ReFrame suite, a folder or a file, each file by a process"
+            " of its own without privileges",
+            type=Path,
+        ),
+        site(None, "say which classes this site can run"),
+        repeated("--env NAME=VALUE", "a variable that the suite's files read; may be repeated"),
+        flag("--network", "let the suite's files use the network while they are loaded"),
         shared.CHECKS,
         JSON,
     ),

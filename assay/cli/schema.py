@@ -23,6 +23,7 @@ from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
+from checks.common.foreign.suite import SuiteForm
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table
 from records.run.plan import SCHEMA, Plan
@@ -42,6 +43,7 @@ FORMS: dict[str, type[Part] | None] = {
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,
+    "checks-reframe": SuiteForm,
     "cluster-status": ClusterForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import yaml
@@ -58,3 +59,61 @@ def test_an_unknown_check_is_told_what_there_is(capsys):
     assert main(["checks", "rings"]) == ExitStatus.BAD_INPUT
     told = "no check 'rings' (did you mean ring?); there are alltoall_pairs, "
     assert told in capsys.readouterr().err
+
+
+SUITE = """
+import os
+import reframe as rfm
+
+@rfm.simple_test
+class Island(rfm.RunOnlyRegressionTest):
+    valid_systems = ['*']
+    valid_prog_environs = ['+mpi']
+    scratch = os.environ['SCRATCH']
+
+@rfm.simple_test
+class Remote(Island):
+    valid_systems = ['daint:gpu']
+"""
+
+
+@pytest.fixture
+def suite(tmp_path):
+    for folder in (tmp_path, *tmp_path.parents[:2]) if os.geteuid() == 0 else ():
+        folder.chmod(0o755)
+    (tmp_path / "island.py").write_text(SUITE)
+    (tmp_path / "exits.py").write_text("import reframe, os; os._exit(3)")
+    return tmp_path
+
+
+def test_a_suite_is_listed_with_what_the_site_can_run(capsys, suite):
+    words = ("--reframe", str(suite), "--site", "virtual")
+    text = " ".join(told(capsys, *words).split())
+    assert "exits.py refused: ends the process that loads it, with status 3" in text
+    assert "give it with --env SCRATCH=VALUE" in text
+    assert "2 files, 2 refused; 0 classes, 0 run here" in text
+    text = " ".join(told(capsys, *words, "--env", "SCRATCH=/scratch").split())
+    assert "Island: run, 1 variant; runs here in mpich, mpich-hydra," in text
+    assert "Remote: run, 1 variant; not here: asks for system daint:gpu; virtual:all has" in text
+    assert "2 files, 1 refused; 2 classes, 1 run here" in text
+
+
+def test_a_suite_is_listed_for_no_site(capsys, suite):
+    words = ("--reframe", str(suite / "island.py"), "--env", "SCRATCH=/scratch")
+    text = " ".join(told(capsys, *words).split())
+    assert "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi" in text
+    found = json.loads(told(capsys, *words, "--json"))
+    assert [one["name"] for one in found["classes"]] == ["Island", "Remote"]
+    assert found["files"][0]["classes"][1]["variants"][0]["valid_systems"] == ["daint:gpu"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--reframe", "/nonexistent"), "--reframe /nonexistent: no such file"),
+        (("--reframe", "/", "--env", "SCRATCH"), "allowed is NAME=VALUE"),
+    ],
+)
+def test_a_wrong_suite_is_refused(capsys, words, said):
+    assert main(["checks", *words]) == ExitStatus.BAD_INPUT
+    assert said in capsys.readouterr().err

@@ -30,6 +30,8 @@ from records.text.plain_text import end_of_output, one_line, plain_data
 
 #: Seconds beyond the limit, and for loading ReFrame, after which a server is given up.
 _PATIENCE_S = 20.0
+#: Whether servers use namespaces where the kernel allows it.
+NAMESPACES = True
 #: The user and group of the kernel that have no file.
 _OVERFLOW_ID = 65534
 
@@ -59,7 +61,7 @@ def list_files(
         with tempfile.TemporaryDirectory(prefix="assay-listing-") as folder:
             if around.user is not None:
                 os.chown(folder, *around.user)
-            with _Server(Order(folder, root, around)) as server:
+            with _Server(Order(folder, root, around, NAMESPACES)) as server:
                 while not waiting.empty():
                     with suppress(Empty):
                         number = waiting.get_nowait()

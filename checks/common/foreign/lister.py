@@ -49,7 +49,7 @@ KEPT_CHARACTERS, KEPT_ENTRIES = 2000, 1000
 SPARE_BYTES = 16 << 20
 #: Variables of ReFrame's own that a class may leave to who uses it.
 _VALID = ("valid_systems", "valid_prog_environs")
-_NEEDED = ("executable", "num_tasks", "num_tasks_per_node", "num_cpus_per_task")
+_NEEDED = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task")
 
 
 def set_up(configuration: Mapping[str, Any]) -> None:
@@ -116,10 +116,11 @@ def _kind(cls: Any) -> str:
     return "run" if issubclass(cls, RunOnlyRegressionTest) else "compile and run"
 
 
-def _fixtures(cls: Any) -> Iterator[ListedFixture]:
+def _fixtures(cls: Any, above: str = "") -> Iterator[ListedFixture]:
     for name, one in cls.fixture_space.fixtures.items():
-        inner = [*_fixtures(one.cls)]
-        yield ListedFixture(name, one.cls.__name__, _kind(one.cls), one.scope, one.action, inner)
+        path = f"{above}{name}"
+        yield ListedFixture(path, one.cls.__name__, _kind(one.cls), one.scope, one.action)
+        yield from _fixtures(one.cls, f"{path}.")
 
 
 def _variant(cls: Any, number: int) -> ListedVariant:
@@ -187,10 +188,9 @@ def _plain(value: Any) -> Any:
 
 
 def answer(file: str, variables: Mapping[str, Any], watch: Watch) -> Listing:
-    """What the file has, or why it cannot be loaded. Environment, working folder and limits are
-    made already."""
+    """What the file has, or why it cannot be loaded. Environment, working folder, search path
+    and limits are made already."""
     sys.argv = ["reframe"]
-    sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.dont_write_bytecode = True
     spare: bytearray | None = bytearray(SPARE_BYTES)
     try:

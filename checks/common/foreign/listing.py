@@ -40,12 +40,11 @@ class ListedReference(Part):
 class ListedFixture(Part):
     """A fixture of a class: a test that runs before it."""
 
-    name: Annotated[str, key("Attribute by which the class sees it.")]
+    name: Annotated[str, key("Attribute by which the class sees it; of its own ones OUTER.INNER.")]
     test_class: Annotated[str, key("Its class.")]
     kind: Annotated[str, key("What it does: compile and run, run or compile.")]
     scope: Annotated[str, key("What shares it: session, partition, environment or test.")]
     action: Annotated[str, key("fork: a variant of the class for each of its variants; join.")]
-    fixtures: Annotated[list[ListedFixture], key("Its own fixtures.")]
 
 
 class ListedParameter(Part):
@@ -93,7 +92,7 @@ class ListedClass(Part):
     maintainers: Annotated[list[str], key("Its maintainers.")]
     parameters: Annotated[list[ListedParameter], key("Its parameters.")]
     variables: Annotated[list[ListedVariable], key("The suite's variables.")]
-    fixtures: Annotated[list[ListedFixture], key("Its fixtures.")]
+    fixtures: Annotated[list[ListedFixture], key("Its fixtures, and theirs.")]
     num_variants: Annotated[int, key("Number of its variants; 0: a parameter has no value.")]
     variants: Annotated[list[ListedVariant], key(f"Its first {MOST_VARIANTS} variants.")]
 
@@ -162,11 +161,15 @@ class Surroundings(Struct):
 
 
 class Order(Struct):
-    """What holds for all files of a server: a folder of its own, the suite's, and the rest."""
+    """What holds for all files of a server: a folder of its own, the suite's, and the rest.
+
+    `namespaces`: whether it uses them where the kernel allows it.
+    """
 
     folder: str
     root: str
     around: Surroundings
+    namespaces: bool
 
 
 class Reply(Struct):

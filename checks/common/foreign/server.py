@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -126,6 +127,7 @@ class Server:
         os.environ.clear()
         os.environ |= {"PATH": _PATH, "LANG": "C.UTF-8", **around.environment}
         os.environ |= {"HOME": folder, "TMPDIR": folder}
+        sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         watch = Watch(folder, self.order.root, refuses=not self.isolated)
         text = as_bytes(answer(file, around.variables, watch)) + secret
         while text:
@@ -147,7 +149,7 @@ def main() -> None:
     replies = os.dup(1)
     os.dup2(2, 1)
     order = msgspec.json.decode(orders.readline(), type=Order)
-    server = Server(order, isolated=isolation.enter())
+    server = Server(order, isolated=order.namespaces and isolation.enter())
     set_up(order.around.configuration)
     os.write(replies, as_bytes(server.isolated) + b"\n")
     for line in orders:

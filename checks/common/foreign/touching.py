@@ -83,7 +83,7 @@ class Watch:
         if isinstance(path, int):
             return
         path = os.path.abspath(os.fsdecode(path))  # noqa: PTH100  a text, and no look at the disk
-        if path.startswith((f"{self._folder}/", "/dev/null")):
+        if path in (self._folder, "/dev/null") or path.startswith(f"{self._folder}/"):
             return
         self._keep(self.touched.written, path)
         if self._refuses:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A suite of ReFrame tests: its files, listed, and which of its classes a site can run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from checks.common.foreign.children import list_files
+from checks.common.foreign.listing import ListedClass, Listing, Surroundings
+from records.errors import AssayError
+from records.forms import Form, Part, key
+
+
+class ClassHere(Part):
+    """A test class and the site."""
+
+    file: Annotated[str, key("Its file.")]
+    name: Annotated[str, key("Its name.")]
+    environments: Annotated[list[str], key("The site's environments that it accepts.")]
+    reason: Annotated[str, key("Why it cannot run here, in one line; empty: it can.")]
+    also_in: Annotated[
+        list[str], key("Further files with tests of these names; ReFrame loads one of them.")
+    ]
+
+
+class SuiteForm(Form, kw_only=True):
+    """`assay checks --reframe`: what a suite has, and what of it can run."""
+
+    suite: Annotated[str, key("Its folder or file.")]
+    site: Annotated[str | None, key("The site that classes were compared with; null: none.")]
+    files: Annotated[list[Listing], key("Its files that have tests, or that were refused.")]
+    classes: Annotated[list[ClassHere], key("Every class of them.")]
+
+
+def suite_form(path: Path, around: Surroundings, site: str | None) -> SuiteForm:
+    """The suite at a path, a folder or a file, listed. Raises AssayError where there is none."""
+    files = [path]
+    if not path.is_file():
+        hidden = (".", "__pycache__")
+        files = sorted(
+            file
+            for file in path.rglob("*.py")
+            if not any(part.startswith(hidden) for part in file.relative_to(path).parts)
+            if file.is_file()
+        )
+    if not files:
+        raise AssayError(
+            f"--reframe {path}: no such file, nor a folder with Python files; give a suite's folder"
+            " or one of its files"
+        )
+    listings = [one for one in list_files(files, around) if one.is_test]
+    places: dict[str, set[str]] = defaultdict(set)
+    for one in listings:
+        for cls in one.classes:
+            for variant in cls.variants:
+                places[variant.unique_name].add(one.file)
+    classes = []
+    for one in listings:
+        for cls in one.classes:
+            others = set[str]().union(*(places[variant.unique_name] for variant in cls.variants))
+            accepted, reason = fit(cls, around.configuration)
+            also = sorted(others - {one.file})
+            classes.append(ClassHere(one.file, cls.name, accepted, reason, also))
+    return SuiteForm(suite=str(path), site=site, files=listings, classes=classes)
+
+
+def configuration_for(
+    system: str,
+    partition: str,
+    features: Iterable[str],
+    extras: Mapping[str, Any],
+    environments: Mapping[str, Collection[str]],
+) -> dict[str, Any]:
+    """ReFrame's `site_configuration` of a site for listing; `environments`: name → features."""
+    described = {
+        "name": partition,
+        "scheduler": "slurm",
+        "launcher": "srun",
+        "features": sorted({"remote", *features}),
+        "extras": dict(extras),
+        "environs": [*environments],
+    }
+    return {
+        "systems": [{"name": system, "hostnames": [".*"], "partitions": [described]}],
+        "environments": [
+            {"name": name, "features": sorted(has)} for name, has in environments.items()
+        ],
+    }
+
+
+def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The environments of a configuration that a variant of the class accepts, as ReFrame matches
+    them, and why there are none. What a class leaves open, a campaign gives."""
+    if not cls.variants:
+        return [], "a parameter has no values; a class that derives from it gives them"
+    made = [variant for variant in cls.variants if not variant.refused]
+    if not made:
+        return [], cls.variants[0].refused
+    system = configuration["systems"][0]
+    partition = system["partitions"][0]
+    name, part = system["name"], partition["name"]
+    names = {"*", "*:*", name, f"{name}:{part}", f"*:{part}", f"{name}:*"}
+    known = [one["name"] for one in configuration["environments"]]
+    accepted, lacks = set[str](), ""
+    for variant in made:
+        systems, environs = variant.valid_systems, variant.valid_prog_environs
+        if systems is not None and not _accepts(systems, names, partition):
+            has = ", ".join(sorted(_features(partition))) or "no features"
+            lacks = lacks or f"asks for system {_alternatives(systems)}; {name}:{part} has {has}"
+            continue
+        fitting = {
+            one["name"]
+            for one in configuration["environments"]
+            if environs is None or _accepts(environs, {"*", one["name"]}, one)
+        }
+        accepted |= fitting
+        if not fitting:
+            lacks = (
+                f"asks for environment {_alternatives(environs or [])}; {name} has"
+                f" {', '.join(known) or 'none'}: a campaign maps one of these to it"
+            )
+    return [one for one in known if one in accepted], "" if accepted else lacks
+
+
+def _alternatives(specifications: Iterable[str]) -> str:
+    return " or ".join(dict.fromkeys(specifications)) or "none at all"
+
+
+def _features(described: Mapping[str, Any]) -> set[str]:
+    return {*described.get("features", ()), *described.get("extras", ())}
+
+
+def _accepts(
+    specifications: Iterable[str], names: Collection[str], described: Mapping[str, Any]
+) -> bool:
+    """Whether one of the specifications, such as `+mpi -gpu %cores=4` or a name, holds."""
+    features, extras = _features(described), described.get("extras", {})
+
+    def holds(word: str) -> bool:
+        rest = word[1:]
+        if word[0] in "+-":
+            return (rest in features) == (word[0] == "+")
+        if word[0] == "%":
+            name, _, value = rest.partition("=")
+            return name in extras and str(extras[name]) == value
+        return word in names
+
+    return any(all(map(holds, one.split())) for one in specifications if one.strip())

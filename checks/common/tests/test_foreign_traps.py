@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What breaks when a stranger lists a suite: four styles, each trap with its reason.
+
+ASSAY_SUITES names a folder of real suites, which are listed too.
+"""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks.common.foreign.listing import ListedClass, ListedVariant, Surroundings
+from checks.common.foreign.suite import SuiteForm, configuration_for, fit, suite_form
+from checks.common.tests.test_foreign_hostile import TEST, suite
+
+__all__ = ["suite"]
+SITE = configuration_for(
+    "island", "long", ["cpu"], {"cores": 8}, {"mpich": ["mpi"], "openmpi": ["mpi", "openmp"]}
+)
+HEAD = "import reframe as rfm\nfrom reframe.core.builtins import *\n"
+#: The four styles of reframe suites: a library class, a site's test, a mixin with modules, Spack.
+LIBRARY = f"""{HEAD}
+class fetch(rfm.RunOnlyRegressionTest):
+    executable = 'true'
+    @sanity_function
+    def right(self): return True
+
+class build(rfm.CompileOnlyRegressionTest):
+    sources = fixture(fetch, scope='session')
+
+@rfm.simple_test
+class bench(rfm.RunOnlyRegressionTest):
+    benchmark_info = parameter([('allreduce', 'latency'), ('bw', 'bandwidth')])
+    binaries = fixture(build, scope='environment')
+    num_tasks = required
+"""
+SITES_OWN = f"""
+import os, sys, pathlib
+sys.path.append(str(pathlib.Path(__file__).parent.parent / 'mixins'))
+from extra import Extra
+{HEAD}
+@rfm.simple_test
+class Own(Extra):
+    valid_systems = ['daint:gpu', '+uenv']
+    valid_prog_environs = ['PrgEnv-gnu']
+    scratch = variable(str, value=os.environ['SCRATCH'])
+    num_tasks = 0
+"""
+EXTRA = f"{HEAD}\nclass Extra(rfm.RunOnlyRegressionTest):\n    executable = 'hostname'\n"
+MODULES = f"""
+import subprocess
+{HEAD}
+found = subprocess.run(
+    ['bash', '-c', 'module -t avail 2>&1'], capture_output=True, text=True
+).stdout.split()
+if not found or 'not' in found:
+    raise ValueError('No available modules found on the system')
+
+@rfm.simple_test
+class WithModule(rfm.RunOnlyRegressionTest):
+    module_name = parameter(found)
+    valid_systems = ['*']
+    valid_prog_environs = ['default']
+    executable = 'lmp'
+    @run_after('init')
+    def load(self): self.modules = [self.module_name]
+"""
+MODULE_FUNCTION = {"BASH_FUNC_module%%": "() { echo lammps/2022; }"}
+SPACK = f"""
+import subprocess
+{HEAD}
+from suite_modules.utils import SpackTest
+nodes = subprocess.run(['sinfo', '-o', '%c'], capture_output=True, text=True).stdout
+cores = int(nodes.splitlines()[1])
+@rfm.simple_test
+class Hpl(SpackTest):
+    spack_spec = 'hpl'
+"""
+
+
+def listed(folder: Path, file: str, text: str, **how: Any) -> SuiteForm:
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return suite_form(folder, Surroundings(configuration=SITE, **how), "island")
+
+
+def test_a_library_class_leaves_systems_to_the_campaign(suite: Path) -> None:
+    form = listed(suite, "bench.py", LIBRARY)
+    (cls,) = form.files[0].classes
+    assert [variant.refused for variant in cls.variants] == ["", ""]
+    assert (cls.variants[0].valid_systems, cls.variants[0].valid_prog_environs) == (None, None)
+    assert cls.variants[1].parameters == {"benchmark_info": ["bw", "bandwidth"]}
+    assert [(one.name, one.test_class, one.kind) for one in cls.fixtures] == [
+        ("binaries", "build", "compile"),
+        ("binaries.sources", "fetch", "run"),
+    ]
+    assert [variable.name for variable in cls.variables if variable.required] == ["num_tasks"]
+    assert (form.classes[0].environments, form.classes[0].reason) == (["mpich", "openmpi"], "")
+
+
+def test_a_missing_variable_is_named_and_can_be_given(suite: Path) -> None:
+    (suite / "mixins").mkdir()
+    (suite / "mixins" / "extra.py").write_text(EXTRA)
+    (refused,) = [one for one in listed(suite, "checks/own.py", SITES_OWN).files if one.refused]
+    assert "needs the environment variable SCRATCH" in refused.refused
+    assert "own.py:12" in refused.refused
+    assert "--env SCRATCH=VALUE" in refused.refused
+    form = listed(suite, "checks/own.py", SITES_OWN, environment={"SCRATCH": "/scratch"})
+    (own,) = [one for one in form.files if one.classes]
+    assert own.touched.variables == ["SCRATCH"]
+    assert own.classes[0].variants[0].num_tasks == 0
+    assert [v.value for v in own.classes[0].variables if v.name == "scratch"] == ["/scratch"]
+    assert form.classes[0].reason == (
+        "asks for system daint:gpu or +uenv; island:long has cores, cpu, remote"
+    )
+
+
+def test_a_missing_module_tree_is_the_file_s_own_reason(suite: Path) -> None:
+    (refused,) = listed(suite, "lammps.py", MODULES).files
+    assert "No available modules found on the system" in refused.refused
+    assert "it runs module" in refused.refused
+    form = listed(suite, "lammps.py", MODULES, environment=MODULE_FUNCTION)
+    assert form.files[0].classes[0].variants[0].modules == ["lammps/2022"]
+    assert form.classes[0].reason == (
+        "asks for environment default; island has mpich, openmpi: a campaign maps one of these to"
+        " it"
+    )
+
+
+def test_a_package_of_the_suite_is_found(suite: Path) -> None:
+    package = suite / "suite_modules"
+    package.mkdir()
+    (package / "utils.py").write_text(
+        f"{HEAD}\nclass SpackTest(rfm.RegressionTest):\n    spack_spec = variable(str)\n"
+    )
+    (refused,) = [one for one in listed(suite, "apps/hpl.py", SPACK).files if one.refused]
+    assert f"--env PYTHONPATH={suite}," in refused.refused
+    form = listed(suite, "apps/hpl.py", SPACK, environment={"PYTHONPATH": str(suite)})
+    (refused,) = [one for one in form.files if one.refused]
+    assert "it runs sinfo" in refused.refused or "No such file" in refused.refused
+
+
+def test_tests_of_one_name_in_two_files_are_both_listed(suite: Path) -> None:
+    (suite / "one.py").write_text(TEST)
+    form = listed(suite, "two.py", TEST)
+    assert [cls.name for cls in form.classes] == ["Plain", "Plain"]
+    assert form.classes[0].also_in == [str(suite / "two.py")]
+    assert form.classes[1].also_in == [str(suite / "one.py")]
+
+
+@pytest.mark.parametrize(
+    ("systems", "environs", "accepted"),
+    [
+        (["*"], ["*"], ["mpich", "openmpi"]),
+        (["island"], ["+mpi"], ["mpich", "openmpi"]),
+        (["*:long"], ["+mpi -openmp"], ["mpich"]),
+        (["+remote +cpu"], ["openmpi"], ["openmpi"]),
+        (["%cores=8"], ["+openmp", "mpich"], ["mpich", "openmpi"]),
+        (["%cores=9"], ["*"], []),
+        (["-cpu"], ["*"], []),
+        (["*"], [], []),
+        ([], ["*"], []),
+        (["island:short", ""], ["*"], []),
+    ],
+)
+def test_a_class_fits_as_reframe_matches(
+    systems: list[str], environs: list[str], accepted: list[str]
+) -> None:
+    variant = ListedVariant(0, "x", {}, systems, environs)
+    cls = ListedClass("x", 1, "run", "", [], [], [], [], [], 1, [variant])
+    found, reason = fit(cls, SITE)
+    assert found == accepted
+    assert bool(reason) == (not accepted)
+
+
+def test_reframe_s_own_tutorial_is_listed(tmp_path: Path) -> None:
+    """It comes with ReFrame's package; many of its tests have one name."""
+    tutorial = Path(sysconfig.get_path("data")) / "share/doc/reframe-hpc/examples/tutorial"
+    form = suite_form(tutorial, Surroundings(configuration=SITE), None)
+    assert len(form.classes) == 37
+    assert [Path(one.file).name for one in form.files if one.refused] == ["stream_workflows.py"]
+    assert sum(bool(cls.also_in) for cls in form.classes) >= 10
+
+
+SUITES = Path(os.environ.get("ASSAY_SUITES", "/nonexistent"))
+
+
+@pytest.mark.skipif(not SUITES.is_dir(), reason="ASSAY_SUITES names no folder of suites")
+@pytest.mark.parametrize("folder", sorted(SUITES.glob("*/")), ids=lambda path: path.name)
+def test_a_real_suite_is_listed(folder: Path) -> None:
+    form = suite_form(folder, Surroundings(configuration=SITE), "island")
+    assert all(one.classes or one.is_test for one in form.files)
+    assert all(one.refused.isprintable() for one in form.files)
