@@ -31,10 +31,6 @@ def setup_command(name: str) -> str:
 
 
 def criteria_files() -> dict[str, Path]:
-    """The criteria files of the working folder and of Assay, by name."""
-    return {path.stem: path for path in known_files(CRITERIA, "campaigns/criteria", "*.yaml")}
-
-
-def criteria_names() -> list[str]:
-    """Names of the criteria files of the working folder and of Assay."""
-    return sorted(criteria_files())
+    """The criteria files of the working folder and of Assay, by name in order."""
+    files = known_files(CRITERIA, "campaigns/criteria", "*.yaml")
+    return dict(sorted((path.stem, path) for path in files))

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from assay import criteria_names
+from assay import criteria_files
 from assay.cli.arguments import tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.documents.verify import unproven
-from assay.run.named_runs import proposals, unsaid
+from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
@@ -39,10 +40,11 @@ _STATUS = {
 def accept_command(arguments: argparse.Namespace) -> int:
     """`assay accept`: judge, write the document, print the verdict."""
     if arguments.run_name is None:
-        found = proposals(
-            "assay accept",
-            lambda run: bool(run.plan().judged_by) or (run.path / FOLDER).is_dir(),
-        )
+        fit = fitting(lambda run: bool(run.plan().judged_by) or (run.path / FOLDER).is_dir())
+        found = [
+            (f"assay accept {run.path.name}", f"{run.plan().campaign} on {run.plan().site}")
+            for run in islice(fit, MOST_OFFERED)
+        ]
         none = " None below results/ names criteria: assay run acceptance begins one."
         raise unsaid(f"accept: which RUN?{'' if found else none}", ("runs that fit", found))
     run = open_run(arguments.run_name)
@@ -79,7 +81,7 @@ def _default(run: RunDirectory) -> str:
     if kind_at(last):
         opened(last).close()
         return str(last)
-    plan, names = run.plan(), criteria_names()
+    plan, names = run.plan(), criteria_files()
     name = plan.criteria_of(virtual=bool(run.provenance().site.virtual))
     if name in names:
         return name

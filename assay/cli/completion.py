@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from assay import criteria_names
+from assay import criteria_files
 from assay.cli.commands import COMMANDS
 from assay.cli.parser import make_parser
 from assay.schema import campaign_names
@@ -25,7 +25,7 @@ from records.run.run_directory import RESULTS
 _NAMES = {
     "CAMPAIGN": ("campaigns", campaign_names),
     "CHECK": ("checks", lambda: sorted(CHECKS)),
-    "CRITERIA": ("criteria", criteria_names),
+    "CRITERIA": ("criteria", criteria_files),
     "RUN": ("runs", lambda: sorted(path.parent.name for path in RESULTS.glob("*/*/plan.json"))),
     "SITE": ("sites", site_names),
 }

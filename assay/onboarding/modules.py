@@ -12,11 +12,10 @@ from assay.sites.login import login_environment
 from checks.common.session.preparation import NO_MODULE, preparation
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
+from records.text.natural import natural
 
 #: Seconds that a shell may take to load modules.
 _LIMIT_S = 30.0
-#: Characters of a reason.
-_REASON_LENGTH = 200
 #: Lmod, and Environment Modules 3 to 5, on a module that excludes one that is loaded.
 _CONFLICT = re.compile(
     r"conflict|these module\(s\) are loaded|only have one|\bunload\b", re.IGNORECASE
@@ -82,11 +81,6 @@ def _reason(said: str) -> str:
     return re.sub(r"\s+", " ", text).strip() or "the module system gives no reason"
 
 
-def shortened(why: str) -> str:
-    """A reason for a list of reasons."""
-    return why if len(why) <= _REASON_LENGTH else f"{why[:_REASON_LENGTH]}…"
-
-
 def named_modules(why: str, known: Iterable[str]) -> list[str]:
     """Modules that a reason for not loading names: known ones, and words such as gcc/12.
 
@@ -146,9 +140,3 @@ def unversioned(name: str) -> str:
 def newest_first(names: Iterable[str]) -> list[str]:
     """Modules by descending version."""
     return sorted(names, key=natural, reverse=True)
-
-
-def natural(text: str) -> tuple[tuple[int, str], ...]:
-    """A key for sorting: 4.10 is after 4.9."""
-    parts = re.findall(r"\d+|[^\d]+", text)
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)

@@ -19,13 +19,13 @@ from assay.onboarding.modules import (
     load,
     named_modules,
     names_of,
-    natural,
     newest_first,
-    shortened,
     spider_ways,
     unversioned,
 )
 from assay.sites.login import login_environment, modules_of_caller
+from records.text.natural import natural
+from reports.notation.labels import shortened
 
 #: Names of modules that hold an MPI, at any place of a name such as compilers/openmpi/4.1.
 _MPI_NAME = re.compile(
@@ -44,8 +44,8 @@ _MOST_TRIED = 120
 _LONGEST_S = 300.0
 _DEEPEST = 6
 _SAID_AGAIN_S = 20.0
-#: Lines of a message on what was tried.
-_MOST_LINES = 20
+#: Lines of a message on what was tried, and characters of a reason.
+_MOST_LINES, _REASON_LENGTH = 20, 200
 #: Compiler wrappers in the order of preference, after Intel's own.
 _WRAPPERS = ("mpiicx", "mpiicc", "mpicc", "mpicc.mpich", "mpicc.openmpi")
 _LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
@@ -153,7 +153,7 @@ class MpiSearch:
             alike.setdefault((target, self.tried[way]), []).append(way)
         lines = [
             f"  {' '.join(ways[0])}{f' and {more} more' if (more := len(ways) - 1) else ''}:"
-            f" {shortened(why)}"
+            f" {shortened(why, _REASON_LENGTH)}"
             for (_, why), ways in alike.items()
         ]
         left = [f"  and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []

@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 
 from records.errors import AssayError
 from records.run.run_directory import RESULTS, RunDirectory, newest_runs, open_run
@@ -39,14 +38,6 @@ def fitting(fits: Fits = lambda run: bool(run.plan())) -> Iterator[RunDirectory]
         with suppress(AssayError):
             if fits(run):
                 yield run
-
-
-def proposals(command: str, fits: Fits) -> list[tuple[str, str]]:
-    """The newest runs that fit, each with the command on it and what it is a run of."""
-    return [
-        (f"{command} {run.path.name}", f"{run.plan().campaign} on {run.plan().site}")
-        for run in islice(fitting(fits), MOST_OFFERED)
-    ]
 
 
 def unsaid(what: str, *offered: tuple[str, Iterable[tuple[str, str]]]) -> AssayError:

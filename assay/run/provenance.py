@@ -137,7 +137,11 @@ def with_facts(
         environments[name] = replace(
             environment,
             modules_loaded=trial.modules or environment.modules,
-            job_variables=_without_slurms(variables_of(trial.variables)),
+            job_variables={
+                variable: value
+                for variable, value in variables_of(trial.variables).items()
+                if not variable.startswith("SLURM_")
+            },
             # Where programs are compiled on a node, it knows the compiler.
             compiler_version=environment.compiler_version or trial.compiler_version,
             compiles_with=environment.compiles_with or trial.compiles_with,
@@ -147,11 +151,6 @@ def with_facts(
             started_by=right.label if right else None,
         )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
-
-
-def _without_slurms(variables: Mapping[str, str]) -> dict[str, str]:
-    """Without those that Slurm sets in each job."""
-    return {name: value for name, value in variables.items() if not name.startswith("SLURM_")}
 
 
 def _host() -> Host:

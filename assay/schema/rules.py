@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assay import criteria_names
+from assay import criteria_files
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.document import Location, Problem, place_of
 from assay.schema.model import Campaign, CaseEntry
@@ -58,7 +58,7 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
     judged_by = value.get("judged_by")
     for kind, name in judged_by.items() if isinstance(judged_by, dict) else ():
         if isinstance(name, str):
-            yield from one_of(name, criteria_names(), ("judged_by", kind))
+            yield from one_of(name, criteria_files(), ("judged_by", kind))
 
 
 def _environment_problems(

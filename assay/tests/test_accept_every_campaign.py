@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from assay import criteria_names
+from assay import criteria_files
 from assay.cli import main
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
@@ -33,7 +33,7 @@ def run(request, tmp_path_factory):
     return stored_run(request.param, tmp_path_factory.mktemp("stored"))
 
 
-@pytest.mark.parametrize("criteria", criteria_names())
+@pytest.mark.parametrize("criteria", criteria_files())
 def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monkeypatch, capsys):
     monkeypatch.setattr(store, "find_browser", lambda: None)  # the print is tested below
     status = main(["accept", str(run), "--criteria", criteria])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay import criteria_names
+from assay import criteria_files
 from assay.cli import main
 from assay.cli.commands import COMMANDS
 from assay.schema import campaign_names
@@ -93,7 +93,7 @@ def test_names_of_what_there_is(complete, tmp_path):
     assert complete("assay", "plan", "") == set(campaign_names())
     sites = {path.parent.name for path in SITES.glob("*/site.yaml")}
     assert complete("assay", "run", "quick", "--site", "") == sites
-    assert complete("assay", "accept", "--criteria", "") == set(criteria_names())
+    assert complete("assay", "accept", "--criteria", "") == set(criteria_files())
     assert complete("assay", "checks", "") == set(CHECKS)
     for run in ("20261120T000000Z-0001", "$(touch harm)"):
         (tmp_path / "results" / "quick" / run).mkdir(parents=True)

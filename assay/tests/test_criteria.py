@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from assay import criteria_names
+from assay import criteria_files
 from assay.criteria.loading import SCHEMA_FILE, criteria_from_text, criteria_schema, load_criteria
 from checks.common.registry import CHECKS
 from records.errors import AssayError
@@ -33,14 +33,14 @@ def fault(text):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("name", criteria_names())
+@pytest.mark.parametrize("name", criteria_files())
 def test_criteria_that_come_with_assay_are_right(name):
     criteria, text = load_criteria(name)
     assert criteria.name == name
     assert text
 
 
-@pytest.mark.parametrize("name", criteria_names())
+@pytest.mark.parametrize("name", criteria_files())
 def test_the_shipped_schema_is_up_to_date_and_describes_them(name):
     assert json.loads(SCHEMA_FILE.read_text()) == criteria_schema(), "run make schema"
     text = load_criteria(name)[1]
