@@ -11,6 +11,7 @@ NETWORK_UNPROVEN = "network-unproven"
 INVALID_ON_PURPOSE = "invalid-reply-before-wait"
 BEYOND_LIMIT = "beyond-limit"
 TOO_SHORT = "too-short"
+UNPROVEN = "unproven"
 #: Of a longer raw file, half of this from its begin and half from its end are kept.
 RAW_LIMIT_BYTES = 64 * 2**20
 RAW_CUT = "raw-cut-to-64-MiB"
@@ -26,6 +27,8 @@ MEANINGS = {
     " the machine",
     TOO_SHORT: "it measured for so short a time (less than 0.2 s in one go, 1 ms of samples) that"
     " a clock change or another task decides its values; `assay plan` proposes a size",
+    UNPROVEN: "no evidence from inside the ranks: that it ran on the nodes of its job is Slurm's"
+    " statement, which MPI library served it is not known",
     RAW_CUT: "a raw file was longer than 64 MiB: of its begin and of its end 32 MiB are kept",
 }
 

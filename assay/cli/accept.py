@@ -19,6 +19,7 @@ from assay.run.provenance import made_with
 from assay.run.start import start_run
 from assay.schema.problems import listed
 from assay.screens.screen import Screen
+from checks.common.brought import bring
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at, opened
@@ -48,6 +49,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
         none = " None below results/ names criteria: assay run acceptance begins one."
         raise unsaid(f"accept: which RUN?{'' if found else none}", ("runs that fit", found))
     run = open_run(arguments.run_name)
+    bring(run.plan().brought)
     criteria, text = load_criteria(
         _default(run) if arguments.criteria is None else arguments.criteria
     )

@@ -99,7 +99,8 @@ def form_schema(name: str) -> dict[str, Any]:
 
 
 def _text(node: Any, indent: int | None = None) -> str:
-    return json.dumps(node, indent=indent, ensure_ascii=False)
+    separators = (",", ":") if indent is None else None
+    return json.dumps(node, indent=indent, ensure_ascii=False, separators=separators)
 
 
 def _line_a_definition(schema: dict[str, Any]) -> str:

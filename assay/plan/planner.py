@@ -19,6 +19,7 @@ from assay.schema import Campaign
 from assay.schema.model import Blocks
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
+from checks.common.brought import brought_by
 from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
@@ -86,6 +87,7 @@ def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
         "weights": {check: weight for check, weight in campaign.weights.items() if check in used},
         "limits": campaign.limits.model_dump(),
         "judged_by": dict(campaign.judged_by),
+        "brought": brought_by(used),
     }
 
 

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from assay.documents.verify import NotReadError
 from checks.common.base import NOT_JUDGED, MpiCheck
+from checks.common.brought import bring
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
@@ -52,6 +53,7 @@ class Rereader:
     """Judges the launches of one run again."""
 
     def __init__(self, plan: Plan, provenance: Provenance) -> None:
+        bring(plan.brought)
         self._cases = {case.id: case for case in plan.cases}
         self._provenance, self._metrics = provenance, plan.register.metrics
         self._read: dict[Secrets, str] = {}
@@ -137,7 +139,7 @@ class Rereader:
             raise NotReadError("the check here has no such parameters") from error
         begin, end = session_lines(text["stdout"], secrets).session_interval() or (0.0, 0.0)
         launcher = LAUNCHERS.get(described.launcher or "")
-        pvm = described.launcher == "assay-pvm"
+        pvm, alone = described.launcher == "assay-pvm", check.definition.without_mpi
         with TemporaryDirectory() as stage:
             Path(stage, "err").write_text(text["stderr"], encoding="utf-8")
             launch = object.__new__(check)
@@ -156,7 +158,9 @@ class Rereader:
                     nodelist=record.nodes,
                     handed_in=Moment(begin, 0.0),
                     ended=Moment(end, end - begin),
-                    launcher=SimpleNamespace(daemons=launcher.daemons if launcher else "none"),
+                    launcher=SimpleNamespace(
+                        daemons=launcher.daemons if launcher and not alone else "none"
+                    ),
                     stderr="err",
                 ),
                 _current_environ=SimpleNamespace(

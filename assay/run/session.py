@@ -27,6 +27,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
+from checks.common.brought import BROUGHT_FILE, brought_by
 from checks.common.registry import FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
@@ -194,6 +195,8 @@ def _variables(
         "ASSAY_SITE_FILE": ("site.json", json.dumps(described)),
         "ASSAY_LAUNCHES_FILE": ("launches.jsonl", "".join(f"{line}\n" for line in lines)),
     }
+    if brought := brought_by({launch.check for launch in launches}):
+        files[BROUGHT_FILE] = "brought.json", msgspec.json.encode(brought).decode()
     if allocation is not None:
         files[ALLOCATION] = "allocation.json", allocation.model_dump_json()
     libraries = libraries_of_python()

@@ -30,6 +30,7 @@ from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
+from checks.common.brought import bring
 from checks.common.registry import CHECKS, GIVEN
 from checks.common.sources import launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
@@ -110,6 +111,7 @@ def resume_run(
     job, too, where it was begun so. `more` blocks are added to a run that has ended."""
     run = open_run(run_name)
     plan, began = run.plan(), run.provenance().site
+    bring(plan.brought)
     ledger = run.ledger()  # damage is found before a cluster is asked
     name = site_name or began.asked_as or plan.site
     add_checks_of(name)

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay import ROOT
 from assay.schema.model import Campaign
+from checks.common.brought import brought_by
 from checks.common.registry import CHECKS
 from checks.common.sizing import LINK, SizingKeys
 
@@ -25,7 +26,8 @@ def campaign_schema() -> JsonSchema:
     definitions: JsonSchema = schema["$defs"]
     _define_checks(definitions)
     entry = definitions["CaseEntry"]
-    entry["properties"]["check"]["enum"] = sorted(CHECKS)
+    shipped = CHECKS.keys() - brought_by(CHECKS).keys()
+    entry["properties"]["check"]["enum"] = sorted(shipped)
     entry["allOf"] = [
         {
             "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
@@ -36,9 +38,13 @@ def campaign_schema() -> JsonSchema:
                 }
             },
         }
-        for check in sorted(CHECKS)
+        for check in sorted(shipped)
     ]
-    schema["properties"]["weights"]["propertyNames"] = {"enum": sorted(CHECKS)}
+    command = definitions["CommandEntry"]["properties"]
+    for name in command.keys() & entry["properties"].keys():
+        command[name] = {"$ref": f"#/$defs/CaseEntry/properties/{name}"}
+    names = [{"enum": sorted(shipped)}, command["name"]]
+    schema["properties"]["weights"]["propertyNames"] = {"anyOf": names}
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **_without_titles(schema), "title": "Assay campaign"}
 
@@ -49,7 +55,7 @@ def _define_checks(definitions: JsonSchema) -> None:
     definitions |= sizing["$defs"]
     definitions["axis"] = {"type": "array", "minItems": 1}
     known = dict[tuple[str, str], str]()
-    for check in sorted(CHECKS):
+    for check in sorted(CHECKS.keys() - brought_by(CHECKS).keys()):
         parameters, axes = JsonSchema(), JsonSchema()
         for name, node in _parameters(check, sizing["properties"], definitions).items():
             first = known.setdefault((name, json.dumps(node)), check)

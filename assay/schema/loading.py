@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from assay import ROOT, known_files
@@ -42,7 +43,7 @@ def load_campaign(name_or_path: str) -> Campaign:
 
 def campaign_from_text(file: str, text: str) -> Campaign:
     """The campaign of a text; `file` is its name for messages. Raises as `load_campaign`."""
-    value = checked(file, text, _NEEDS, campaign_problems)
+    value = checked(file, text, _NEEDS, partial(campaign_problems, folder=Path(file).parent))
     campaign = Campaign.model_validate(value)
     lines = tuple(place_of(value, ("cases", i)).line for i in range(len(campaign.cases)))
     campaign._origin = Origin(file, text, lines)

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
+from checks.common.parameters import Ranks
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.switches import Switches
+from records.run.brought import Choice
 from records.sections import Name, Section, key
 
 SCHEMA = 1
@@ -17,6 +19,7 @@ MAX_SEED = 2**63 - 1
 MOST_BLOCKS = 1000
 
 
+MetricName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Scale = Literal["paper", "small"]
 
 
@@ -32,10 +35,15 @@ class SmallForm(Section):
     left_out: bool = key("Whether there are no such cases.", default=False)
 
 
-class CaseEntry(Section):
+class Entry(Section):
     """Cases of one check: every combination of the matrix, with the fixed parameters."""
 
-    check: str = key("Name of the check that measures these cases.")
+    if TYPE_CHECKING:
+
+        @property
+        def check(self) -> str:
+            """Name of the check that measures these cases."""
+
     matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = key(
         "Swept parameters: a list of values for each; every combination is one case. An axis whose"
         " values are mappings sets several parameters at once, e.g. grid: [{p: 1, q: 2}].",
@@ -73,7 +81,7 @@ class CaseEntry(Section):
         default=None,
     )
 
-    def at(self, scale: Scale) -> CaseEntry:
+    def at(self, scale: Scale) -> Self:
         """The entry at a scale, without its other form."""
         if self.small is None:
             return self
@@ -90,6 +98,61 @@ class CaseEntry(Section):
                 "small": None,
             }
         )
+
+
+class CaseEntry(Entry):
+    """Cases of a check by its name."""
+
+    check: str = key("Name of the check that measures these cases.")
+
+
+class CommandMetric(Section):
+    """How the value of a metric is found in what a command prints."""
+
+    find: str = key("Regular expression of Python with one group, the number; for one line.")
+    unit: str = key("Unit of the number as printed, e.g. MB/s or ms.", default="1")
+    better: Literal["higher", "lower"] | None = key(
+        "Which direction is good; by default that of the unit: times lower, rates higher.",
+        default=None,
+    )
+    of: Choice = key("Which of several matches; only: there must be one.", default="only")
+
+
+class CommandEntry(Entry):
+    """Cases of a command line: docs/your-benchmark.md."""
+
+    command: str = key("Program and arguments, with {placeholders}; not read by a shell.")
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] = key("Its name.")
+    title: str = key("Its title.", default="", max_length=100)
+    build: str = key(
+        "Shell command that builds it once an environment; $CC is the compiler.", default=""
+    )
+    sources: list[str] = key("Files for the build, from the campaign's folder.", default=[])
+    input: list[str] = key("Files that each launch finds in its folder.", default=[])
+    launch: Literal["mpi", "none"] = key("none: one process without MPI.", default="mpi")
+    ranks: Ranks = key("Ranks; `matrix` and `fixed` can say others.", "ranks", 1)
+    ranks_per_node: Ranks | Literal["fill", "half"] = key("Ranks on each node.", "ranks", "fill")
+    metrics: Annotated[dict[MetricName, CommandMetric], Field(min_length=1)] = key(
+        "What is measured, by name; environments are compared by the first."
+    )
+    right: list[str | int] = key("Expressions that must match, or the exit status.", default=[])
+    wrong: list[str] = key("Expressions that must not match.", default=[])
+
+    @property
+    def check(self) -> str:
+        """The name of the check that is made of it."""
+        return self.name
+
+
+def _kind(entry: object) -> str:
+    named = entry if isinstance(entry, dict) else getattr(entry, "model_fields_set", ())
+    return "of a command" if "command" in named else "of a check"
+
+
+AnyEntry = Annotated[
+    Annotated[CaseEntry, Tag("of a check")] | Annotated[CommandEntry, Tag("of a command")],
+    Discriminator(_kind),
+]
 
 
 class Variant(Section):
@@ -210,7 +273,7 @@ class Campaign(Section):
         5,
     )
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
-    cases: Annotated[list[CaseEntry], Field(min_length=1)] = key("What is measured.")
+    cases: Annotated[list[AnyEntry], Field(min_length=1)] = key("What is measured.")
     scale: Scale = key(
         "paper: cases as written; small: with what their `small` changes, for a small cluster."
         " --scale of assay plan and assay run chooses the other.",
@@ -239,7 +302,7 @@ class Campaign(Section):
             return f"{self.name}: cases[{entry}]"
         return f"{self._origin.file}:{self._origin.case_lines[entry]}: cases[{entry}]"
 
-    def environments_of(self, entry: CaseEntry) -> list[str]:
+    def environments_of(self, entry: Entry) -> list[str]:
         """The environments of an entry, in the campaign's order."""
         return [
             e for e in self.environments if entry.environments is None or e in entry.environments

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay import criteria_files
 from assay.schema.combinations import axis_settings, probes
+from assay.schema.command import bring_command
 from assay.schema.document import Location, Problem, place_of
-from assay.schema.model import Campaign, CaseEntry
+from assay.schema.model import AnyEntry, Campaign, CommandEntry, Entry
 from assay.schema.problems import found, model_problems, one_of
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
@@ -22,9 +24,11 @@ _NO_CRITERIA = (
     " judge the run by it: assay accept RUN --criteria FILE"
 )
 
+_ENTRY: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
 
-def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
-    """Every fault of a campaign file's value.
+
+def campaign_problems(value: dict[str, Any], folder: Path) -> Iterator[Problem]:
+    """Every fault of a campaign file's value; `folder` is the one of its files.
 
     The parts that are well-formed are judged even when others are not, so that one run shows all.
     """
@@ -40,18 +44,7 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
     used: set[str] = set()
     cases = value.get("cases")
     for index, part in enumerate(cases if isinstance(cases, list) else ()):
-        used |= CHECKS.keys() & set(_words([part.get("check")] if isinstance(part, dict) else []))
-        try:
-            entry = CaseEntry.model_validate(part)
-        except ValidationError:
-            continue
-        place = ("cases", index)
-        yield from _repeated(entry.environments, (*place, "environments"))
-        for number, name in enumerate((names and entry.environments) or ()):
-            yield from one_of(name, names, (*place, "environments", number))
-        yield from _parameter_problems(entry.at("paper"), place)
-        if entry.small is not None:
-            yield from _parameter_problems(entry.at("small"), (*place, "small"))
+        yield from _entry_problems(part, ("cases", index), names, used, folder)
     weights = value.get("weights")
     for name in weights if used and isinstance(weights, dict) else ():
         yield from one_of(name, used, ("weights", name))
@@ -59,6 +52,32 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
     for kind, name in judged_by.items() if isinstance(judged_by, dict) else ():
         if isinstance(name, str):
             yield from one_of(name, criteria_files(), ("judged_by", kind))
+
+
+def _entry_problems(
+    part: object, place: Location, environments: list[str], used: set[str], folder: Path
+) -> Iterator[Problem]:
+    """Faults of an entry of `cases` that is well-formed; adds its check to those `used`."""
+    used |= CHECKS.keys() & set(_words([part.get("check")] if isinstance(part, dict) else []))
+    try:
+        entry = _ENTRY.validate_python(part)
+    except ValidationError:
+        return
+    if isinstance(entry, CommandEntry):
+        if entry.name in used:
+            yield Problem((*place, "name"), f"the name {entry.name} is taken; give another")
+            return
+        used.add(entry.name)
+        problems = list(bring_command(entry, folder, place))
+        yield from problems
+        if problems:
+            return
+    yield from _repeated(entry.environments, (*place, "environments"))
+    for number, name in enumerate((environments and entry.environments) or ()):
+        yield from one_of(name, environments, (*place, "environments", number))
+    yield from _parameter_problems(entry.at("paper"), place)
+    if entry.small is not None:
+        yield from _parameter_problems(entry.at("small"), (*place, "small"))
 
 
 def _environment_problems(
@@ -94,7 +113,7 @@ def _repeated(values: Iterable[object] | object, place: Location) -> Iterator[Pr
             )
 
 
-def _parameter_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
+def _parameter_problems(entry: Entry, place: Location) -> Iterator[Problem]:
     """Faults of the parameters of an entry of `cases`, found without expanding it."""
     if entry.check not in CHECKS:
         yield from one_of(entry.check, CHECKS, (*place, "check"))
@@ -113,7 +132,7 @@ def _parameter_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
         yield from _probe_problems(entry, place)
 
 
-def _probe_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
+def _probe_problems(entry: Entry, place: Location) -> Iterator[Problem]:
     """Faults that the check's model finds, each once, where the file gives the parameter."""
     found = dict[Problem, None]()
     for params in probes(entry, place):

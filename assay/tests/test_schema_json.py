@@ -91,7 +91,7 @@ def test_a_right_campaign_satisfies_it() -> None:
         ("[1000, 2000]", "[1000, big]"),
         ("{p: 1, q: 2}", "{p: 1, k: 2}"),
         ("[300, 600]", "[{from: 3}]"),
-        ("pt2pt: 0.5", "su3: 0.5"),
+        ("pt2pt: 0.5", "SU3: 0.5"),
         ("node_hours: 5", "node_hours: 0"),
     ],
 )

@@ -30,7 +30,7 @@ from checks.common.session.outcome import Outcome, check_encoding, emit
 from checks.common.session.preparation import NO_MODULE
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
-from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
+from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT, UNPROVEN
 from records.metric import Metric
 from records.run.mpi_profile import RankProfile
 from records.site.limits import Nominal, bound, is_beyond
@@ -174,9 +174,9 @@ class MpiCheck(LaunchSetup):
         """Metrics that a failed launch had printed: shown, but in no statistics."""
         return []
 
-    def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
-        extras = self.current_environ.extras
-        claim = Claim(
+    def claim(self, extras: dict[str, Any]) -> Claim:
+        """What the evidence must show, in an environment with these extras."""
+        return Claim(
             nodes=list(self.job.nodelist or []),
             ranks=self.ranks,
             ranks_per_node=self.ranks_per_node,
@@ -186,8 +186,16 @@ class MpiCheck(LaunchSetup):
             seen=extras["seen"],
             device=extras["device"],
         )
-        marks = flags(output.evidence, claim)
-        against = contradictions(output.evidence, claim)
+
+    def may_be_unproven(self) -> bool:
+        """Whether the program may be one that cannot give evidence; its launch is flagged then."""
+        return False
+
+    def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
+        claim = self.claim(self.current_environ.extras)
+        unproven = output.evidence is None and self.may_be_unproven()
+        marks = [UNPROVEN] if unproven else flags(output.evidence, claim)
+        against = [] if unproven else contradictions(output.evidence, claim)
         if against:
             return Outcome("wrong", "; ".join(against), flags=marks)
         reading, hops = self.read(output, text), self._hops(output)
@@ -231,7 +239,7 @@ class MpiCheck(LaunchSetup):
 
     def _hops(self, output: json_lines.Output) -> list[Metric]:
         topology = self.declared_topology()
-        if topology is None:
+        if topology is None or output.evidence is None:
             return []
         joined = self.definition.node_pairs(self.params, output.hosts())
         found = [(topology.hops(*pair), at) for pair, at in joined]

@@ -168,6 +168,8 @@ class CheckDefinition(Generic[P]):
     digits: ClassVar[int] = 9
     #: Seconds that a value must be measured for (durations.py): in one go, or by many samples.
     least_measured_s: ClassVar[float] = LEAST_REPEATED_S
+    #: Whether it is one process, which Slurm starts and no launcher of an MPI library.
+    without_mpi: bool = False
     #: Parameters that say how often something is measured; `longer` multiplies them.
     repetitions: ClassVar[tuple[str, ...]] = ()
 

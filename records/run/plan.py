@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from records.errors import AssayError
 from records.input_files import decoded, line_with, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
+from records.run.brought import Brought
 from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
 
@@ -201,7 +202,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a run does: the cases of every block, and what they were planned from.
 
     `metrics` and `checks` define what the planned checks can report (schema 2); `checks_folders`
-    are folders outside the tree that some of them came from. Nothing is read from there.
+    are folders outside the tree that some of them came from, from which nothing is read; `brought`
+    are those that the campaign itself defines.
     `absent` says why the site cannot give an environment that the campaign names, `left_out` which
     entries of it were left out and why, `narrowed` what the command line left, by option,
     `short` which launches may be too short to say something, and what would be long enough.
@@ -226,6 +228,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
     checks_folders: list[str] = []
+    brought: dict[str, Brought] = {}
     absent: dict[str, str] = {}
     left_out: list[str] = []
     narrowed: dict[str, list[str] | Count] = {}

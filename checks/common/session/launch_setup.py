@@ -102,6 +102,18 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
     sourcesdir = str(LAUNCH_SCRIPTS)
     build_locally = True
 
+    @classmethod
+    def parts_of(cls, _definition: CheckDefinition[Any]) -> dict[str, Any] | None:
+        """Further parts of the class of a check whose parameters are no variables; None: they are,
+        and it has no further parts."""
+        return None
+
+    @classmethod
+    def settings(cls, params: Any) -> dict[str, Any]:
+        """The variables that hold the parameters of a launch."""
+        held = {"ranks", "ranks_per_node"}
+        return {name: value for name, value in dict(params).items() if name not in held}
+
     @cached_property
     def params(self) -> Any:
         """The check's parameters, validated."""
@@ -136,10 +148,11 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
             self.job.options.append(f"--nodelist={','.join(nodes)}")
         self.job.undisturbed, self.job.switches = self.undisturbed, self.switches or None
         self.job.needs_s = self.launch_limit_s + HALTING_S
-        launcher = getlauncher(extras["launcher"])()
+        alone = self.definition.without_mpi
+        launcher = getlauncher("assay-srun" if alone else extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
-        launcher.extra_options = tuple(extras["launcher_options"])
-        launcher.mpirun = extras["mpirun"] or ""
+        launcher.extra_options = ("--mpi=none",) if alone else tuple(extras["launcher_options"])
+        launcher.mpirun = "" if alone else extras["mpirun"] or ""
         launcher.template = extras["launcher_command"] or ""
         self.job.launcher = launcher
 

@@ -19,11 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
+from checks.common.brought import bring_from_file
 from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS
 from checks.common.resources import CpusPerTask, Resources
-from checks.common.session.leaves import RESOLVED, leaf_of
+from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import outcome_pipe, report_refusal
 from checks.common.switches import Switches
 
@@ -87,7 +88,7 @@ def launch_test(launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module
         "switches": launch.switches or "",
         "cpus_per_task": launch.cpus_per_task or 0,
         "resources": launch.resources,
-        **{name: value for name, value in dict(params).items() if name not in RESOLVED},
+        **leaves[launch.check].settings(params),
     }
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     made: type = make_test(name, (leaves[launch.check],), body, module=module)
@@ -103,6 +104,7 @@ def _problems(error: ValidationError, prefix: str = "") -> str:
 
 def _register_all(path: str) -> None:
     leaves: dict[str, type[MpiCheck]] = {}
+    bring_from_file()
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place
         try:

@@ -37,10 +37,11 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
             else _run_of(definition)
         )
     guarded = {} if definition.is_shipped else wrappers(definition, base, MpiCheck, _METHODS)
+    own = base.parts_of(definition)
     knobs = {
         name: _variable(field)
         for name, field in definition.parameters.model_fields.items()
-        if name not in RESOLVED
+        if name not in RESOLVED and own is None
     }
     body: dict[str, Any] = {
         **knobs,
@@ -49,6 +50,7 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
         "__module__": __name__,
         "__doc__": definition.__doc__,
         **guarded,
+        **(own or {}),
     }
     kinds = sorted(definition.features & {"mpi", "pvm"})
     if kinds:

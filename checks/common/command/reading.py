@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what a command printed by the expressions of a campaign, line by line and within a time.
+
+An expression is matched with one line at a time, of which LINE_CHARACTERS are read. All together
+may take LIMIT_S: an expression with nested repetitions can take for ever.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean, median
+
+from checks.common.answer import Reading
+from checks.common.evidence.marked_lines import marked_lines
+from checks.common.json_lines import OutputError, measured
+from records.metric import Metric
+from records.run.brought import Caught, CommandLine
+
+LINE_CHARACTERS = 4096
+LIMIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Match:
+    """A line that an expression matched: number from 1, text, begin and end of the group."""
+
+    number: int
+    line: str
+    begin: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """What the group caught."""
+        return self.line[self.begin : self.end]
+
+    @cached_property
+    def anchored(self) -> str:
+        """An expression for the whole line: words as they are, other numbers left open."""
+        before, after = self.line[: self.begin].lstrip(), self.line[self.end :].rstrip()
+        return f"^\\s*{_opened(before)}(\\S+){_opened(after)}\\s*$"
+
+
+def _opened(text: str) -> str:
+    opened = {True: r"\s+", False: r"\S+"}
+    return "".join(
+        opened[part.isspace()] if part.isspace() or re.search(r"\d", part) else re.escape(part)
+        for part in re.split(r"(\s+|[^\s:=,;()]*\d[^\s:=,;()]*)", text)
+    )
+
+
+def expression_fault(text: str, groups: int | None = None) -> str | None:
+    """What is wrong with an expression, which must have so many groups; None: nothing."""
+    try:
+        found = re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        at = getattr(error, "pos", None)
+        where = "" if at is None else f" at character {at + 1}: {text[:at][-20:]}»{text[at:][:20]}"
+        said = getattr(error, "msg", str(error))
+        return f"is no regular expression ({said}{where}); allowed are those of Python's re"
+    if groups is not None and found.groups != groups:
+        return (
+            f"has {found.groups} groups; allowed is {groups}, around the number: write (?:…) for"
+            " parentheses that catch nothing"
+        )
+    return None
+
+
+def own_lines(text: str) -> list[str]:
+    """The lines that the program printed: all but those of the launch itself."""
+    ours = set(marked_lines(text))
+    lines = (line.rstrip("\r") for line in text.split("\n"))
+    return [line[:LINE_CHARACTERS] for line in lines if line not in ours]
+
+
+@contextmanager
+def within(limit_s: float, what: str) -> Iterator[None]:
+    """Raises OutputError where what is done within takes longer."""
+
+    def late(*_: object) -> None:
+        raise OutputError(
+            f"{what} took more than {limit_s:g} s; replace nested repetitions such as (a+)+"
+        )
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def matches(expression: str, lines: Sequence[str]) -> list[Match]:
+    """Every match of an expression; of one without a group, the whole match."""
+    compiled = re.compile(expression)
+    group = 1 if compiled.groups else 0
+    return [
+        Match(number, line, *found.span(group))
+        for number, line in enumerate(lines, 1)
+        for found in compiled.finditer(line)
+    ]
+
+
+def value_of(caught: Caught, found: Sequence[Match]) -> Metric:
+    """The metric of these matches. Raises OutputError where it is missing or no number."""
+    name = caught.metric.name
+    if not found:
+        raise OutputError(f"metric {name} is missing: no line matches {caught.find!r:.200}")
+    if caught.of == "only" and len(found) > 1:
+        places = ", ".join(str(one.number) for one in found[:5])
+        raise OutputError(
+            f"metric {name}: {len(found)} matches, in lines {places}; say which by `of`, or make"
+            " the expression stricter"
+        )
+    numbers = []
+    for one in found:
+        try:
+            numbers.append(float(one.text) * caught.factor)
+        except ValueError:
+            said = f"metric {name}: {one.text!r:.80} in line {one.number} is no number"
+            raise OutputError(said) from None
+    choose = {"first": lambda n: n[0], "last": lambda n: n[-1], "only": lambda n: n[0]}
+    choose |= {"min": min, "max": max, "sum": sum, "mean": fmean, "each": median}
+    samples = numbers if caught.of == "each" else None
+    for number in numbers:
+        measured(caught.metric, number)
+    return measured(caught.metric, choose[caught.of](numbers), None, samples)
+
+
+def read(line: CommandLine, text: str) -> Reading:
+    """The metrics of what a command printed, or what is wrong with it. Raises OutputError."""
+    lines = own_lines(text)
+    with within(LIMIT_S, "reading the output by the campaign's expressions"):
+        for expression in line.wrong:
+            if found := matches(expression, lines):
+                shown = f"line {found[0].number} matches {expression!r:.200}, which is wrong"
+                return Reading(wrong=f"{shown}: {found[0].line.strip()!r:.200}")
+        for expression in line.right:
+            if not matches(expression, lines):
+                return Reading(wrong=f"no line matches {expression!r:.200}, which must be there")
+        return Reading([value_of(one, matches(one.find, lines)) for one in line.metrics])

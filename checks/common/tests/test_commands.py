@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines of campaigns: what is run, what is read, what is refused."""
+
+import shlex
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checks.common.answer import Reading
+from checks.common.command import CommandDefinition, placeholders, reading
+from checks.common.command.reading import expression_fault, matches, read
+from checks.common.json_lines import OutputError
+from records.metric import MetricDefinition
+from records.run.brought import BroughtFile, Caught, CommandLine
+
+RATE = MetricDefinition("triad", "bytes/s", "higher", "x")
+HOSTILE = ["a b", "$(touch x)", "`id`", "'", '"; rm -rf x', "{ranks}", "a\nb", "-n", "*"]
+
+
+def line(command: str = "./x {text}", **others: object) -> CommandLine:
+    caught = Caught(metric=RATE, find=r"^Triad: +(\S+)", factor=1e6, of="only")
+    plain = CommandLine(
+        title="x",
+        command=command,
+        build="",
+        files=[BroughtFile(name="in.x", content=b"a", executable=False)],
+        launch="mpi",
+        ranks=2,
+        ranks_per_node="fill",
+        names=placeholders(command),
+        metrics=[caught],
+        right=[],
+        wrong=[],
+    )
+    return msgspec.structs.replace(plain, **others)
+
+
+def of(choice: str) -> CommandLine:
+    return line(metrics=[msgspec.structs.replace(line().metrics[0], of=choice)])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_value_is_one_word_whatever_it_holds(text: str) -> None:
+    check = CommandDefinition("x", line())
+    params = check.parameters.model_validate({"text": text})
+    words = check.words(params, 0, 1)
+    assert words == ["./x", text]
+    assert shlex.split(" ".join(map(shlex.quote, words))) == words
+
+
+@pytest.mark.parametrize("shell", ["sh -c", "bash -ec", "srun /bin/sh -c"])
+def test_no_value_gets_into_the_script_of_a_shell(shell: str) -> None:
+    with pytest.raises(ValueError, match="as an argument"):
+        placeholders(f"{shell} 'echo {{text}}'")
+    assert placeholders(f"{shell} 'echo \"$1\"' - {{text}}") == ["text"]
+
+
+@pytest.mark.parametrize("command", ["./x {", "./x 'a", "./x {a.b}", "./x {a:3}", "./x {0}", " "])
+def test_a_command_that_cannot_be_read_is_refused(command: str) -> None:
+    with pytest.raises(ValueError, match=r"braces|empty"):
+        placeholders(command)
+
+
+def test_the_number_of_nodes_follows_the_ranks() -> None:
+    check = CommandDefinition("x", line("./x {nodes} {ranks} {ranks_per_node} {cpus_per_task}"))
+    params = check.parameters.model_validate({"ranks": 5})
+    assert check.words(params, 3, 2) == ["./x", "3", "5", "2", "3"]
+
+
+def test_other_content_of_a_file_is_another_case() -> None:
+    other = line(files=[BroughtFile(name="in.x", content=b"b", executable=False)])
+    assert CommandDefinition("x", line()).digest != CommandDefinition("x", other).digest
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("first", 3e6), ("last", 2e6), ("min", 1e6), ("max", 3e6), ("sum", 6e6), ("mean", 2e6)],
+)
+def test_one_of_several_matches_is_chosen(choice: str, value: float) -> None:
+    found = read(of(choice), "Triad: 3\nTriad: 1\nTriad: 2\n")
+    assert found.wrong is None
+    assert found.metrics[0].value == value
+
+
+def test_all_matches_are_samples() -> None:
+    metric = read(of("each"), "Triad: 3\nTriad: 1\nTriad: 2\n").metrics[0]
+    assert (metric.value, metric.samples) == (2e6, [3e6, 1e6, 2e6])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Trio: 3", "missing"),
+        ("Triad: nan", "not a possible measurement"),
+        ("Triad: inf", "not a possible measurement"),
+        ("Triad: fast", "no number"),
+        ("Triad: 1\nTriad: 2", "in lines 1, 2"),
+        ('{"assay":"x","secret":"Triad: 5"}', "missing"),
+        ("x" * 5000 + "Triad: 5", "missing"),
+    ],
+)
+def test_what_is_no_measurement_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(OutputError, match=said):
+        read(line(), text)
+
+
+def test_an_expression_that_must_or_must_not_match() -> None:
+    asked = line(right=["^valid$"], wrong=["^ERROR"])
+    good = "Triad: 1\nvalid"
+    assert read(asked, good).wrong is None
+    assert "must be there" in str(read(asked, "Triad: 1\ninvalid").wrong)
+    found: Reading = read(asked, f"{good}\nERROR: lost atoms")
+    assert found.wrong is not None
+    assert "line 3" in found.wrong
+
+
+def test_an_expression_that_runs_for_ever_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LIMIT_S", 0.2)
+    with pytest.raises(OutputError, match="nested repetitions"):
+        read(line(right=["^(a+)+$"]), "Triad: 1\n" + "a" * 100 + "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("(", "at character 1"),
+        ("a(b", "at character 2: a»\\(b"),
+        ("a", "0 groups"),
+        ("(a)(b)", "2 groups"),
+    ],
+)
+def test_a_bad_expression_is_refused_with_its_place(text: str, said: str) -> None:
+    assert said.replace("\\", "") in str(expression_fault(text, 1))
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["Triad:   1234.5 MB/s  0.5 s avg", "  Loop time of 0.12 on 4 procs for 100 steps", "a(b)=5"],
+)
+def test_a_proposed_expression_catches_the_same_and_only_such_lines(printed: str) -> None:
+    (found, *_) = matches(r"(?:Triad: +|of |=)(\S+)", [printed])
+    (again,) = matches(found.anchored, [printed, f"x {printed}", printed + " more"])
+    assert (again.number, again.text) == (1, found.text)
+
+
+def test_files_are_written_as_they_were(tmp_path: Path) -> None:
+    CommandDefinition("x", line()).write_files(tmp_path)
+    assert (tmp_path / "in.x").read_bytes() == b"a"
