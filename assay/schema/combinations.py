@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.schema.document import Block, Location, Place
-from assay.schema.model import Campaign, Entry
+from assay.schema.model import Campaign, CaseGroup
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 
@@ -27,7 +27,7 @@ def _parameters(check: str) -> set[str]:
     return {*CHECKS[check].parameters.model_fields, *CHECKS[check].sizing}
 
 
-def combinations(entry: Entry) -> Iterator[dict[str, Any]]:
+def combinations(entry: CaseGroup) -> Iterator[dict[str, Any]]:
     """Each combination's parameters as given, in the file's order, the last axis fastest."""
     axes = [
         [axis_settings(entry.check, axis, value) for value in values]
@@ -40,7 +40,7 @@ def combinations(entry: Entry) -> Iterator[dict[str, Any]]:
         yield params
 
 
-def probes(entry: Entry, place: Location) -> Iterator[Block]:
+def probes(entry: CaseGroup, place: Location) -> Iterator[Block]:
     """Combinations that use every value of every axis at least once; the entry is at `place`.
 
     The first combination, then each further value of each axis with the others at their first:

@@ -35,7 +35,7 @@ class SmallForm(Section):
     left_out: bool = key("Whether there are no such cases.", default=False)
 
 
-class Entry(Section):
+class CaseGroup(Section):
     """Cases of one check: every combination of the matrix, with the fixed parameters."""
 
     if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Entry(Section):
         )
 
 
-class CaseEntry(Entry):
+class CaseEntry(CaseGroup):
     """Cases of a check by its name."""
 
     check: str = key("Name of the check that measures these cases.")
@@ -118,7 +118,7 @@ class CommandMetric(Section):
     of: Choice = key("Which of several matches; only: there must be one.", default="only")
 
 
-class CommandEntry(Entry):
+class CommandEntry(CaseGroup):
     """Cases of a command line: docs/your-benchmark.md."""
 
     command: str = key("Program and arguments, with {placeholders}; not read by a shell.")
@@ -302,7 +302,7 @@ class Campaign(Section):
             return f"{self.name}: cases[{entry}]"
         return f"{self._origin.file}:{self._origin.case_lines[entry]}: cases[{entry}]"
 
-    def environments_of(self, entry: Entry) -> list[str]:
+    def environments_of(self, entry: CaseGroup) -> list[str]:
         """The environments of an entry, in the campaign's order."""
         return [
             e for e in self.environments if entry.environments is None or e in entry.environments

@@ -13,7 +13,7 @@ from assay import criteria_files
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.command import bring_command
 from assay.schema.document import Location, Problem, place_of
-from assay.schema.model import AnyEntry, Campaign, CommandEntry, Entry
+from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry
 from assay.schema.problems import found, model_problems, one_of
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
@@ -113,7 +113,7 @@ def _repeated(values: Iterable[object] | object, place: Location) -> Iterator[Pr
             )
 
 
-def _parameter_problems(entry: Entry, place: Location) -> Iterator[Problem]:
+def _parameter_problems(entry: CaseGroup, place: Location) -> Iterator[Problem]:
     """Faults of the parameters of an entry of `cases`, found without expanding it."""
     if entry.check not in CHECKS:
         yield from one_of(entry.check, CHECKS, (*place, "check"))
@@ -132,7 +132,7 @@ def _parameter_problems(entry: Entry, place: Location) -> Iterator[Problem]:
         yield from _probe_problems(entry, place)
 
 
-def _probe_problems(entry: Entry, place: Location) -> Iterator[Problem]:
+def _probe_problems(entry: CaseGroup, place: Location) -> Iterator[Problem]:
     """Faults that the check's model finds, each once, where the file gives the parameter."""
     found = dict[Problem, None]()
     for params in probes(entry, place):
