@@ -15,7 +15,7 @@ from threading import Event, Thread
 from typing import Any, TextIO, cast
 
 from assay.folding import HANG, folded, width_of
-from records.errors import InfrastructureError
+from records.errors import AssayError
 from records.text.plain_text import plain
 
 
@@ -102,10 +102,9 @@ def said_meanwhile(
     ended = Event()
 
     def tell() -> None:
-        with suppress(InfrastructureError):  # the terminal is gone
-            while not ended.wait(every_s):
-                with suppress(OSError):  # what it tells of is gone
-                    say(told())
+        while not ended.wait(every_s):
+            with suppress(OSError, AssayError):  # the terminal, or what it tells of, is gone
+                say(told())
 
     teller = Thread(target=tell, daemon=True)
     teller.start()

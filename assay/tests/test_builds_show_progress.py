@@ -2,8 +2,9 @@
 """What builds for long says at times what it builds, since when, and its output's last line."""
 
 import re
-import time
 from types import SimpleNamespace
+
+import pytest
 
 from assay.build import commands
 from assay.build.commands import SpackCommands
@@ -18,13 +19,23 @@ from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
 from assay.terminal import said_meanwhile
 from checks.common.session.outcome import CompleteBuild, Outcome
+from records.errors import AssayError, InfrastructureError
+from virtual_cluster.host import tries
 
 
-def test_it_is_said_again_and_again_until_the_end():
-    said, told = [], iter(["1", "2"])
-    with said_meanwhile(said.append, lambda: next(told), 0.01):
-        while len(said) < 2:
-            time.sleep(0.01)
+@pytest.mark.parametrize("error", [OSError, AssayError, InfrastructureError])
+def test_it_is_said_again_and_again_until_the_end_also_after_a_fault(error):
+    said, told = [], iter(["1", error("gone for a moment"), "2"])
+
+    def next_line():
+        if isinstance(line := next(told), Exception):
+            raise line
+        return line
+
+    with said_meanwhile(said.append, next_line, 0.01):
+        for _ in tries(300, 0.01):
+            if len(said) == 2:
+                break
     assert said == ["1", "2"]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import traceback
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
@@ -147,15 +148,12 @@ def form_of(method: Callable[..., Any]) -> str:
 def line_below(folders: Collection[Path], error: BaseException) -> str | None:
     """The innermost line of the code below `folders` that an error came through, "FILE:LINE"; None:
     it came through none."""
-    found, step = None, error.__traceback__
-    while step is not None:
-        file = step.tb_frame.f_code.co_filename
-        if any(Path(file).is_relative_to(folder) for folder in folders):
-            found = f"{file}:{step.tb_lineno}"
-        step = step.tb_next
+    steps = traceback.walk_tb(error.__traceback__)
+    places = [(frame.f_code.co_filename, line) for frame, line in steps]
     if isinstance(error, SyntaxError) and error.filename:
-        found = f"{error.filename}:{error.lineno}"
-    return found
+        places.append((error.filename, error.lineno or 1))
+    below = (one for one in reversed(places) if any(map(Path(one[0]).is_relative_to, folders)))
+    return next((f"{file}:{line}" for file, line in below), None)
 
 
 def message_of(folders: Collection[Path], error: BaseException) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.tests.campaign_texts import SITE_FILE
-from checks.common.guard import CheckError, _fits
+from checks.common.guard import CheckError, _fits, line_below
 from checks.common.registry import CHECKS, add_folder
 from checks.common.session.leaves import leaf_of
 from checks.common.sources import MOST_BYTES, build_files, launch_files
@@ -133,6 +133,13 @@ def test_a_mistake_is_told_without_a_traceback(folder, tmp_path, capsys, monkeyp
     if line is not None:
         numbers = [i for i, text in enumerate(definition.splitlines(), 1) if line in text]
         assert any(f"{file}:{number}:" in told for number in numbers), told
+
+
+def test_a_syntax_error_elsewhere_is_none_of_the_check(tmp_path):
+    with pytest.raises(SyntaxError) as raised:
+        compile("1 +", str(tmp_path / "elsewhere.py"), "exec")
+    assert line_below([tmp_path / "checks"], raised.value) is None
+    assert line_below([tmp_path], raised.value) == f"{tmp_path}/elsewhere.py:1"
 
 
 def test_a_right_check_is_what_it_was(folder):
