@@ -65,8 +65,8 @@ def _sources(plan: Plan) -> str:
         return f"times are shipped values, which are rough; {besides}"
     by = Counter[str](case.estimated_by for case in cases)
     ways = {
-        "measured": f"by {sum(case.measured for case in cases)} launches of theirs",
-        "scaled": "in proportion to others of their check",
+        "measured": f"by {sum(case.measured for case in cases)} launches of their own",
+        "scaled": "in proportion to other cases of their check",
         "rough": "by shipped values, which are rough",
     }
     told = [f"{count_text(by[way], 'case')} {text}" for way, text in ways.items() if by[way]]

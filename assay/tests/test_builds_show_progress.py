@@ -33,7 +33,7 @@ def test_it_is_said_again_and_again_until_the_end_also_after_a_fault(error):
         return line
 
     with said_meanwhile(said.append, next_line, 0.01):
-        for _ in tries(300, 0.01):
+        for _ in tries(30, 0.01):
             if len(said) == 2:
                 break
     assert said == ["1", "2"]

@@ -33,8 +33,8 @@ def summary(analysis: Analysis) -> list[Sentence]:
     best = [_best(analysis, ranking) for ranking in rankings(analysis.comparisons)]
     room = max(1, MOST_SENTENCES - len(head) - len(tail))
     if len(best) > room:
-        best, rest = best[: room - 1], count_text(len(best) - room + 1, "comparison")
-        best.append(Sentence(f"{rest} more below.", "#table-overall"))
+        best, rest = best[: room - 1], count_text(len(best) - room + 1, "more comparison")
+        best.append(Sentence(f"{rest} below.", "#table-overall"))
     return [*head, *best, *tail]
 
 

@@ -159,7 +159,7 @@ def _as_usual(checked: Checked) -> Iterator[str]:
     judgement, stage_a = checked.judgement, checked.stage_a
     count = judgement.judged
     if not count:
-        yield f"No series could be judged tonight, of {len(checked.history.series)}."
+        yield f"No series could be judged tonight ({len(checked.history.series)} known)."
         return
     if wide := len(judgement.wide_reasons):
         yield (
