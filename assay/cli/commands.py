@@ -24,7 +24,8 @@ EXPORT_FORMATS = ("openmetrics", "influx")
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its help, and "module:function" in assay.cli, which does the work.
+    """A command: its help, and "module:function" in assay.cli, or by its whole name, which does the
+    work.
 
     One with commands `below` it does nothing itself. `declare` names a function of another package
     that declares its arguments, "module:function".
@@ -111,6 +112,29 @@ COMMANDS: dict[str, Command] = {
                 JSON,
             ),
         },
+    ),
+    "vet": _command(
+        "whether nodes are fit, in a minute: facts and figures against their peers and before",
+        "assay.vet.command:vet_command",
+        argument("nodes NODE", "a node, or nodes as n[1-3]; each gets a job", nargs="*"),
+        flag("--local", "this node, without Slurm"),
+        flag("--job", "the nodes of the job that this is called in: lists of good and bad ones"),
+        site(None, "a folder of site-config/, for NODE and for the policy of --drain"),
+        argument("--steps LIST", "only these, with commas between; default: all"),
+        argument("--budget SECONDS", "of a node, without the link; default: 30", type=float),
+        argument("--disk DIR", "folder of the step disk", type=Path, default=Path("/tmp")),  # noqa: S108
+        argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
+        flag("--reference", "vet five times, and make the reference that later ones are judged by"),
+        flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
+        argument(
+            "--called-as",
+            "by Slurm: one line, and a status that drains no node",
+            choices=["health", "prolog", "epilog"],
+        ),
+        argument("--neighbour NODE", "the other end of the link; it runs --answer"),
+        argument("--answer SECONDS", "answer a neighbour's step link, so long", type=float),
+        argument("--port", "of the link", type=int, default=28571),
+        JSON,
     ),
     "build": _command(
         "build a site's MPI libraries and our programs on each",

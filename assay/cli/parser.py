@@ -82,4 +82,5 @@ def _declare(parser: argparse.ArgumentParser, command: Command) -> None:
         if argument.group not in groups:
             groups[argument.group] = parser.add_argument_group(argument.group)
         groups[argument.group].add_argument(argument.name, **argument.options)
-    parser.set_defaults(run=f"assay.cli.{command.run}", **command.defaults)
+    run = command.run if command.run.startswith("assay.") else f"assay.cli.{command.run}"
+    parser.set_defaults(run=run, **command.defaults)

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # facts.sh FOLDER: writes what this node says of itself to FOLDER/nodes.JOB/NODE, in sections: a line
-# "== NAME", then what the system prints. Says on stdout when FOLDER cannot be written here.
+# "== NAME", then what the system prints. Says on stdout when FOLDER cannot be written here. FOLDER -:
+# writes to stdout.
 LC_ALL=C PATH=$PATH:/usr/sbin:/sbin
 export LC_ALL PATH
 node=${SLURMD_NODENAME:-$(hostname)}
-file=$1/nodes.$SLURM_JOB_ID/$node
-if ! : 2>/dev/null >"$file.part"; then
+file=$1/nodes.$SLURM_JOB_ID/$node part=$1/nodes.$SLURM_JOB_ID/$node.part
+[ "$1" != - ] || part=/dev/stdout
+if ! : 2>/dev/null >"$part"; then
     echo "not shared: $node cannot write $1"
     exit 1
 fi
@@ -42,6 +44,9 @@ driver_of() { basename "$(readlink -f "$1/device/driver" 2>/dev/null)" 2>/dev/nu
     of tcp_rmem /proc/sys/net/ipv4/tcp_rmem
     of tcp_wmem /proc/sys/net/ipv4/tcp_wmem
     of tcp_congestion_control /proc/sys/net/ipv4/tcp_congestion_control
+    for controller in /sys/devices/system/edac/mc/mc*; do
+        of "uncorrected_errors_${controller##*/}" "$controller/ue_count"
+    done
     # shellcheck disable=SC3045  # in dash and bash
     printf 'memlock=%s\n' "$(ulimit -l 2>/dev/null)"
     section memory
@@ -90,5 +95,5 @@ driver_of() { basename "$(readlink -f "$1/device/driver" 2>/dev/null)" 2>/dev/nu
     done
     section mounts
     cat /proc/self/mounts
-} >"$file.part" 2>/dev/null
-mv -f "$file.part" "$file"
+} >"$part" 2>/dev/null
+[ "$1" = - ] || mv -f "$part" "$file"

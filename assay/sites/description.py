@@ -232,6 +232,18 @@ class ReframeDescription(Section):
     sched_options: dict[str, Any] = key("Its `sched_options`.", default={})
 
 
+class VettingDescription(Section):
+    """What `assay vet` may do at a site."""
+
+    folder: Line | None = key(
+        "Folder of records and of the reference, seen by all nodes, e.g. /shared/vettings; default:"
+        " results/vettings where Assay is called.",
+        default=None,
+    )
+    drain: bool = key("Whether --drain may drain unfit nodes.", default=False)
+    drains_per_hour: int = key("Most nodes drained in an hour.", "nodes", 1, ge=0, le=1000)
+
+
 class PartitionKeys(Section):
     """What a partition has; a key at the top of the file is the default of all partitions."""
 
@@ -351,6 +363,7 @@ class SiteKeys(Section):
         default=[],
     )
     spack: SpackDescription | None = key("What Spack builds for this site.", default=None)
+    vetting: VettingDescription = key("What `assay vet` may do.", default=VettingDescription())
 
 
 class SiteFile(SiteKeys, PartitionKeys):

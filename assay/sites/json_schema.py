@@ -30,6 +30,7 @@ _PARTS = {
     "SwitchDescription": "`topology.switches.NAME`",
     "ReframeDescription": "`reframe`",
     "SpackDescription": "`spack`",
+    "VettingDescription": "`vetting`",
 }
 
 

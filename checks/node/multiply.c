@@ -15,6 +15,12 @@ void dgemm_(const char *transa, const char *transb, const int *m, const int *n, 
             const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
             const double *beta, double *c, const int *ldc);
 
+void random_doubles(double *values, size_t count, uint64_t seed) {
+    struct generator generator = {seed};
+    for (size_t i = 0; i < count; i++)
+        values[i] = (double)(generator_next(&generator) >> 11) * 0x1p-53 - 0.5;
+}
+
 void multiply_blas(int n, const double *a, const double *b, double *c) {
     double one = 1, zero = 0;
     dgemm_("N", "N", &n, &n, &n, &one, a, &n, b, &n, &zero, c, &n);

@@ -6,8 +6,6 @@
 #include "solve.h"
 #include "kernel.h"
 
-#include "assay/shuffle.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,12 +17,6 @@
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
 void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda,
              const int *pivots, double *b, const int *ldb, int *info);
-
-void random_doubles(double *values, size_t count, uint64_t seed) {
-    struct generator generator = {seed};
-    for (size_t i = 0; i < count; i++)
-        values[i] = (double)(generator_next(&generator) >> 11) * 0x1p-53 - 0.5;
-}
 
 FOR_EVERY_PROCESSOR static void add_multiple(double *restrict y, const double *restrict x,
                                              double factor, int n) {

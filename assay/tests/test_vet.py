@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay vet` on this machine: figures, records, one status table; and it fails open."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.vet.command import guarded
+from assay.vet.drain import Drains, Policy
+from assay.vet.folder import VetFolder
+from assay.vet.local import Request as Asked
+from assay.vet.local import node_name, vet_here
+from assay.vet.measuring import look_at_facts
+from checks.common.slurm.commands import Answer
+from records.files import write_whole
+from records.forms import as_bytes
+from records.site.node_facts import facts_by_value, kinds_of
+from records.vetting import Figure, KindReference, Level, Reference, Vetting
+
+ASSAY = str(Path(sys.executable).with_name("assay"))
+
+
+def vet(folder: Path, *words: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
+    argv = [ASSAY, "vet", "--local", "--folder", str(folder), *words]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=limit_s, check=False)
+
+
+def last_line(ended: subprocess.CompletedProcess[str]) -> str:
+    return ended.stdout.splitlines()[-1]
+
+
+def reference(folder: Path, made_at: str = "2020-01-01T00:00:00Z", **facts: str) -> None:
+    """A reference of this very node: its facts now, with these replaced, and a level."""
+    node, here = node_name(), look_at_facts()
+    known = {
+        fact: {text: [node] for text in values}
+        for fact, values in facts_by_value({node: here}).items()
+    }
+    known |= {fact: {text: [node]} for fact, text in facts.items()}
+    level = Level(centre=16.0, spread=5.0, noise=5.0, freedom=20, worst=0, nodes=4, vettings=20)
+    kind = KindReference(levels={"memory_latency": level}, facts=known)
+    kinds = {kinds_of({node: here}).get(node, ""): kind}
+    folder.mkdir(exist_ok=True)
+    made = Reference(made_at=made_at, kinds=kinds)
+    write_whole(folder / "reference.json", as_bytes(made))
+
+
+def test_without_a_reference_there_are_facts_figures_and_the_command_that_makes_one(tmp_path):
+    ended = vet(tmp_path, "--steps", "facts,latency")
+    assert ended.returncode == 3
+    assert "facts: Linux" in ended.stdout.splitlines()[0]
+    assert "memory latency" in ended.stdout.splitlines()[1]
+    assert "no reference" in last_line(ended)
+    assert "assay vet --reference" in last_line(ended)
+
+
+def test_a_record_has_all_that_was_said_and_is_the_only_file(tmp_path):
+    ended = vet(tmp_path, "--steps", "arithmetic,disk", "--json")
+    told = msgspec.json.decode(ended.stdout, type=Vetting)
+    assert {one.metric for one in told.figures} == {"core_share", "dgemm_rate", "disk_rate"}
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files == [VetFolder(tmp_path).record_path(told)]
+    assert msgspec.json.decode(files[0].read_bytes(), type=Vetting) == told
+
+
+def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_path):
+    made = vet(tmp_path, "--steps", "latency", "--reference", limit_s=120)
+    assert made.returncode == 0
+    told = msgspec.json.decode(vet(tmp_path, "--steps", "latency", "--json").stdout, type=Vetting)
+    assert told.figures[0].level is not None
+    assert told.figures[0].compared_with == "itself, 5 vettings"
+
+
+@pytest.mark.parametrize(
+    ("facts", "status"),
+    [
+        ({"file_systems./scratch": "lustre"}, 1),
+        ({"memory": "9999 GiB"}, 1),
+        ({"settings.numa_balancing": "7"}, 3),
+        ({"kernel": "Linux 9.9"}, 3),
+    ],
+)
+def test_a_fact_that_differs_is_named(tmp_path, facts, status):
+    reference(tmp_path, **facts)
+    ended = vet(tmp_path, "--steps", "latency")
+    assert ended.returncode == status
+    assert next(iter(facts)) in last_line(ended)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words", "why"),
+    [
+        ("reference", [], "the reference cannot be read"),
+        ("clock", [], "the clock is wrong"),
+        ("folder", [], "no record"),
+        ("", ["--steps", "disk", "--disk", "/nowhere"], "No such file"),
+        ("", ["--steps", "memory", "--budget", "1"], "the budget of 1 s is used up"),
+    ],
+)
+def test_a_fault_of_the_vetting_itself_is_suspect_in_one_line(tmp_path, damage, words, why):
+    folder = tmp_path / "vettings"
+    reference(folder, "2199-01-01T00:00:00Z" if damage == "clock" else "2020-01-01T00:00:00Z")
+    if damage == "reference":
+        (folder / "reference.json").write_text('{"made_at": 7')
+    if damage == "folder":
+        (folder / "records").write_text("no folder")
+    ended = vet(folder, *(words or ["--steps", "facts"]), "--called-as", "health", "--drain")
+    assert ended.returncode == 0
+    assert len(ended.stdout.splitlines()) == 1
+    assert " is suspect: " in ended.stdout
+    assert why in ended.stdout
+    assert not (folder / "drains.jsonl").exists()
+
+
+def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path):
+    with socket.socket(socket.AF_UNIX) as lock:
+        lock.bind("\0assay-vet")
+        told = vet_here(Asked(VetFolder(tmp_path)), lambda _: None)
+    assert told.word == "suspect"
+    assert told.troubles == ["another vetting runs on this node"]
+
+
+def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
+    def hang(_: object) -> Vetting:
+        time.sleep(60)
+        raise AssertionError
+
+    def fail(_: object) -> Vetting:
+        raise MemoryError("planted")
+
+    begun = time.monotonic()
+    assert "did not end within" in guarded(0.3, hang).line
+    assert time.monotonic() - begun < 30
+    assert "MemoryError: planted" in guarded(5, fail).line
+
+
+def test_a_killed_vetting_leaves_no_process_and_no_file(tmp_path):
+    words = [ASSAY, "vet", "--local", "--folder", str(tmp_path / "f"), "--disk", str(tmp_path)]
+    marked = os.environ | {"ASSAY_TEST_MARK": tmp_path.name}
+    for after_s in (0.3, 1.5, 6.5):
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=marked)
+        time.sleep(after_s)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    time.sleep(0.5)
+    left = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"ASSAY_TEST_MARK={tmp_path.name}".encode() in (folder / "environ").read_bytes():
+                left.append((folder / "cmdline").read_text())
+        except OSError:
+            continue
+    assert left == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+class Controller:
+    """What scontrol says and does of one node."""
+
+    def __init__(self, state: str = "IDLE", reason: str = "") -> None:
+        self.state, self.reason, self.updates = state, reason, 0
+
+    def __call__(self, argv: Sequence[str]) -> Answer:
+        if argv[1] == "show":
+            return Answer(0, f"NodeName=n1 State={self.state} Reason={self.reason} [root@now]", "")
+        self.updates += 1
+        given = dict(word.split("=", 1) for word in argv[2:])
+        self.state = "IDLE" if given["State"] == "RESUME" else "IDLE+DRAIN"
+        self.reason = given.get("Reason", "")
+        return Answer(0, "", "")
+
+
+def made(word: str, node: str = "n1") -> Vetting:
+    figure = Figure(metric="disk_rate", value=1.0, unit="bytes/s")
+    return Vetting(id=f"{node}-{word}", node=node, at="", word=word, figures=[figure])  # type: ignore[arg-type]
+
+
+def test_a_drain_says_the_reason_and_the_record_and_is_resumed_when_fit(tmp_path):
+    slurm = Controller()
+    drains = Drains(VetFolder(tmp_path), Policy(drain=True), slurm)
+    assert "drained" in drains.act(made("unfit"), "disk 1 MB/s; fit is at least 2")
+    assert slurm.reason == "assay: disk 1 MB/s; fit is at least 2 n1-unfit"
+    assert drains.act(made("suspect"), "") == ""
+    assert slurm.state == "IDLE+DRAIN"
+    assert drains.act(made("fit"), "") == "resumed: fit again"
+    assert slurm.state == "IDLE"
+    actions = [json.loads(line)["action"] for line in (tmp_path / "drains.jsonl").open()]
+    assert actions == ["drained", "resumed"]
+
+
+@pytest.mark.parametrize("word", ["fit", "suspect", "unfit"])
+def test_what_somebody_else_drained_stays_as_it_is(tmp_path, word):
+    slurm = Controller("IDLE+DRAIN", "fan broken")
+    Drains(VetFolder(tmp_path), Policy(drain=True), slurm).act(made(word), "slow")
+    assert slurm.updates == 0
+
+
+def test_drains_are_capped_an_hour_over_all_nodes(tmp_path):
+    drains = [Drains(VetFolder(tmp_path), Policy(True, 2), Controller()) for _ in range(5)]
+    told = [one.act(made("unfit", f"n{i}"), "slow") for i, one in enumerate(drains)]
+    assert sum("drained, reason" in text for text in told) == 2
+    assert told[4] == "not drained: at most 2 drains an hour (vetting.drains_per_hour)"
+
+
+def test_without_a_policy_or_an_answer_or_a_log_nothing_is_drained(tmp_path):
+    slurm = Controller()
+    folder = VetFolder(tmp_path)
+    assert "policy" in Drains(folder, Policy(), slurm).act(made("unfit"), "slow")
+    silent = Drains(folder, Policy(drain=True), lambda _: Answer(124, "", "no answer"))
+    assert "no answer" in silent.act(made("unfit"), "slow")
+    (tmp_path / "drains.jsonl").write_text("{damaged\n")
+    assert "not drained" in Drains(folder, Policy(drain=True), slurm).act(made("unfit"), "slow")
+    assert slurm.updates == 0

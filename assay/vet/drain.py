@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draining an unfit node and resuming it: by the site's policy, rarely, and only one's own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from assay.vet.folder import VetFolder
+from checks.common.slurm.commands import Answer
+from checks.common.slurm.text import fields
+from records.files import append_whole
+from records.forms import Part, as_bytes, key
+from records.vetting import Vetting
+from reports.notation.units import count_text
+
+#: How each reason of ours begins.
+MARK = "assay:"
+_HOUR_S = 3600.0
+#: Slurm keeps longer reasons, but squeue and sinfo show lines.
+_LONGEST_REASON = 200
+
+
+class Entry(Part, kw_only=True):
+    """A line of drains.jsonl."""
+
+    node: Annotated[str, key("The node.")]
+    record: Annotated[str, key("The vetting.")]
+    at: Annotated[float, key("When, seconds since 1970.")]
+    action: Annotated[str, key("drained or resumed.")]
+    reason: Annotated[str, key("Slurm's reason of the drain; empty of a resume.")] = ""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the site allows: whether nodes are drained at all, and how many an hour."""
+
+    drain: bool = False
+    drains_per_hour: int = 1
+
+
+@dataclass(frozen=True)
+class Drains:
+    """Drains nodes by `slurm`, a command's answer, as the policy allows. Whatever goes wrong,
+    nothing is drained."""
+
+    folder: VetFolder
+    policy: Policy
+    slurm: Callable[[Sequence[str]], Answer]
+
+    def act(self, vetting: Vetting, reason: str) -> str:
+        """Drain the node of an unfit vetting, or resume it after a fit one if a vetting drained it.
+
+        Gives what was done or why not, in one line; "" where there is nothing to do.
+        """
+        if vetting.word == "suspect" or not self.policy.drain:
+            why = "the site's policy (vetting.drain) does not allow it"
+            return f"not drained: {why}" if vetting.word == "unfit" else ""
+        shown = self.slurm(["scontrol", "show", "node", vetting.node, "--oneliner"])
+        if shown.status != 0:
+            return f"neither drained nor resumed: Slurm does not say its state ({shown.said})"
+        try:
+            with _log(self.folder) as (descriptor, entries):
+                do = self._resume if vetting.word == "fit" else self._drain
+                text, entry = do(vetting, reason, shown.stdout, entries)
+                if entry is None:
+                    return text
+                # Before it is done: what a vetting has drained is known, whatever dies now.
+                append_whole(descriptor, as_bytes(entry) + b"\n")
+        except (OSError, msgspec.MsgspecError) as error:
+            return f"not drained: {self.folder.path}/drains.jsonl cannot be used ({error})"
+        set_to = ["State=DRAIN", f"Reason={text}"] if entry.reason else ["State=RESUME"]
+        done = self.slurm(["scontrol", "update", f"NodeName={vetting.node}", *set_to])
+        if done.status != 0:
+            return f"not {entry.action}: {done.said}"
+        return f"drained, reason: {text}" if entry.reason else text
+
+    def _drain(
+        self, vetting: Vetting, reason: str, shown: str, entries: Sequence[Entry]
+    ) -> tuple[str, Entry | None]:
+        """The reason of the drain and its entry; why there is none, and None."""
+        state, now = fields(shown).get("State", ""), time.time()
+        if "DRAIN" in state or "DOWN" in state:
+            return f"not drained: the node is {state} already", None
+        # Entries of the future are of a clock that was set: they count.
+        recent = [one for one in entries if one.reason and now - one.at < _HOUR_S]
+        if len(recent) >= self.policy.drains_per_hour:
+            most = count_text(self.policy.drains_per_hour, "drain")
+            return f"not drained: at most {most} an hour (vetting.drains_per_hour)", None
+        text = f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}"
+        return text, Entry(
+            node=vetting.node, record=vetting.id, at=now, action="drained", reason=text
+        )
+
+    def _resume(
+        self, vetting: Vetting, _: str, shown: str, entries: Sequence[Entry]
+    ) -> tuple[str, Entry | None]:
+        """Only where the reason that the node has now is that of its last drain in the log."""
+        if "DRAIN" not in fields(shown).get("State", ""):
+            return "", None
+        own = [one for one in entries if one.node == vetting.node][-1:]
+        if not own or not own[0].reason or own[0].reason not in shown:
+            return "not resumed: no vetting drained it", None
+        entry = Entry(node=vetting.node, record=vetting.id, at=time.time(), action="resumed")
+        return "resumed: fit again", entry
+
+
+@contextmanager
+def _log(folder: VetFolder) -> Iterator[tuple[int, list[Entry]]]:
+    """The log, locked against other nodes, and its entries. Raises OSError where another holds it,
+    MsgspecError for damage."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    descriptor = os.open(folder.path / "drains.jsonl", flags, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            lines = file.read().splitlines()
+        yield descriptor, [msgspec.json.decode(line, type=Entry) for line in lines]
+    finally:
+        os.close(descriptor)

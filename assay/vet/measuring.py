@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steps of a vetting on this node: facts by the probe's script, figures by the C program."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay import BASE
+from assay.commands import run_command
+from assay.probe.node_text import node_facts
+from checks.common.sources import CHECKS, LIBRARY, c_sources
+from records.errors import InfrastructureError
+from records.files import replacing
+from records.site.node_facts import NodeFacts
+from records.vetting import METRICS, Figure, Step
+
+#: Seconds that each step measures, and that it may take beyond that.
+SECONDS: dict[Step, float] = {
+    "memory": 2.5,
+    "arithmetic": 2.0,
+    "latency": 1.0,
+    "cores": 1.0,
+    "disk": 2.0,
+    "link": 4.0,
+}
+FURTHER_S = 5.0
+_FACTS_LIMIT_S, _MOUNTS_LIMIT_S, _BUILD_LIMIT_S = 5.0, 2.0, 120.0
+_FACTS_SCRIPT = Path(__file__).parents[1] / "probe" / "facts.sh"
+_LINE = msgspec.json.Decoder(dict[str, Any])
+
+
+class StepError(Exception):
+    """A step without a result, and why."""
+
+
+def program_path() -> Path:
+    """Where the measuring program is kept, for processors of this kind."""
+    return BASE / "build" / f"vet-{platform.machine()}" / "vet"
+
+
+def build_program() -> Path:
+    """Compile the measuring program where it is missing or older than its sources.
+
+    Raises StepError where it is missing and cannot be made, e.g. on a node without a compiler.
+    """
+    path = program_path()
+    folders = [LIBRARY, CHECKS / "node", CHECKS / "node" / "vet"]
+    try:
+        newest = max(file.stat().st_mtime for folder in folders for file in c_sources(folder))
+        if path.is_file() and path.stat().st_mtime >= newest:
+            return path
+        with tempfile.TemporaryDirectory(prefix="assay-vet-") as out:
+            made = run_command(
+                [
+                    *("make", "-s", "-C", str(LIBRARY), "vet", "CC=cc", "HOSTCC=cc"),
+                    *(f"OUT={out}", f"FOLDERS={CHECKS / 'node'}"),
+                ],
+                os.environ,
+                limit_s=_BUILD_LIMIT_S,
+            )
+            if made.status == 0:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with replacing(path, 0o755) as temporary:
+                    shutil.copyfile(Path(out) / "vet", temporary)
+                return path
+            said = made.said
+    except (OSError, InfrastructureError) as error:
+        said = str(error)
+    if path.is_file():
+        return path
+    raise StepError(f"no measuring program: {said}; run `assay vet --local` where there is a cc")
+
+
+def look_at_facts() -> NodeFacts:
+    """What the node says of itself. Raises StepError where it does not say it in time."""
+    try:
+        told = run_command(["sh", str(_FACTS_SCRIPT), "-"], os.environ, limit_s=_FACTS_LIMIT_S)
+        return node_facts(told.stdout)
+    except (InfrastructureError, ValueError) as error:
+        raise StepError(f"facts: {error}") from error
+
+
+def silent_mounts(mounts: Iterable[str]) -> list[str]:
+    """The mounts of these that do not answer; what waits for them is left behind, killed."""
+    asked = {
+        mount: subprocess.Popen(
+            ["stat", "-f", "--", mount],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for mount in mounts
+    }
+    until = time.monotonic() + _MOUNTS_LIMIT_S
+    while any(one.poll() is None for one in asked.values()) and time.monotonic() < until:
+        time.sleep(0.005)
+    silent = [mount for mount, one in asked.items() if one.poll() is None]
+    for mount in silent:
+        asked[mount].kill()
+    return silent
+
+
+def measure(step: Step, options: Sequence[str] = (), limit_s: float | None = None) -> list[Figure]:
+    """The figures of one step; none where the node has nothing to measure. Raises StepError."""
+    seconds = SECONDS[step]
+    words = [str(program_path()), "--step", step, "--seconds", f"{seconds:g}", *options]
+    try:
+        answer = run_command(words, os.environ, limit_s=limit_s or seconds + FURTHER_S, called=step)
+    except InfrastructureError as error:
+        raise StepError(f"{error}") from error
+    lines = []
+    for text in answer.stdout.splitlines():
+        try:
+            lines.append(_LINE.decode(text))
+        except msgspec.MsgspecError:
+            continue
+    errors = [str(line.get("message")) for line in lines if line.get("assay") == "error"]
+    if answer.status != 0 or errors:
+        raise StepError(f"{step}: {'; '.join(errors) or answer.said or f'status {answer.status}'}")
+    others = [one["value"] for one in lines if one.get("key") == "others"]
+    found = [
+        Figure(metric=one["name"], value=one["value"], unit=one["unit"], others=max(others or [0]))
+        for one in lines
+        if one.get("assay") == "metric" and METRICS.get(one["name"], ("",))[0] == step
+    ]
+    return [figure for figure in found if figure.value > 0]

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* sched_getaffinity, pthread_setaffinity_np */
+#include "vet.h"
+
+#include "assay/buffer.h"
+#include "assay/clock.h"
+#include "assay/fail.h"
+#include "assay/report.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_PROCESSORS 1024
+#define LEAST_TURNS 2
+/* Of each of STREAM's arrays, a thread: four times what caches have for a core, and more. */
+#define STREAM_BYTES (1LL << 25)
+#define DGEMM_ORDER 256
+
+/* The work of one thread. */
+struct worker {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    const struct kernel *kernel;
+    const struct node_settings *settings;
+    int processor, count, turns[PARTS];
+    double seconds, busy_s[PARTS]; /* how long to work; what the runs of each part took */
+    double others; /* share of the time in which another program had the processor */
+    double ready;  /* share of the rest in which this thread, always ready, had it */
+    struct part parts[PARTS];
+};
+
+int processors(int *found, int room) {
+    cpu_set_t allowed;
+    int count = 0;
+    fail_if(sched_getaffinity(0, sizeof allowed, &allowed) != 0, __func__,
+            "more processors than %d", CPU_SETSIZE);
+    for (int i = 0; i < CPU_SETSIZE && count < room; i++)
+        if (CPU_ISSET(i, &allowed))
+            found[count++] = i;
+    return count;
+}
+
+void bind_to(int processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+/* Seconds in which a processor was idle, by the kernel's count, which is exact without ticks; -1
+ * where it does not say. */
+static double idle_s(int processor) {
+    char line[512];
+    double found = -1;
+    FILE *file = fopen("/proc/stat", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        int number;
+        long long user, nice, system, idle, waiting;
+        if (sscanf(line, "cpu%d %lld %lld %lld %lld %lld", &number, &user, &nice, &system, &idle,
+                   &waiting) == 6 &&
+            number == processor)
+            found = (double)(idle + waiting) / (double)sysconf(_SC_CLK_TCK);
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static double own_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static double run_once(const struct worker *worker, void *state, int part) {
+    if (worker->kernel->restore)
+        worker->kernel->restore(state, part);
+    double start = timing_monotonic();
+    worker->kernel->run(state, part);
+    return timing_monotonic() - start;
+}
+
+static void *work(void *given) {
+    struct worker *worker = given;
+    char message[512] = "";
+    bind_to(worker->processor);
+    void *state = worker->kernel->prepare(worker->settings);
+    fail_if(!state, worker->kernel->name, "out of memory");
+    worker->parts[0] = worker->kernel->part;
+    worker->count = worker->kernel->parts ? worker->kernel->parts(state, worker->parts) : 1;
+    for (int i = 0; i < worker->count; i++) /* warm up */
+        run_once(worker, state, i);
+    pthread_barrier_wait(worker->start);
+    double start = timing_monotonic(), own = own_s(), idle = idle_s(worker->processor), wall;
+    do {
+        for (int i = 0; i < worker->count; i++, worker->turns[i - 1]++)
+            worker->busy_s[i] += run_once(worker, state, i);
+        wall = timing_monotonic() - start;
+    } while (wall < worker->seconds || worker->turns[0] < LEAST_TURNS);
+    own = own_s() - own;
+    double idle_after = idle_s(worker->processor);
+    double others = idle < 0 ? 0 : wall - own - (idle_after - idle);
+    others = others > wall - own ? wall - own : others;
+    worker->others = others > 0 ? others / wall : 0;
+    worker->ready = own / (wall * (1 - worker->others));
+    pthread_barrier_wait(worker->start); /* no verification while others measure */
+    fail_answer(!worker->kernel->verify(state, message, sizeof message), worker->kernel->name, "%s",
+                message);
+    worker->kernel->release(state);
+    return NULL;
+}
+
+/* The value of a part on one thread; the time that others had counts for nothing. */
+static double value_of(const struct worker *worker, int part) {
+    const struct part *found = &worker->parts[part];
+    double done = found->work * worker->turns[part];
+    double took = worker->busy_s[part] * (1 - worker->others);
+    return found->kind == PART_RATE ? done / took : took / done;
+}
+
+static void report_part(const struct worker *workers, int count, int part) {
+    double *values = buffer_make((size_t)count, sizeof(double)), sum = 0;
+    const struct part *found = &workers[0].parts[part];
+    for (int i = 0; i < count; i++)
+        sum += values[i] = value_of(&workers[i], part);
+    report_metric(found->metric, found->unit, found->kind == PART_RATE ? sum : sum / count, NULL, 0,
+                  values, (size_t)count);
+    free(values);
+}
+
+void work_run(const struct kernel *kernel, double seconds, int alone) {
+    int found[MOST_PROCESSORS], count = processors(found, MOST_PROCESSORS);
+    count = alone && count > 1 ? 1 : count;
+    long long half =
+        sysconf(_SC_AVPHYS_PAGES) * (long long)sysconf(_SC_PAGESIZE) / 2 / count / 3 / 4096 * 4096;
+    const struct node_settings settings = {half < STREAM_BYTES ? half : STREAM_BYTES,
+                                           DGEMM_ORDER, 0, 0, count, 1, 1};
+    fail_if(settings.stream_bytes < 8192, kernel->name, "too little memory is free");
+    struct worker *workers = buffer_make((size_t)count, sizeof *workers);
+    double others = 0, ready = 1;
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, (unsigned)count);
+    for (int i = 0; i < count; i++) {
+        workers[i].start = &start;
+        workers[i].kernel = kernel;
+        workers[i].settings = &settings;
+        workers[i].processor = found[i];
+        workers[i].seconds = seconds;
+        fail_if(pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0, __func__,
+                "cannot start thread %d of %d", i + 1, count);
+    }
+    for (int i = 0; i < count; i++) {
+        pthread_join(workers[i].thread, NULL);
+        others = workers[i].others > others ? workers[i].others : others;
+        ready = workers[i].ready < ready ? workers[i].ready : ready;
+    }
+    for (int part = 0; part < workers[0].count; part++)
+        report_part(workers, count, part);
+    report_value("core_share", "1", ready, NULL, 0);
+    report_note_number("others", others);
+    pthread_barrier_destroy(&start);
+    free(workers);
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A vetting of one node, and the reference that it is judged by: what is stored of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from records.errors import ExitStatus
+from records.forms import Form, Part, key
+from records.metric import Better
+from records.site.node_facts import NodeFacts
+
+Word = Literal["fit", "suspect", "unfit"]
+#: From best to worst.
+WORDS: tuple[Word, ...] = ("fit", "suspect", "unfit")
+#: The exit status of each word; 2 and 4 are those of all commands.
+STATUS: dict[Word, ExitStatus] = {
+    "fit": ExitStatus.PASS,
+    "suspect": ExitStatus.INCONCLUSIVE,
+    "unfit": ExitStatus.FAIL,
+}
+Step = Literal["facts", "memory", "arithmetic", "latency", "cores", "disk", "link"]
+
+#: Metric → its step, its name for readers, unit and better direction.
+METRICS: dict[str, tuple[Step, str, str, Better]] = {
+    "stream_triad": ("memory", "memory bandwidth", "bytes/s", "higher"),
+    "core_share": ("arithmetic", "time on a core", "1", "higher"),
+    "dgemm_rate": ("arithmetic", "arithmetic", "flop/s", "higher"),
+    "memory_latency": ("latency", "memory latency", "s", "lower"),
+    "core_to_core": ("cores", "core to core", "s", "lower"),
+    "disk_rate": ("disk", "disk", "bytes/s", "higher"),
+    "link_out": ("link", "link out", "bytes/s", "higher"),
+    "link_in": ("link", "link in", "bytes/s", "higher"),
+}
+
+
+class Figure(Part, kw_only=True):
+    """A measured value and what the reference says of it."""
+
+    metric: Annotated[str, key("What was measured.")]
+    value: Annotated[float, key("The value, SI.")]
+    unit: Annotated[str, key("Its unit.")]
+    others: Annotated[
+        float, key("Greatest share of a processor's time that other programs had meanwhile.")
+    ] = 0.0
+    word: Annotated[Word, key("What it says of the node.")] = "suspect"
+    level: Annotated[float | None, key("Level of the good nodes of the kind, SI.")] = None
+    bound: Annotated[float | None, key("A value beyond this is unfit, SI.")] = None
+    loss: Annotated[float | None, key("How much worse than the level; a fraction.")] = None
+    chance_if_fit: Annotated[
+        float | None, key("Chance that a fit node shows this value or a worse one.")
+    ] = None
+    chance_if_unfit: Annotated[
+        float | None, key("Chance that a node 10 % below the level shows this value or better.")
+    ] = None
+    compared_with: Annotated[str, key("What it is compared with.")] = ""
+    first: Annotated[float | None, key("The value of the first look, where it was repeated.")] = (
+        None
+    )
+
+
+class Oddity(Part, kw_only=True):
+    """A fact in which the node differs from its peers, or from itself before."""
+
+    text: Annotated[str, key("The fact, what it is here and what it is elsewhere.")]
+    word: Annotated[Word, key("What it says of the node.")]
+
+
+class Vetting(Form, kw_only=True):
+    """One vetting of one node."""
+
+    id: Annotated[str, key("Name of the record.")]
+    node: Annotated[str, key("The node.")]
+    at: Annotated[str, key("When it began, UTC.")]
+    kind: Annotated[str, key("The node's hardware, of which its peers are.")] = ""
+    word: Annotated[Word, key("fit, suspect or unfit.")] = "suspect"
+    line: Annotated[str, key("The reason and what to do, in one line.")] = ""
+    took_s: Annotated[float, key("Wall time, s.")] = 0.0
+    neighbour: Annotated[str, key("The other end of the link; empty if it was not measured.")] = ""
+    figures: Annotated[list[Figure], key("What was measured.")] = msgspec.field(
+        default_factory=list
+    )
+    oddities: Annotated[list[Oddity], key("Facts that differ.")] = msgspec.field(
+        default_factory=list
+    )
+    troubles: Annotated[list[str], key("What the vetting itself could not do.")] = msgspec.field(
+        default_factory=list
+    )
+    facts: Annotated[NodeFacts, key("What the node says of itself.")] = msgspec.field(
+        default_factory=NodeFacts
+    )
+
+    @property
+    def status(self) -> ExitStatus:
+        """The exit status of the word."""
+        return STATUS[self.word]
+
+
+class Level(Part, kw_only=True):
+    """The good nodes of a kind in one metric; logarithms, greater is better."""
+
+    centre: Annotated[float, key("Median of the nodes' medians.")]
+    spread: Annotated[float, key("Standard deviation of one vetting of any good node.")]
+    noise: Annotated[float, key("Standard deviation of the vettings of one node.")]
+    freedom: Annotated[float, key("Degrees of freedom of both.")]
+    worst: Annotated[float, key("The worst vetting of a good node.")]
+    nodes: Annotated[int, key("Good nodes.")]
+    vettings: Annotated[int, key("Their vettings.")]
+    own: Annotated[dict[str, float], key("Median of each node.")] = msgspec.field(
+        default_factory=dict
+    )
+    counts: Annotated[dict[str, int], key("Vettings of each node.")] = msgspec.field(
+        default_factory=dict
+    )
+
+
+class KindReference(Part, kw_only=True):
+    """What nodes of one kind are like."""
+
+    levels: Annotated[dict[str, Level], key("By metric.")] = msgspec.field(default_factory=dict)
+    facts: Annotated[dict[str, dict[str, list[str]]], key("Fact, its value, nodes with it.")] = (
+        msgspec.field(default_factory=dict)
+    )
+
+
+class Reference(Form, kw_only=True):
+    """What vettings are judged by; made from the history of vettings."""
+
+    made_at: Annotated[str, key("When it was made, UTC.")]
+    kinds: Annotated[dict[str, KindReference], key("By kind of node.")] = msgspec.field(
+        default_factory=dict
+    )
+    fit: Annotated[list[str], key("Nodes whose latest vetting was fit, newest first.")] = (
+        msgspec.field(default_factory=list)
+    )

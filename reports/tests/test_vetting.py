@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vettings are judged by peers and by the node itself, with the chances that the rules promise."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from records.history.model import Night, NightValues, SeriesKey
+from records.history.reading import read_history
+from records.history.store import Store
+from records.site.node_facts import NodeFacts
+from records.vetting import Figure, KindReference, Level
+from reports.verdicts.vetting.judge import judged_figure, oddities
+from reports.verdicts.vetting.reference import decays, level_of, reference_of
+
+
+def draws(seed: int, nodes: int, vettings: int, spread: float, slow: float = 0.0) -> dict:
+    """Rates of nodes around 1e10, the last node `slow`er by a fraction."""
+    random = np.random.default_rng(seed)
+    found = {
+        f"n{i}": (1e10 * np.exp(random.normal(0, spread, vettings))).tolist() for i in range(nodes)
+    }
+    last = f"n{nodes - 1}"
+    found[last] = [value * (1 - slow) for value in found[last]]
+    return found
+
+
+def word_of(level: Level, value: float, node: str = "new", others: float = 0.0) -> str:
+    figure = Figure(metric="dgemm_rate", value=value, unit="flop/s", others=others)
+    return judged_figure(figure, node, KindReference(levels={"dgemm_rate": level})).word
+
+
+def known(seed: int = 1, spread: float = 0.01, **more: float) -> Level:
+    level = level_of(draws(seed, 4, 5, spread, **more), "higher")
+    assert level is not None
+    return level
+
+
+@pytest.mark.parametrize("spread", [0.003, 0.01, 0.02])
+def test_a_fit_node_is_seldom_unfit_in_one_look_and_never_in_two(spread: float) -> None:
+    random = np.random.default_rng(7)
+    once = twice = 0
+    for seed in range(400):
+        looks = [
+            word_of(known(seed, spread), 1e10 * np.exp(random.normal(0, spread))) for _ in range(2)
+        ]
+        once += looks[0] == "unfit"
+        twice += looks == ["unfit", "unfit"]
+    assert once <= 4
+    assert twice == 0
+
+
+@pytest.mark.parametrize("spread", [0.003, 0.01, 0.02])
+def test_a_node_at_half_is_unfit_and_one_at_nine_tenths_is_hardly_ever_fit(spread: float) -> None:
+    random = np.random.default_rng(3)
+    values = [1e10 * np.exp(random.normal(0, spread)) for _ in range(300)]
+    levels = [known(seed, spread) for seed in range(300)]
+    halves = [word_of(level, v / 2) for level, v in zip(levels, values, strict=True)]
+    tenths = [word_of(level, v * 0.9) for level, v in zip(levels, values, strict=True)]
+    assert set(halves) == {"unfit"}
+    assert tenths.count("fit") <= 0.1 * len(tenths)
+
+
+def test_a_slow_node_does_not_lower_the_level_of_its_peers() -> None:
+    level = known(slow=0.3)
+    assert level.nodes == 3
+    assert word_of(level, 0.7e10, "n3") == "unfit"
+
+
+def test_a_node_below_its_own_level_is_unfit_though_its_peers_are_as_slow() -> None:
+    random = np.random.default_rng(5)
+    values = draws(5, 4, 8, 0.002)
+    values["n1"] = (1.3e10 * np.exp(random.normal(0, 0.002, 8))).tolist()
+    level = level_of(values, "higher")
+    assert level is not None
+    assert word_of(level, 1.0e10, "n1") == "unfit"
+
+
+def test_what_other_programs_disturbed_makes_no_node_unfit() -> None:
+    assert word_of(known(), 0.5e10, others=0.4) == "suspect"
+    assert word_of(known(), 0.5e10, others=0.1) == "unfit"
+
+
+def test_few_vettings_are_no_reference() -> None:
+    assert level_of({"n1": [1.0, 1.0], "n2": [1.0, 1.0]}, "higher") is None
+    figure = Figure(metric="dgemm_rate", value=1.0, unit="flop/s")
+    assert judged_figure(figure, "n1", None).compared_with == "no reference"
+
+
+def test_what_a_node_lacks_makes_it_unfit_and_another_setting_suspect() -> None:
+    reference = KindReference(
+        facts={
+            "file_systems./scratch": {"lustre": ["n1", "n2", "n3"]},
+            "memory": {"64 GiB": ["n1", "n2", "n3"]},
+            "settings.numa_balancing": {"0": ["n1", "n2", "n3"]},
+            "kernel": {"a": ["n1"], "b": ["n2", "n3"]},
+        }
+    )
+    facts = NodeFacts(memory_bytes=56 * 2**30, settings={"numa_balancing": "1"}, kernel="a")
+    found = {odd.text.partition(" ")[0]: odd.word for odd in oddities(facts, "n3", reference)}
+    assert found == {
+        "file_systems./scratch": "unfit",
+        "memory": "unfit",
+        "settings.numa_balancing": "suspect",
+    }
+
+
+def test_a_node_that_loses_over_weeks_is_named_before_it_is_unfit(tmp_path) -> None:
+    random, begun = np.random.default_rng(2), datetime(2026, 1, 5, tzinfo=UTC)
+    at = {"step": "memory"}
+    with Store(tmp_path / "history.sqlite", create=True) as store:
+        for day in range(0, 42, 3):
+            for node, rate in (("n1", 0.0), ("n2", 0.0), ("n3", 0.0012)):
+                value = 4e10 * (1 - rate * day) * np.exp(random.normal(0, 0.004))
+                key = SeriesKey(
+                    *("vet", "vet", "local", at, "stream_triad", "bytes/s", "higher"),
+                    *({"node": node}, "memory bandwidth", "Vetting"),
+                )
+                when = (begun + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
+                night = Night(
+                    f"{node}-{day}", "nodes", "vet", when, {}, (node,), {"ok": 1}, kinds={node: "k"}
+                )
+                store.add(night, [NightValues(key, (float(value),))])
+        history = read_history(store, "nodes", "vet")
+    assert [(one.node, one.metric) for one in decays(history)] == [("n3", "stream_triad")]
+    level = reference_of(history, "2026-03-01T00:00:00Z").kinds["k"].levels["stream_triad"]
+    figure = Figure(metric="stream_triad", value=4e10 * 0.95, unit="bytes/s")
+    judged = judged_figure(figure, "n3", KindReference(levels={"stream_triad": level}))
+    assert judged.word != "unfit"
