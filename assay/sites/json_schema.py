@@ -30,7 +30,6 @@ _PARTS = {
     "SwitchDescription": "`topology.switches.NAME`",
     "ReframeDescription": "`reframe`",
     "SpackDescription": "`spack`",
-    "VettingDescription": "`vetting`",
 }
 
 

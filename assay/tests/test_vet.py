@@ -19,7 +19,7 @@ import pytest
 from assay.vet.command import guarded
 from assay.vet.drain import Drains, Policy
 from assay.vet.folder import VetFolder
-from assay.vet.local import Request as Asked
+from assay.vet.local import VetRequest
 from assay.vet.local import node_name, vet_here
 from assay.vet.measuring import look_at_facts
 from checks.common.slurm.commands import Answer
@@ -126,7 +126,7 @@ def test_a_fault_of_the_vetting_itself_is_suspect_in_one_line(tmp_path, damage, 
 def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path):
     with socket.socket(socket.AF_UNIX) as lock:
         lock.bind("\0assay-vet")
-        told = vet_here(Asked(VetFolder(tmp_path)), lambda _: None)
+        told = vet_here(VetRequest(VetFolder(tmp_path)), lambda _: None)
     assert told.word == "suspect"
     assert told.troubles == ["another vetting runs on this node"]
 

@@ -19,7 +19,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from assay.commands import run_command
 from assay.vet import drain
 from assay.vet.folder import VetFolder
-from assay.vet.local import Request, Say, node_name, reasons, vet_here, words_of
+from assay.vet.local import VetRequest, Say, node_name, reasons, vet_here, words_of
 from assay.vet.measuring import SECONDS, StepError, build_program, program_path
 from assay.vet.nodes import not_vetted, usable, vet_by_slurm, vet_in_job
 from checks.common.slurm.commands import Answer
@@ -129,15 +129,15 @@ def _folder_and_policy(arguments: argparse.Namespace) -> tuple[VetFolder, drain.
 
 
 def _vet_local(arguments: argparse.Namespace, folder: VetFolder, policy: drain.Policy) -> int:
-    """Vet this node; whatever happens to the vetting, it ends with a line and drains nothing."""
+    """Vet this node; a vetting that fails ends with a line and drains nothing."""
     try:
-        steps = words_of(arguments.steps.split(",")) if arguments.steps else Request.steps
+        steps = words_of(arguments.steps.split(",")) if arguments.steps else VetRequest.steps
     except ValueError as error:
         raise AssayError(f"vet: {error}") from error
-    request = Request(
+    request = VetRequest(
         folder,
         steps,
-        arguments.budget or Request.budget_s + (SECONDS["link"] if arguments.neighbour else 0),
+        arguments.budget or VetRequest.budget_s + (SECONDS["link"] if arguments.neighbour else 0),
         arguments.disk,
         arguments.neighbour or "",
         arguments.port,

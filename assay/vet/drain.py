@@ -28,7 +28,7 @@ _HOUR_S = 3600.0
 _LONGEST_REASON = 200
 
 
-class Entry(Part, kw_only=True):
+class DrainEntry(Part, kw_only=True):
     """A line of drains.jsonl."""
 
     node: Annotated[str, key("The node.")]
@@ -48,7 +48,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Drains:
-    """Drains nodes by `slurm`, a command's answer, as the policy allows. Whatever goes wrong,
+    """Drains nodes by `slurm`, a command's answer, as the policy allows. On any error
     nothing is drained."""
 
     folder: VetFolder
@@ -72,7 +72,7 @@ class Drains:
                 text, entry = do(vetting, reason, shown.stdout, entries)
                 if entry is None:
                     return text
-                # Before it is done: what a vetting has drained is known, whatever dies now.
+                # Before it is done: what a vetting has drained is known after a kill, too.
                 append_whole(descriptor, as_bytes(entry) + b"\n")
         except (OSError, msgspec.MsgspecError) as error:
             return f"not drained: {self.folder.path}/drains.jsonl cannot be used ({error})"
@@ -83,8 +83,8 @@ class Drains:
         return f"drained, reason: {text}" if entry.reason else text
 
     def _drain(
-        self, vetting: Vetting, reason: str, shown: str, entries: Sequence[Entry]
-    ) -> tuple[str, Entry | None]:
+        self, vetting: Vetting, reason: str, shown: str, entries: Sequence[DrainEntry]
+    ) -> tuple[str, DrainEntry | None]:
         """The reason of the drain and its entry; why there is none, and None."""
         state, now = fields(shown).get("State", ""), time.time()
         if "DRAIN" in state or "DOWN" in state:
@@ -95,25 +95,25 @@ class Drains:
             most = count_text(self.policy.drains_per_hour, "drain")
             return f"not drained: at most {most} an hour (vetting.drains_per_hour)", None
         text = f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}"
-        return text, Entry(
+        return text, DrainEntry(
             node=vetting.node, record=vetting.id, at=now, action="drained", reason=text
         )
 
     def _resume(
-        self, vetting: Vetting, _: str, shown: str, entries: Sequence[Entry]
-    ) -> tuple[str, Entry | None]:
+        self, vetting: Vetting, _: str, shown: str, entries: Sequence[DrainEntry]
+    ) -> tuple[str, DrainEntry | None]:
         """Only where the reason that the node has now is that of its last drain in the log."""
         if "DRAIN" not in fields(shown).get("State", ""):
             return "", None
         own = [one for one in entries if one.node == vetting.node][-1:]
         if not own or not own[0].reason or own[0].reason not in shown:
             return "not resumed: no vetting drained it", None
-        entry = Entry(node=vetting.node, record=vetting.id, at=time.time(), action="resumed")
+        entry = DrainEntry(node=vetting.node, record=vetting.id, at=time.time(), action="resumed")
         return "resumed: fit again", entry
 
 
 @contextmanager
-def _log(folder: VetFolder) -> Iterator[tuple[int, list[Entry]]]:
+def _log(folder: VetFolder) -> Iterator[tuple[int, list[DrainEntry]]]:
     """The log, locked against other nodes, and its entries. Raises OSError where another holds it,
     MsgspecError for damage."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -122,6 +122,6 @@ def _log(folder: VetFolder) -> Iterator[tuple[int, list[Entry]]]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with os.fdopen(os.dup(descriptor), "rb") as file:
             lines = file.read().splitlines()
-        yield descriptor, [msgspec.json.decode(line, type=Entry) for line in lines]
+        yield descriptor, [msgspec.json.decode(line, type=DrainEntry) for line in lines]
     finally:
         os.close(descriptor)

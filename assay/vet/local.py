@@ -38,7 +38,7 @@ _CLOCKS_AGREE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
-class Request:
+class VetRequest:
     """What is looked at, in which time, and where records are; `neighbour` listens on `port`."""
 
     folder: VetFolder
@@ -54,13 +54,13 @@ def node_name() -> str:
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
-def vet_here(request: Request, say: Say) -> Vetting:
+def vet_here(request: VetRequest, say: Say) -> Vetting:
     """Vet this node; what cannot be measured makes it suspect, never unfit."""
     return _LocalVetting(request, say).run()
 
 
 class _LocalVetting:
-    def __init__(self, request: Request, say: Say) -> None:
+    def __init__(self, request: VetRequest, say: Say) -> None:
         self.request, self.begun, now = request, time.monotonic(), datetime.now(UTC)
         self.node, self._say = node_name(), say
         self.troubles: list[str] = []

@@ -15,7 +15,7 @@ void bind_to(int processor);
 /* A kernel on one thread a processor (all at once), or on the first processor alone. A rate is the
  * sum over the threads, a time their mean; samples are the values of the threads, in the order of
  * the processors. Time in which other programs had a processor does not count; its greatest share
- * is the note `others`. Time in which nobody had it, though the thread was ready, counts: a node
+ * is the note `others`. Time in which no program had it, though the thread was ready, counts: a node
  * whose processors are withheld (a quota, a hypervisor) is slow, and core_share, the least share of
  * the remaining time that a thread had its processor, says so. */
 void work_run(const struct kernel *kernel, double seconds, int alone);
