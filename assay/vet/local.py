@@ -142,7 +142,7 @@ class _LocalVetting:
             "link": ["--host", self.request.neighbour, "--port", str(self.request.port)],
         }.get(step, [])
         try:
-            build_program()
+            build_program(current=False)
             found = measure(step, options, min(left_s, SECONDS[step] + FURTHER_S))
         except StepError as error:
             self.troubles.append(str(error))

@@ -17,7 +17,9 @@ from reports.verdicts.vetting.judge import judged_figure, oddities
 from reports.verdicts.vetting.reference import decays, level_of, reference_of
 
 
-def draws(seed: int, nodes: int, vettings: int, spread: float, slow: float = 0.0) -> dict:
+def draws(
+    seed: int, nodes: int, vettings: int, spread: float, slow: float = 0.0
+) -> dict[str, list[float]]:
     """Rates of nodes around 1e10, the last node `slow`er by a fraction."""
     random = np.random.default_rng(seed)
     found = {

@@ -40,6 +40,7 @@ void dgemm_(const char *transa, const char *transb, const int *m, const int *ord
                 int columns = n - jj < BLOCK ? n - jj : BLOCK;
                 int inner = n - kk < BLOCK ? n - kk : BLOCK;
                 multiply_block(n, rows, columns, inner, a + (size_t)kk * side + (size_t)ii,
-                               b + (size_t)jj * side + (size_t)kk, c + (size_t)jj * side + (size_t)ii);
+                               b + (size_t)jj * side + (size_t)kk,
+                               c + (size_t)jj * side + (size_t)ii);
             }
 }

@@ -17,7 +17,7 @@
 #define BATCHES 51
 #define ROUNDS 200
 
-/* Two threads that pass a counter to and fro; odd numbers are the second one's. */
+/* Two threads that pass a counter back and forth; odd numbers are the second one's. */
 struct pair {
     _Alignas(128) atomic_long ball;
     _Alignas(128) int second;
@@ -28,7 +28,8 @@ static void *answer(void *given) {
     struct pair *pair = given;
     bind_to(pair->second);
     for (long next = 1; next < pair->last; next += 2) {
-        for (long spins = 1; atomic_load_explicit(&pair->ball, memory_order_acquire) != next; spins++)
+        for (long spins = 1; atomic_load_explicit(&pair->ball, memory_order_acquire) != next;
+             spins++)
             if (spins % 10000 == 0) /* the other thread may wait for this processor */
                 sched_yield();
         atomic_store_explicit(&pair->ball, next + 1, memory_order_release);
@@ -59,8 +60,8 @@ static double one_way_s(int second) {
         samples[batch] = (timing_monotonic() - start) / (2 * ROUNDS);
     }
     pthread_join(thread, NULL);
-    fail_answer(atomic_load(&pair->ball) != pair->last, __func__, "the counter is %ld, expected %ld",
-                atomic_load(&pair->ball), pair->last);
+    fail_answer(atomic_load(&pair->ball) != pair->last, __func__,
+                "the counter is %ld, expected %ld", atomic_load(&pair->ball), pair->last);
     free(pair);
     return timing_summarise(samples, BATCHES).median;
 }

@@ -67,7 +67,7 @@ static void corrupt(void *state) {
 }
 
 const struct kernel latency_kernel = {
-    "latency", 0,    {PART_TIME, "memory_latency", "s", NULL, NULL, LINES},
-    prepare,   NULL, NULL,
+    "latency", 0,      {PART_TIME, "memory_latency", "s", NULL, NULL, LINES},
+    prepare,   NULL,   NULL,
     run,       verify, corrupt,
     release};

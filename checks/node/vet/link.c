@@ -40,7 +40,8 @@ static void take(int from, unsigned char *message, uint64_t *counter) {
 static void answer_caller(int caller, unsigned char *message) {
     uint64_t counter = 0;
     char asked = END, done = 0;
-    for (connection_receive(caller, &asked, 1); asked != END; connection_receive(caller, &asked, 1)) {
+    for (connection_receive(caller, &asked, 1); asked != END;
+         connection_receive(caller, &asked, 1)) {
         if (asked == TAKE)
             take(caller, message, &counter);
         else

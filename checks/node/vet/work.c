@@ -137,8 +137,8 @@ void work_run(const struct kernel *kernel, double seconds, int alone) {
     count = alone && count > 1 ? 1 : count;
     long long half =
         sysconf(_SC_AVPHYS_PAGES) * (long long)sysconf(_SC_PAGESIZE) / 2 / count / 3 / 4096 * 4096;
-    const struct node_settings settings = {half < STREAM_BYTES ? half : STREAM_BYTES,
-                                           DGEMM_ORDER, 0, 0, count, 1, 1};
+    const struct node_settings settings = {
+        half < STREAM_BYTES ? half : STREAM_BYTES, DGEMM_ORDER, 0, 0, count, 1, 1};
     fail_if(settings.stream_bytes < 8192, kernel->name, "too little memory is free");
     struct worker *workers = buffer_make((size_t)count, sizeof *workers);
     double others = 0, ready = 1;
