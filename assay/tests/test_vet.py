@@ -19,8 +19,7 @@ import pytest
 from assay.vet.command import guarded
 from assay.vet.drain import Drains, Policy
 from assay.vet.folder import VetFolder
-from assay.vet.local import VetRequest
-from assay.vet.local import node_name, vet_here
+from assay.vet.local import VetRequest, node_name, vet_here
 from assay.vet.measuring import look_at_facts
 from checks.common.slurm.commands import Answer
 from records.files import write_whole

@@ -19,7 +19,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from assay.commands import run_command
 from assay.vet import drain
 from assay.vet.folder import VetFolder
-from assay.vet.local import VetRequest, Say, node_name, reasons, vet_here, words_of
+from assay.vet.local import Say, VetRequest, node_name, reasons, vet_here, words_of
 from assay.vet.measuring import SECONDS, StepError, build_program, program_path
 from assay.vet.nodes import not_vetted, usable, vet_by_slurm, vet_in_job
 from checks.common.slurm.commands import Answer
