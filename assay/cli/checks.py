@@ -93,6 +93,12 @@ def checks_command(arguments: argparse.Namespace) -> int:
     if arguments.reframe is not None:
         return _suite(arguments)
     name = arguments.name
+    if name == "try":
+        from assay.cli.try_output import try_command  # slow: campaigns
+
+        return try_command(arguments.files)
+    if arguments.files:
+        raise AssayError(f"checks: {arguments.files[0]!r} follows CHECK; allowed is one CHECK")
     if name is not None and name not in CHECKS:
         hint = did_you_mean(name, CHECKS)
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")

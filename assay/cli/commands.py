@@ -72,6 +72,12 @@ COMMANDS: dict[str, Command] = {
         "checks:checks_command",
         argument("name CHECK", "explain this one", nargs="?"),
         argument(
+            "files FILE",
+            "after the word try, CAMPAIGN[:NAME] and a captured output: what the expressions of"
+            " a campaign's command catch in it",
+            nargs="*",
+        ),
+        argument(
             "--reframe PATH",
             "list the test classes of a ReFrame suite, a folder or a file, each file by a process"
             " of its own without privileges",

@@ -148,7 +148,7 @@ def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
         return str(detail["ctx"]["error"])
     if kind == "extra_forbidden":
         branches = _branches(_descend(location[:-1], schema, schema), schema)
-        names = [name for branch in branches for name in branch.get("properties", {})]
+        names = dict.fromkeys(name for one in branches for name in one.get("properties", {}))
         hint = did_you_mean(str(location[-1]), names)
         return f"unknown key{hint}; allowed are {listed(names)}"
     node = _descend(location, schema, schema)

@@ -72,10 +72,10 @@ def expression_fault(text: str, groups: int | None = None) -> str | None:
 
 
 def own_lines(text: str) -> list[str]:
-    """The lines that the program printed: all but those of the launch itself."""
+    """The lines that a launch printed, those of its own empty."""
     ours = set(marked_lines(text))
     lines = (line.rstrip("\r") for line in text.split("\n"))
-    return [line[:LINE_CHARACTERS] for line in lines if line not in ours]
+    return ["" if line in ours else line[:LINE_CHARACTERS] for line in lines]
 
 
 @contextmanager

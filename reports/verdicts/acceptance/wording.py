@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
-from records.flags import OVERSUBSCRIBED
+from records.flags import MEANINGS, OVERSUBSCRIBED, UNPROVEN
 from records.site.node_facts import oddities
 from reports.answers import listed
 from reports.load.loading import Run
@@ -222,6 +222,9 @@ def _caveats(dossier: Dossier) -> Iterator[_Fact]:
         count = count_text(len(launches), "launch")
         text = f"{shared} of {count} had more busy ranks than cores"
         yield f"{text}: their numbers judge this arrangement, not a real machine", "method", "open"
+    if unproven := sum(UNPROVEN in launch.flags for launch in launches):
+        text = f"{unproven} of {count_text(len(launches), 'launch')} are unproven"
+        yield f"{text}: {MEANINGS[UNPROVEN]}", "method", "open"
     if run.provenance.site.virtual:
         yield REHEARSAL, "provenance", "open"
     for warning in run.warnings[:2]:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay checks try`, and faults of commands in a campaign file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.cli.try_output import try_command
+from assay.schema import load_campaign
+from records.errors import AssayError
+
+CAMPAIGN = r"""
+schema: 1
+name: try
+question: Does it work?
+environments: [mpich]
+cases:
+  - name: copy
+    command: ./copy {n}
+    fixed: {n: 5}
+    metrics: {copy_rate: {find: 'Copy +(\S+)', unit: MB/s}}
+"""
+
+
+def file_of(folder: Path, old: str = "", new: str = "") -> str:
+    (folder / "try.yaml").write_text(CAMPAIGN.replace(old, new) if old else CAMPAIGN)
+    return str(folder / "try.yaml")
+
+
+def test_a_stricter_expression_is_proposed_for_each_kind_of_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").write_text("Copy 5.5 MB/s\nwarm Copy 3 MB/s\n")
+    assert try_command([file_of(tmp_path), str(tmp_path / "out")]) == 1
+    printed = capsys.readouterr().out
+    assert "line 2 caught '3'" in printed
+    assert r"'^\s*Copy\s+(\S+)\s+MB/s\s*$' matches 1 of" in printed
+    assert "2 matches, in lines 1, 2" in printed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            r"Copy +(\S+)",
+            r"Copy +\S+",
+            r"try.yaml:10: cases\[0\].metrics.copy_rate.find: .*0 groups",
+        ),
+        (r"Copy +(\S+)", r"Copy +(\S+", "at character"),
+        ("MB/s", "parsecs", "unit: .*allowed are"),
+        ("unit: MB/s", "unit: B", "better: higher"),
+        ("{n}", "{n} {m}", "m"),
+        ("name: copy", "name: pt2pt", "is a check of Assay"),
+        ("copy_rate", "bandwidth", "another one of check"),
+        ("fixed:", "input: [missing.txt]\n    fixed:", "missing.txt: cannot be read"),
+        ("fixed:", "input: [../x]\n    fixed:", "allowed is a file of the campaign's folder"),
+        ("fixed:", "launch: none\n    ranks: 2\n    fixed:", "one process"),
+        ("fixed:", "right: [1, 2]\n    fixed:", "one exit status"),
+        ("{n: 5}", "{n: 5, k: 3}", "unknown key"),
+        ("./copy {n}", "sh -c 'echo {n}'", "as an argument"),
+        ("metrics:", "metrix:", "metrics: is missing"),
+    ],
+)
+def test_a_fault_of_a_command_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(AssayError, match=said):
+        load_campaign(file_of(tmp_path, old, new))
+
+
+def test_what_to_try_is_said_where_it_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="allowed are two"):
+        try_command(["x"])
+    with pytest.raises(AssayError, match="say which command"):
+        try_command([file_of(tmp_path) + ":cpy", "out"])
