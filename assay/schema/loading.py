@@ -13,8 +13,13 @@ from assay.schema.document import clipped, place_of, read_text
 from assay.schema.model import Campaign, Origin
 from assay.schema.problems import checked, did_you_mean, listed
 from assay.schema.rules import campaign_problems
+from checks.common.brought import bring
 from records.errors import AssayError
+from records.input_files import read_whole
+from records.run.plan import Plan
 
+#: The campaign that a night writes into its run, an acceptance into a folder below.
+RERUN = "rerun.yaml"
 _NEEDS = (
     "a campaign is a mapping with at least the keys schema, name, question, environments and cases"
 )
@@ -38,6 +43,10 @@ def load_campaign(name_or_path: str) -> Campaign:
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
     path = file_of(name_or_path, "campaign", _known(), "campaigns")
+    above = path.absolute().parents[:2] if path.name == RERUN else ()
+    for plan in (folder / "plan.json" for folder in above):
+        if plan.is_file():  # of the run, which brought checks
+            bring(Plan.from_json(read_whole(plan), str(plan)).brought)
     return campaign_from_text(str(path), read_text(path))
 
 

@@ -6,10 +6,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from assay.cli.try_output import try_command
+from assay.plan import make_plan
 from assay.schema import load_campaign
+from assay.sites.facts import SiteFacts
+from checks.common.registry import CHECKS
 from records.errors import AssayError
+from records.run.rerun import rerun_campaign
 
 CAMPAIGN = r"""
 schema: 1
@@ -73,3 +78,14 @@ def test_what_to_try_is_said_where_it_is_missing(tmp_path: Path) -> None:
         try_command(["x"])
     with pytest.raises(AssayError, match="say which command"):
         try_command([file_of(tmp_path) + ":cpy", "out"])
+
+
+def test_a_re_run_knows_the_command_of_its_run(tmp_path: Path) -> None:
+    site = SiteFacts("s", 4, 1, 10**9, {"mpich": {"mpi"}})
+    plan = make_plan(load_campaign(file_of(tmp_path)), site)
+    asked = rerun_campaign(plan, {plan.cases[0].id: []}, name="r", question="?", blocks=1, seed=1)
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    (tmp_path / "rerun.yaml").write_text(yaml.safe_dump(asked))
+    del CHECKS["copy"]
+    again = make_plan(load_campaign(str(tmp_path / "rerun.yaml")), site)
+    assert [case.id for case in again.cases] == [case.id for case in plan.cases]
