@@ -42,7 +42,7 @@ def records_of(folder: Path, name: str, *options: str) -> list[Record]:
         [ASSAY, "verify", run], cwd=folder, capture_output=True, text=True, check=False
     )
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    return read_records(run / "records.jsonl")
+    return [*read_records(run / "records.jsonl")]
 
 
 def test_a_program_without_mpi_is_built_and_measured_in_two_environments(tmp_path: Path) -> None:

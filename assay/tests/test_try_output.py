@@ -65,7 +65,7 @@ def test_a_stricter_expression_is_proposed_for_each_kind_of_line(
         ("fixed:", "right: [1, 2]\n    fixed:", "one exit status"),
         ("{n: 5}", "{n: 5, k: 3}", "unknown key"),
         ("./copy {n}", "sh -c 'echo {n}'", "as an argument"),
-        ("metrics:", "metrix:", "metrics: is missing"),
+        ("metrics:", "measures:", "metrics: is missing"),
     ],
 )
 def test_a_fault_of_a_command_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
