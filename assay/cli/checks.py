@@ -94,7 +94,7 @@ def checks_command(arguments: argparse.Namespace) -> int:
         return _suite(arguments)
     name = arguments.name
     if name == "try":
-        from assay.cli.try_output import try_command  # slow: campaigns
+        from assay.screens.try_output import try_command  # slow: campaigns
 
         return try_command(arguments.files)
     if arguments.files:

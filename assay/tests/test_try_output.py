@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.cli.try_output import try_command
 from assay.plan import make_plan
 from assay.schema import load_campaign
+from assay.screens.try_output import try_command
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS
 from records.errors import AssayError
