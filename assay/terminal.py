@@ -18,6 +18,9 @@ from assay.folding import HANG, folded, width_of
 from records.errors import AssayError
 from records.text.plain_text import plain
 
+#: Says a line of progress to the user.
+Say = Callable[[str], object]
+
 
 class _Wrapped:
     """A stream; what a subclass does not change is that of `stream`."""
@@ -95,9 +98,7 @@ def say(text: str, *, hang: int = HANG) -> None:
 
 
 @contextmanager
-def said_meanwhile(
-    say: Callable[[str], object], told: Callable[[], str], every_s: float
-) -> Iterator[None]:
+def said_meanwhile(say: Say, told: Callable[[], str], every_s: float) -> Iterator[None]:
     """Within this, say what is being done every `every_s` seconds."""
     ended = Event()
 

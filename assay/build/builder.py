@@ -16,12 +16,13 @@ import yaml
 
 from assay.build import built_from, local_sources
 from assay.build.built_from import sources_digest
-from assay.build.commands import Say, SpackCommands
+from assay.build.commands import SpackCommands
 from assay.build.facts import Lock
 from assay.build.spack import SPACK_ENV, Spack, packages_files, write_scope
 from assay.sites.builds import environment_folder, facts_file, view_folder
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
 from assay.sites.site_file import read_description
+from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 

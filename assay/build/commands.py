@@ -9,17 +9,15 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.build.spack import Spack
-from assay.terminal import said_meanwhile, say
+from assay.terminal import Say, said_meanwhile, say
 from records.errors import AssayError, InfrastructureError
 from records.files import last_lines
 from records.text.plain_text import end_of_output
 
-Say = Callable[[str], None]
 #: Seconds after which it is said how far a build is, where its output is below the Spack home, and
 #: how much of that is looked at for its last line.
 SAID_EVERY_S = 60.0

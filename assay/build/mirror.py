@@ -17,9 +17,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from assay import ROOT
-from assay.build.commands import Say, SpackCommands
+from assay.build.commands import SpackCommands
 from assay.build.spack import MIRROR, SPACK_ENV
 from assay.sites.description import SpackDescription
+from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 
 

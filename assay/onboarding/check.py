@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import msgspec
 
 from assay import BASE
-from assay.onboarding.mpi_search import Say
 from assay.onboarding.proof import (
     PROOF_FILE,
     PartitionProof,
@@ -21,6 +20,7 @@ from assay.onboarding.proof import (
 from assay.onboarding.slurm_view import SlurmView, ask_slurm
 from assay.sites.description import PartitionDescription
 from assay.sites.site_file import read_site_file, site_file
+from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.forms import Form, Part, key
 

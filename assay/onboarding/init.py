@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from assay.onboarding.modules import modules_system
-from assay.onboarding.mpi_search import FoundMpi, MpiSearch, Say, chosen
+from assay.onboarding.mpi_search import FoundMpi, MpiSearch, chosen
 from assay.onboarding.node_types import NodeType, node_types
 from assay.onboarding.proof import PROOF_FILE, Proof, Ways, keep_proof, prove
 from assay.onboarding.proposal import (
@@ -30,6 +30,7 @@ from assay.probe.job import WorkFolderError
 from assay.run.provenance import only_here
 from assay.sites.login import loaded_modules, login_environment, modules_of_caller
 from assay.sites.site_file import as_site_file, folder_of_new_sites
+from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.forms import Form, key

@@ -11,7 +11,7 @@ import heapq
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.onboarding.modules import (
@@ -24,6 +24,7 @@ from assay.onboarding.modules import (
     unversioned,
 )
 from assay.sites.login import login_environment, modules_of_caller
+from assay.terminal import Say
 from records.text.natural import natural
 from reports.notation.labels import shortened
 
@@ -71,7 +72,6 @@ _FAMILIES = (
     ("mvapich", re.compile(r"MVAPICH\d?.*?([\d.]+)")),
     ("mpich", re.compile(r"HYDRA.*?Version: +([\d.]+)")),
 )
-Say = Callable[[str], None]
 Way = tuple[str, ...]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from assay.onboarding.mpi_search import Say
 from assay.probe.job import spoken
 from assay.probe.probe import Probes
 from assay.probe.reading import ProbeResult, fault_of, placement_faults
@@ -16,6 +15,7 @@ from assay.probe.trials import ATTEMPT_S, Trial, trial_of
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
+from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.site.node_facts import NodeFacts

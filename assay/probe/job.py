@@ -11,13 +11,14 @@ import io
 import secrets
 import tarfile
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePosixPath
 
 from assay.commands import KEPT_CHARACTERS, Pause, run_command
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.job import BEFORE, OPEN, SILENCE_S, SlurmJob, Watch
@@ -90,7 +91,7 @@ class JobEnd:
     output: str | None
 
 
-def spoken(say: Callable[[str], None]) -> Watch:
+def spoken(say: Say) -> Watch:
     """Says where a job is when that changes, and again after a while."""
     said: tuple[str, str | None] | None = None
     said_at = 0.0

@@ -9,7 +9,7 @@ library, over the network.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from assay.probe.job import Job, JobFolder, Step, WorkFolderError
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.trials import Trial, job_script, login_build_script
 from assay.sites.site import Site
-from assay.terminal import said_meanwhile
+from assay.terminal import Say, said_meanwhile
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.job import Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
@@ -75,9 +75,7 @@ class Probes:
             job.__exit__()
         self.folder.__exit__()
 
-    def build_on_login(
-        self, trials: Sequence[Trial], say: Callable[[str], object]
-    ) -> dict[str, str | None]:
+    def build_on_login(self, trials: Sequence[Trial], say: Say) -> dict[str, str | None]:
         """Compile all trials where commands of the site run, saying at times how far that is; what
         fails is tried in the job.
 

@@ -21,6 +21,7 @@ from assay.run.nodes import granted, holds_nodes, nodes_far_apart
 from assay.run.progress import Waiting
 from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.slurm.allocation import ENDING_S, Allocation
 from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -84,7 +85,7 @@ class Allocations:
         asked: InOneJob | None,
         *,
         plan: Plan,
-        say: Callable[[str], None],
+        say: Say,
     ) -> None:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
         self._plan, self._asked, self._say = plan, asked, say

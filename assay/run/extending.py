@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import metadata
@@ -15,6 +14,7 @@ from assay.plan.planner import sequential_design
 from assay.run.launches import too_dear
 from assay.run.status import run_status
 from assay.schema.model import Blocks
+from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.run.extensions import add_extension, in_turn
 from records.run.interims import Ended, Interim, asked_blocks, write_interims
@@ -26,9 +26,7 @@ from reports.load.loading import load_run
 from reports.statistics.max_t import LEAST_BLOCKS
 
 
-def extend(
-    run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Callable[[str], None]
-) -> RunDirectory:
+def extend(run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Say) -> RunDirectory:
     """The run with the blocks added; the same where none can decide more. The caller has its lock.
 
     What a sequential design no longer ran is not run again. Raises AssayError for a run that has

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.slurm.commands import Answer, Slurm
 from checks.common.slurm.text import is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
@@ -104,7 +105,7 @@ def end_jobs(
     spared: str | None = None,
     given_back: Collection[str] = (),
     *,
-    say: Callable[[str], None],
+    say: Say,
     pause: Callable[[float], None] = time.sleep,
     clearing_s: float = CLEARING_S,
 ) -> None:

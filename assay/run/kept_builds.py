@@ -27,6 +27,7 @@ from assay.build.built_from import sources_digest
 from assay.run.provenance import environment_as_run, variables_of
 from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import CHECKS, build_files, program_folders
 from records.errors import AssayError, InfrastructureError
@@ -58,7 +59,7 @@ class KeptBuilds:
         run: RunDirectory,
         work: WorkFolder,
         environments: Collection[str],
-        say: Callable[[str], object],
+        say: Say,
     ) -> None:
         self._site, self._work, self._say = site, work, say
         self._folder = kept_folder()

@@ -8,10 +8,11 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay.run.infrastructure import answer_of, asked, node_states
 from assay.sites.site import Site
+from assay.terminal import Say
 from checks.common.registry import CHECKS
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.text import (
@@ -77,7 +78,7 @@ def granted(
 
 
 def own_allocation(
-    site: Site, cases: Sequence[PlannedCase], seed: int, say: Callable[[str], None]
+    site: Site, cases: Sequence[PlannedCase], seed: int, say: Say
 ) -> Allocation | None:
     """The job that this process runs in, where launches of these cases have room in it.
 

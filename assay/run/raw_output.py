@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
+from assay.terminal import Say
 from checks.common.session.outcome import Outcome
 from records.errors import InfrastructureError
 from records.files import replacing
@@ -33,7 +34,7 @@ class RawArchives:
     """The archives of a run, written by its one driver. Use as a context manager. Entering it ends
     those that a killed driver left open: what has no record is cut off."""
 
-    def __init__(self, run: RunDirectory, ledger: Ledger, say: Callable[[str], object]) -> None:
+    def __init__(self, run: RunDirectory, ledger: Ledger, say: Say) -> None:
         self._run, self._ledger, self._say = run, ledger, say
         self._open: dict[int, ArchiveWriter] = {}
 
