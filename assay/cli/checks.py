@@ -157,7 +157,10 @@ def _suite(arguments: argparse.Namespace) -> int:
     files = count_text(len(form.files), "file")
     total = f"{files}, {refused} refused; {len(form.classes)} classes"
     if form.site is not None:
-        total += f", {sum(not one.reason for one in form.classes)} run here"
+        run = [one for one in form.classes if not one.reason]
+        mapped = sum(not one.environments for one in run)
+        total += f", {len(run)} run here"
+        total += f", {mapped} of them with an environment mapped" if mapped else ""
     screen.blank()
     screen.line(total)
     if any(listing.isolation == "limits" for listing in form.files):
@@ -197,6 +200,8 @@ def _verdict(cls: ListedClass, here: ClassHere, site: str | None) -> tuple[Style
         return (f"asks for {asked}",)
     if here.reason:
         return ("not here", "open"), f": {here.reason}"
+    if not here.environments:
+        return ("runs here", "good"), f" with an environment mapped to {' or '.join(here.mappable)}"
     names, more = here.environments[:4], len(here.environments) - 4
     others = f" and {count_text(more, 'other environment')}" if more > 0 else ""
     return ("runs here", "good"), f" in {', '.join(names)}{others}"

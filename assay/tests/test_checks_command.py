@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 import yaml
@@ -12,7 +11,10 @@ import yaml
 from assay.cli.main import main
 from assay.schema import campaign_from_text
 from checks.common.registry import CHECKS
+from checks.common.tests.test_foreign_hostile import suite
 from records.errors import ExitStatus
+
+__all__ = ["suite"]
 
 
 def told(capsys, *words: str) -> str:
@@ -78,16 +80,14 @@ class Remote(Island):
 
 
 @pytest.fixture
-def suite(tmp_path):
-    for folder in (tmp_path, *tmp_path.parents[:2]) if os.geteuid() == 0 else ():
-        folder.chmod(0o755)
-    (tmp_path / "island.py").write_text(SUITE)
-    (tmp_path / "exits.py").write_text("import reframe, os; os._exit(3)")
-    return tmp_path
+def files(suite):
+    (suite / "island.py").write_text(SUITE)
+    (suite / "exits.py").write_text("import reframe, os; os._exit(3)")
+    return suite
 
 
-def test_a_suite_is_listed_with_what_the_site_can_run(capsys, suite):
-    words = ("--reframe", str(suite), "--site", "virtual")
+def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
+    words = ("--reframe", str(files), "--site", "virtual")
     text = " ".join(told(capsys, *words).split())
     assert "exits.py refused: ends the process that loads it, with status 3" in text
     assert "give it with --env SCRATCH=VALUE" in text
@@ -98,8 +98,8 @@ def test_a_suite_is_listed_with_what_the_site_can_run(capsys, suite):
     assert "2 files, 1 refused; 2 classes, 1 run here" in text
 
 
-def test_a_suite_is_listed_for_no_site(capsys, suite):
-    words = ("--reframe", str(suite / "island.py"), "--env", "SCRATCH=/scratch")
+def test_a_suite_is_listed_for_no_site(capsys, files):
+    words = ("--reframe", str(files / "island.py"), "--env", "SCRATCH=/scratch")
     text = " ".join(told(capsys, *words).split())
     assert "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi" in text
     found = json.loads(told(capsys, *words, "--json"))

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-#: Bytes that a process may use, and files in its own folder, which are memory too.
+#: Bytes that a process may use more than at the start, and its own folder, which is memory too.
 MEMORY_BYTES, FOLDER_BYTES = 2 << 30, 64 << 20
 #: Processes and threads that its user may have more than at the start.
 MORE_PROCESSES = 256
@@ -97,6 +97,20 @@ def fork_first() -> int:
         os.close(own)
 
 
+def can_hide_system(folder: str) -> bool:
+    """Whether the kernel lets a child of this process do `hide_system`."""
+    try:
+        pid = fork_first()
+    except OSError:
+        return False
+    if pid == 0:
+        try:
+            hide_system(folder, network=False)
+        finally:  # an error is the answer, too
+            os._exit(0 if os.statvfs("/").f_flag & os.ST_RDONLY else 1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
 def hide_system(folder: str, *, network: bool) -> None:
     """Make all file systems read-only for this process but a fresh one at `folder`, and leave it
     no network unless it is asked for. Raises OSError where the kernel refuses."""
@@ -138,7 +152,8 @@ def drop(user: Sequence[int] | None, *, network: bool) -> None:
     _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     end_with_parent()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _lower(resource.RLIMIT_AS, MEMORY_BYTES)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    _lower(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY_BYTES)
     _lower(resource.RLIMIT_NPROC, _processes_of(os.getuid()) + MORE_PROCESSES)
     if not network:
         _refuse_sockets()

@@ -239,7 +239,8 @@ def refusal(error: BaseException, file: str, watch: Watch) -> str:
 def _folder_of(module: str, file: str, root: str) -> str:
     """A folder of the suite, or around it, that has a Python module of this name."""
     top = module.partition(".")[0]
-    below = (found.parent for found in Path(root).rglob(f"{top}.py"))
+    levels = (f"{above}{top}.py" for above in ("", "*/", "*/*/", "*/*/*/"))
+    below = (found.parent for level in levels for found in Path(root).glob(level))
     above = (folder for folder in Path(file).parents if any((folder / top).glob("*.py")))
     return str(next(chain(below, above), "DIR"))
 

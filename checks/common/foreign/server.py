@@ -101,13 +101,14 @@ class Server:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        while not self.isolated:  # orphans are children of this process
-            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-            if not children:
-                return
-            for child in map(int, children):
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
+        if self.isolated:
+            return
+        with suppress(ChildProcessError):  # orphans are children of this process
+            while True:
+                for child in _children():
+                    with suppress(ProcessLookupError):
+                        os.kill(child, signal.SIGKILL)
+                os.waitpid(-1, 0)
 
     def _child(self, file: str, secret: bytes, says: int, prints: int) -> None:
         """Confine this process, list the file and end."""
@@ -135,6 +136,13 @@ class Server:
         os._exit(0)
 
 
+def _children() -> list[int]:
+    """This process's children; -1, all others, as the first of a process namespace."""
+    if os.getpid() == 1:
+        return [-1]
+    return [*map(int, Path("/proc/thread-self/children").read_text().split())]
+
+
 def _how(found: Any) -> str:
     """How a child ended that gave no answer."""
     if found.si_code == os.CLD_EXITED:
@@ -149,7 +157,8 @@ def main() -> None:
     replies = os.dup(1)
     os.dup2(2, 1)
     order = msgspec.json.decode(orders.readline(), type=Order)
-    server = Server(order, isolated=order.namespaces and isolation.enter())
+    isolated = order.namespaces and isolation.enter() and isolation.can_hide_system(order.folder)
+    server = Server(order, isolated=isolated)
     set_up(order.around.configuration)
     os.write(replies, as_bytes(server.isolated) + b"\n")
     for line in orders:

@@ -20,6 +20,10 @@ class ClassHere(Part):
     file: Annotated[str, key("Its file.")]
     name: Annotated[str, key("Its name.")]
     environments: Annotated[list[str], key("The site's environments that it accepts.")]
+    mappable: Annotated[
+        list[str],
+        key("Names of environments that it asks for and the site lacks; a campaign maps them."),
+    ]
     reason: Annotated[str, key("Why it cannot run here, in one line; empty: it can.")]
     also_in: Annotated[
         list[str], key("Further files with tests of these names; ReFrame loads one of them.")
@@ -61,9 +65,10 @@ def suite_form(path: Path, around: Surroundings, site: str | None) -> SuiteForm:
     for one in listings:
         for cls in one.classes:
             others = set[str]().union(*(places[variant.unique_name] for variant in cls.variants))
-            accepted, reason = fit(cls, around.configuration)
             also = sorted(others - {one.file})
-            classes.append(ClassHere(one.file, cls.name, accepted, reason, also))
+            classes.append(
+                ClassHere(one.file, cls.name, *fit(cls, around.configuration), also_in=also)
+            )
     return SuiteForm(suite=str(path), site=site, files=listings, classes=classes)
 
 
@@ -91,38 +96,41 @@ def configuration_for(
     }
 
 
-def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], str]:
+def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], list[str], str]:
     """The environments of a configuration that a variant of the class accepts, as ReFrame matches
-    them, and why there are none. What a class leaves open, a campaign gives."""
+    them; the names that a campaign may map to others; and why it cannot run, "" where it can.
+
+    What a class leaves open, a campaign gives.
+    """
     if not cls.variants:
-        return [], "a parameter has no values; a class that derives from it gives them"
+        return [], [], "a parameter has no values; a class that derives from it gives them"
     made = [variant for variant in cls.variants if not variant.refused]
     if not made:
-        return [], cls.variants[0].refused
-    system = configuration["systems"][0]
+        return [], [], cls.variants[0].refused
+    system, environments = configuration["systems"][0], configuration["environments"]
     partition = system["partitions"][0]
     name, part = system["name"], partition["name"]
     names = {"*", "*:*", name, f"{name}:{part}", f"*:{part}", f"{name}:*"}
-    known = [one["name"] for one in configuration["environments"]]
-    accepted, lacks = set[str](), ""
+    known = [one["name"] for one in environments]
+    accepted, mappable, lacks = set[str](), set[str](), ""
     for variant in made:
         systems, environs = variant.valid_systems, variant.valid_prog_environs
         if systems is not None and not _accepts(systems, names, partition):
             has = ", ".join(sorted(_features(partition))) or "no features"
             lacks = lacks or f"asks for system {_alternatives(systems)}; {name}:{part} has {has}"
             continue
+        if environs is None:
+            accepted |= {*known}
+            continue
         fitting = {
-            one["name"]
-            for one in configuration["environments"]
-            if environs is None or _accepts(environs, {"*", one["name"]}, one)
+            one["name"] for one in environments if _accepts(environs, {"*", one["name"]}, one)
         }
         accepted |= fitting
+        mappable |= {one for one in environs if one[:1].isalnum() or one[:1] == "_"} - {*known}
         if not fitting:
-            lacks = (
-                f"asks for environment {_alternatives(environs or [])}; {name} has"
-                f" {', '.join(known) or 'none'}: a campaign maps one of these to it"
-            )
-    return [one for one in known if one in accepted], "" if accepted else lacks
+            lacks = f"asks for environment {_alternatives(environs)}; {name} has {', '.join(known)}"
+    possible = accepted or mappable
+    return [one for one in known if one in accepted], sorted(mappable), "" if possible else lacks
 
 
 def _alternatives(specifications: Iterable[str]) -> str:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from checks.common.foreign.children import list_file, list_files
 from checks.common.foreign.listing import ListedReference, Listing, Surroundings
+from checks.common.tests.test_foreign_hostile import suite
+
+__all__ = ["suite"]
 
 RING = '''
 import reframe as rfm
@@ -47,14 +47,6 @@ class Ring(rfm.RunOnlyRegressionTest):
     def rate(self):
         return sn.extractsingle(r'(\\S+)', self.stdout, 1, float)
 '''
-
-
-@pytest.fixture
-def suite(tmp_path: Path) -> Path:
-    """A folder that any user can read."""
-    for folder in (tmp_path, *tmp_path.parents[:2]) if os.geteuid() == 0 else ():
-        folder.chmod(0o755)
-    return tmp_path
 
 
 def listed(folder: Path, text: str, **how: Any) -> Listing:

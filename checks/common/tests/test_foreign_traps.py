@@ -126,10 +126,8 @@ def test_a_missing_module_tree_is_the_file_s_own_reason(suite: Path) -> None:
     assert "it runs module" in refused.refused
     form = listed(suite, "lammps.py", MODULES, environment=MODULE_FUNCTION)
     assert form.files[0].classes[0].variants[0].modules == ["lammps/2022"]
-    assert form.classes[0].reason == (
-        "asks for environment default; island has mpich, openmpi: a campaign maps one of these to"
-        " it"
-    )
+    assert form.classes[0].mappable == ["default"]
+    assert (form.classes[0].environments, form.classes[0].reason) == ([], "")
 
 
 def test_a_package_of_the_suite_is_found(suite: Path) -> None:
@@ -173,12 +171,12 @@ def test_a_class_fits_as_reframe_matches(
 ) -> None:
     variant = ListedVariant(0, "x", {}, systems, environs)
     cls = ListedClass("x", 1, "run", "", [], [], [], [], [], 1, [variant])
-    found, reason = fit(cls, SITE)
-    assert found == accepted
+    found, mappable, reason = fit(cls, SITE)
+    assert (found, mappable) == (accepted, [])
     assert bool(reason) == (not accepted)
 
 
-def test_reframe_s_own_tutorial_is_listed(tmp_path: Path) -> None:
+def test_reframe_s_own_tutorial_is_listed() -> None:
     """It comes with ReFrame's package; many of its tests have one name."""
     tutorial = Path(sysconfig.get_path("data")) / "share/doc/reframe-hpc/examples/tutorial"
     form = suite_form(tutorial, Surroundings(configuration=SITE), None)
