@@ -19,7 +19,7 @@ from assay.sites.loading import site_to_plan_for
 from assay.terminal import say
 from checks.common.definition import CheckDefinition
 from checks.common.foreign.listing import ListedClass, Surroundings
-from checks.common.foreign.suite import ClassHere, configuration_for, suite_form
+from checks.common.foreign.suite import ClassHere, SuiteForm, configuration_for, suite_form
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys
 from records.errors import AssayError, ExitStatus
@@ -153,19 +153,23 @@ def _suite(arguments: argparse.Namespace) -> int:
                 further += [f"tests of its names are in {short(one.also_in[0])}{others} too"]
             end = "".join(f"; {part}" for part in further)
             screen.line(f"{cls.name}: {cls.kind}, {size}; ", *says, end, indent=2, hang=2)
+    screen.blank()
+    screen.line(_total(form))
+    return ExitStatus.PASS
+
+
+def _total(form: SuiteForm) -> str:
+    """What a suite has in all, and how its files were kept apart where that is not the best way."""
     refused = sum(bool(listing.refused) for listing in form.files)
-    files = count_text(len(form.files), "file")
-    total = f"{files}, {refused} refused; {len(form.classes)} classes"
+    total = f"{count_text(len(form.files), 'file')}, {refused} refused; {len(form.classes)} classes"
     if form.site is not None:
         run = [one for one in form.classes if not one.reason]
         mapped = sum(not one.environments for one in run)
         total += f", {len(run)} run here"
         total += f", {mapped} of them with an environment mapped" if mapped else ""
-    screen.blank()
-    screen.line(total)
     if any(listing.isolation == "limits" for listing in form.files):
-        screen.line("files were loaded within limits only: this kernel refuses namespaces")
-    return ExitStatus.PASS
+        total += "; the files were loaded within limits only: this kernel refuses namespaces"
+    return total
 
 
 def _surroundings(arguments: argparse.Namespace) -> Surroundings:

@@ -107,30 +107,37 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
     made = [variant for variant in cls.variants if not variant.refused]
     if not made:
         return [], [], cls.variants[0].refused
-    system, environments = configuration["systems"][0], configuration["environments"]
+    known = [one["name"] for one in configuration["environments"]]
+    accepted, mappable, lacks = set[str](), set[str](), ""
+    for variant in made:
+        reason = _elsewhere(variant.valid_systems, configuration["systems"][0])
+        if reason or variant.valid_prog_environs is None:
+            lacks = lacks or reason
+            accepted |= {*known} if not reason else set()
+            continue
+        asked = variant.valid_prog_environs
+        fitting = {
+            one["name"]
+            for one in configuration["environments"]
+            if _accepts(asked, {"*", one["name"]}, one)
+        }
+        accepted |= fitting
+        mappable |= {one for one in asked if one[:1].isalnum() or one[:1] == "_"} - {*known}
+        if not fitting:
+            lacks = f"asks for environment {_alternatives(asked)}; here are {', '.join(known)}"
+    possible = accepted or mappable
+    return [one for one in known if one in accepted], sorted(mappable), "" if possible else lacks
+
+
+def _elsewhere(asked: Iterable[str] | None, system: Mapping[str, Any]) -> str:
+    """Why the system's partition is none that `valid_systems` asks for; "" where it is."""
     partition = system["partitions"][0]
     name, part = system["name"], partition["name"]
     names = {"*", "*:*", name, f"{name}:{part}", f"*:{part}", f"{name}:*"}
-    known = [one["name"] for one in environments]
-    accepted, mappable, lacks = set[str](), set[str](), ""
-    for variant in made:
-        systems, environs = variant.valid_systems, variant.valid_prog_environs
-        if systems is not None and not _accepts(systems, names, partition):
-            has = ", ".join(sorted(_features(partition))) or "no features"
-            lacks = lacks or f"asks for system {_alternatives(systems)}; {name}:{part} has {has}"
-            continue
-        if environs is None:
-            accepted |= {*known}
-            continue
-        fitting = {
-            one["name"] for one in environments if _accepts(environs, {"*", one["name"]}, one)
-        }
-        accepted |= fitting
-        mappable |= {one for one in environs if one[:1].isalnum() or one[:1] == "_"} - {*known}
-        if not fitting:
-            lacks = f"asks for environment {_alternatives(environs)}; {name} has {', '.join(known)}"
-    possible = accepted or mappable
-    return [one for one in known if one in accepted], sorted(mappable), "" if possible else lacks
+    if asked is None or _accepts(asked, names, partition):
+        return ""
+    has = ", ".join(sorted(_features(partition))) or "no features"
+    return f"asks for system {_alternatives(asked)}; {name}:{part} has {has}"
 
 
 def _alternatives(specifications: Iterable[str]) -> str:
