@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
+from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, UNPROVEN
 from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.record import Status
@@ -93,6 +93,12 @@ class Analysis:
         """Counted ok launches whose busy ranks shared cores."""
         ok = self.run.launches.counted & self.run.launches.of_status("ok")
         return int((ok & self.run.launches.flagged(OVERSUBSCRIBED)).sum())
+
+    @property
+    def unproven(self) -> int:
+        """Counted ok launches without evidence of where they ran."""
+        ok = self.run.launches.counted & self.run.launches.of_status("ok")
+        return int((ok & self.run.launches.flagged(UNPROVEN)).sum())
 
     @property
     def on_purpose(self) -> int:

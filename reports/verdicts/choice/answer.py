@@ -178,6 +178,8 @@ def not_known(analysis: Analysis) -> Iterator[str]:
     beside = neighbours_of(analysis)
     if beside and beside.mattered:
         yield f"the speed alone: launches beside others were {beside.percent()}"
+    if unproven := analysis.unproven:
+        yield f"where {unproven} of {analysis.counts['ok']} launches ran, but by Slurm's statement"
     if shared := analysis.oversubscribed:
         good = analysis.counts["ok"]
         yield f"the speed of a real cluster: {shared} of {good} launches shared cores"

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from records.flags import MEANINGS, UNPROVEN
 from reports.analysis.leaders import Ranking, crossovers, rankings
 from reports.analysis.neighbours import neighbours_of
 from reports.analysis.races import outcome
@@ -194,6 +195,9 @@ def _run(analysis: Analysis) -> Iterator[Sentence]:
             " and are marked wherever they are shown."
         )
         yield Sentence(text, "#launches", "bad")
+    if analysis.unproven:
+        of = f"{analysis.unproven} of {analysis.counts['ok']} ok launches are unproven"
+        yield Sentence(f"{of}: {MEANINGS[UNPROVEN]}.", "#launches", "open")
     if beside := neighbours_of(analysis):
         yield Sentence(beside.told(), "#launches", "bad" if beside.mattered else "plain")
     if analysis.invalid:
