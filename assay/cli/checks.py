@@ -145,6 +145,7 @@ def _suite(arguments: argparse.Namespace) -> int:
             screen.line(short(listing.file))
         for cls in listing.classes:
             one, size = here[listing.file, cls.name], count_text(cls.num_variants, "variant")
+            size += ", flexible" if any(v.num_tasks == 0 for v in cls.variants) else ""
             needs = [variable.name for variable in cls.variables if variable.required]
             says = _verdict(cls, one, form.site)
             further = [f"give it {', '.join(needs)}"] if needs else []

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Listings of files of ReFrame suites, by child processes that the files cannot leave.
 
-A server loads ReFrame once and forks a child for each file; there are as many servers as cores.
+A server loads ReFrame once and forks a child for each file; there are as many servers as cores, but
+at most MOST_SERVERS.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from records.text.plain_text import end_of_output, one_line, plain_data
 
 #: Seconds beyond the limit, and for loading ReFrame, after which a server is given up.
 _PATIENCE_S = 20.0
+#: Servers at once, on nodes of many cores that others use too.
+MOST_SERVERS = 8
 #: Whether servers use namespaces where the kernel allows it.
 NAMESPACES = True
 #: The user and group of the kernel that have no file.
@@ -67,7 +70,7 @@ def list_files(
                         number = waiting.get_nowait()
                         found[number] = server.listing(files[number])
 
-    count = min(workers or os.cpu_count() or 1, len(files)) or 1
+    count = min(workers or len(os.sched_getaffinity(0)), MOST_SERVERS, len(files)) or 1
     with ThreadPoolExecutor(count) as pool:
         for task in [pool.submit(work) for _ in range(count)]:
             task.result()

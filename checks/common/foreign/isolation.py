@@ -136,8 +136,9 @@ def no_growing_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
-def drop(user: Sequence[int] | None, *, network: bool) -> None:
-    """Give up all privileges for good, become `user` (uid, gid), and get limits."""
+def drop(user: Sequence[int] | None, processes: int, *, network: bool) -> None:
+    """Give up all privileges for good, become `user` (uid, gid), who has so many processes and
+    threads already, and get limits."""
     with suppress(OSError):  # the first to go where memory runs out
         Path("/proc/self/oom_score_adj").write_text("1000")
     if user is not None:
@@ -154,7 +155,7 @@ def drop(user: Sequence[int] | None, *, network: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     _lower(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY_BYTES)
-    _lower(resource.RLIMIT_NPROC, _processes_of(os.getuid()) + MORE_PROCESSES)
+    _lower(resource.RLIMIT_NPROC, processes + MORE_PROCESSES)
     if not network:
         _refuse_sockets()
 
@@ -165,8 +166,9 @@ def _lower(which: int, most: int) -> None:
     resource.setrlimit(which, (least, least))
 
 
-def _processes_of(uid: int) -> int:
-    """Threads of the user that this process sees."""
+def processes_of(uid: int) -> int:
+    """Processes and threads of a user that this process sees; the kernel counts those of all
+    namespaces."""
     found = 0
     for process in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208  names are all
         with suppress(OSError):

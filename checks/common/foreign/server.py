@@ -35,8 +35,8 @@ _PATH = "/usr/local/bin:/usr/bin:/bin"
 class Server:
     """Lists files by children, one at a time."""
 
-    def __init__(self, order: Order, *, isolated: bool) -> None:
-        self.order, self.isolated = order, isolated
+    def __init__(self, order: Order, processes: int, *, isolated: bool) -> None:
+        self.order, self.isolated, self.processes = order, isolated, processes
         if not isolated:
             isolation.adopt_orphans()
 
@@ -123,7 +123,7 @@ class Server:
             isolation.hide_system(folder, network=around.network)
         else:
             isolation.no_growing_files()
-        isolation.drop(around.user, network=around.network)
+        isolation.drop(around.user, self.processes, network=around.network)
         os.chdir(folder)
         os.environ.clear()
         os.environ |= {"PATH": _PATH, "LANG": "C.UTF-8", **around.environment}
@@ -157,8 +157,10 @@ def main() -> None:
     replies = os.dup(1)
     os.dup2(2, 1)
     order = msgspec.json.decode(orders.readline(), type=Order)
+    user = order.around.user
+    processes = isolation.processes_of(os.getuid() if user is None else user[0])
     isolated = order.namespaces and isolation.enter() and isolation.can_hide_system(order.folder)
-    server = Server(order, isolated=isolated)
+    server = Server(order, processes, isolated=isolated)
     set_up(order.around.configuration)
     os.write(replies, as_bytes(server.isolated) + b"\n")
     for line in orders:

@@ -49,6 +49,7 @@ HOSTILE = {
     "x = bytearray(1 << 40)": "GiB of memory",
     "x = [bytearray(1 << 24) for _ in range(100000)]": "GiB of memory",
     "raise RuntimeError('a\\nb\\x1b[31m')": "RuntimeError: a b",
+    "import os, time\nwhile os.fork(): pass\ntime.sleep(600)": "BlockingIOError",
     "raise KeyboardInterrupt": "KeyboardInterrupt",
     "def": "SyntaxError",
     GARBAGE: "",
