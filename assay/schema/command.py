@@ -122,21 +122,23 @@ def _files(
     left = MOST_BYTES
     named = [("sources", *one) for one in enumerate(entry.sources)]
     for key, index, name in [*named, *(("input", *one) for one in enumerate(entry.input))]:
-        path = folder / name
+        path = (folder / name).resolve()
         try:
             if Path(name).is_absolute() or ".." in Path(name).parts:
                 raise AssayError(f"{name}: allowed is a file of the campaign's folder, or below it")
-            if path.name in files or (LAUNCH_SCRIPTS / path.name).exists():
+            if name in entry.sources and key == "input":
+                continue  # it is there already
+            if Path(name).name in files or (LAUNCH_SCRIPTS / Path(name).name).exists():
                 raise AssayError(f"{name}: a launch has another file of this name; rename it")
-            content = read_whole(path)
-            left -= len(content)
+            left -= path.stat().st_size if path.is_file() else 0
             if left < 0:
                 raise AssayError(
                     f"{name}: the files of an entry take more than {MOST_BYTES / 1e6:.0f} MB; keep"
                     " large data where all nodes see them, and name their path in the command"
                 )
             is_program = os.access(path, os.X_OK)
-            files[path.name] = BroughtFile(name=path.name, content=content, executable=is_program)
+            called, content = Path(name).name, read_whole(path)
+            files[called] = BroughtFile(name=called, content=content, executable=is_program)
         except AssayError as error:
             faults.append(((key, index), str(error)))
     return list(files.values()), faults

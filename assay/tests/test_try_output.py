@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.screens.try_output import try_command
 from assay.sites.facts import SiteFacts
+from checks.common.command import CommandDefinition
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.run.rerun import rerun_campaign
@@ -60,6 +62,10 @@ def test_a_stricter_expression_is_proposed_for_each_kind_of_line(
         ("name: copy", "name: pt2pt", "is a check of Assay"),
         ("copy_rate", "bandwidth", "another one of check"),
         ("fixed:", "input: [missing.txt]\n    fixed:", "missing.txt: cannot be read"),
+        ("fixed:", "input: [/dev/null]\n    fixed:", "allowed is a file of the campaign's folder"),
+        ("fixed:", "input: [big]\n    fixed:", "more than 4 MB"),
+        ("fixed:", "input: [pipe]\n    fixed:", "is a FIFO"),
+        ("fixed:", "input: [try.yaml, ./try.yaml]\n    fixed:", "another file of this name"),
         ("fixed:", "input: [../x]\n    fixed:", "allowed is a file of the campaign's folder"),
         ("fixed:", "launch: none\n    ranks: 2\n    fixed:", "one process"),
         ("fixed:", "right: [1, 2]\n    fixed:", "one exit status"),
@@ -69,8 +75,22 @@ def test_a_stricter_expression_is_proposed_for_each_kind_of_line(
     ],
 )
 def test_a_fault_of_a_command_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(2**40)
     with pytest.raises(AssayError, match=said):
         load_campaign(file_of(tmp_path, old, new))
+
+
+def test_a_file_may_be_a_link_and_a_source_an_input(tmp_path: Path) -> None:
+    (tmp_path / "link.c").symlink_to("try.yaml")
+    both = "build: cc link.c\n    sources: [link.c]\n    input: [link.c]\n    fixed:"
+    campaign = file_of(tmp_path, "fixed:", both)
+    load_campaign(campaign)
+    check = CHECKS["copy"]
+    assert isinstance(check, CommandDefinition)
+    check.write_files(tmp_path)
+    assert (tmp_path / "link.c").read_text() == Path(campaign).read_text()
 
 
 def test_what_to_try_is_said_where_it_is_missing(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ class CommandDefinition(CheckDefinition[Any]):
 
     def words(self, params: Any, cpus_per_task: int, ranks_per_node: int) -> list[str]:
         """The words of the command for a launch; a value is never split, nor read by a shell."""
-        values = dict(params) | {
+        given = {k: str(v).lower() if isinstance(v, bool) else v for k, v in dict(params).items()}
+        values = given | {
             "ranks_per_node": ranks_per_node,
             "nodes": -(-params.ranks // ranks_per_node),
             "cpus_per_task": cpus_per_task or 1,
