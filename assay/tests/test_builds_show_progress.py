@@ -28,15 +28,15 @@ def test_it_is_said_again_and_again_until_the_end_also_after_a_fault(error):
     said, told = [], iter(["1", error("gone for a moment"), "2"])
 
     def next_line():
-        if isinstance(line := next(told), Exception):
+        if isinstance(line := next(told, "3"), Exception):
             raise line
         return line
 
     with said_meanwhile(said.append, next_line, 0.01):
         for _ in tries(30, 0.01):
-            if len(said) == 2:
+            if len(said) >= 2:
                 break
-    assert said == ["1", "2"]
+    assert said[:2] == ["1", "2"]
 
 
 def test_a_spack_build_that_is_silent_is_told_of_by_its_own_log(tmp_path, monkeypatch):
