@@ -132,11 +132,7 @@ COMMANDS: dict[str, Command] = {
         argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
         flag("--reference", "vet five times, and make the reference that later ones are judged by"),
         flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
-        argument(
-            "--called-as",
-            "by Slurm: one line, and a status that drains no node",
-            choices=["health", "prolog", "epilog"],
-        ),
+        flag("--by-slurm", "with --local: one line, and status 0, which drains no node"),
         argument("--neighbour NODE", "the other end of the link; it runs --answer"),
         argument("--answer SECONDS", "answer a neighbour's step link, so long", type=float),
         argument("--port", "of the link", type=int, default=28571),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -17,11 +18,11 @@ import msgspec
 import pytest
 
 from assay.vet.command import guarded
-from assay.vet.drain import Drains, Policy
+from assay.vet.drain import DrainEntry, Drains, Policy
 from assay.vet.folder import VetFolder
 from assay.vet.local import VetRequest, node_name, vet_here
 from assay.vet.measuring import look_at_facts
-from checks.common.slurm.commands import Answer
+from checks.common.slurm.commands import Answer, Slurm
 from records.files import write_whole
 from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
@@ -101,9 +102,13 @@ def test_a_fact_that_differs_is_named(tmp_path, facts, status):
     ("damage", "words", "why"),
     [
         ("reference", [], "the reference cannot be read"),
+        ("empty", [], "the reference cannot be read"),
+        ("no file", [], "the reference cannot be read"),
         ("clock", [], "the clock is wrong"),
         ("folder", [], "no record"),
         ("", ["--steps", "disk", "--disk", "/nowhere"], "No such file"),
+        ("", ["--steps", "link", "--neighbour", "nowhere.invalid"], "link: "),
+        ("", ["--steps", "link", "--neighbour", "localhost", "--port", "1"], "link: "),
         ("", ["--steps", "memory", "--budget", "1"], "the budget of 1 s is used up"),
     ],
 )
@@ -112,14 +117,26 @@ def test_a_fault_of_the_vetting_itself_is_suspect_in_one_line(tmp_path, damage, 
     reference(folder, "2199-01-01T00:00:00Z" if damage == "clock" else "2020-01-01T00:00:00Z")
     if damage == "reference":
         (folder / "reference.json").write_text('{"made_at": 7')
+    if damage == "empty":
+        (folder / "reference.json").write_bytes(b"")
+    if damage == "no file":
+        (folder / "reference.json").unlink()
+        (folder / "reference.json").mkdir()
     if damage == "folder":
         (folder / "records").write_text("no folder")
-    ended = vet(folder, *(words or ["--steps", "facts"]), "--called-as", "health", "--drain")
+    ended = vet(folder, *(words or ["--steps", "facts"]), "--by-slurm", "--drain")
     assert ended.returncode == 0
     assert len(ended.stdout.splitlines()) == 1
     assert " is suspect: " in ended.stdout
     assert why in ended.stdout
     assert not (folder / "drains.jsonl").exists()
+
+
+def test_as_a_prolog_bad_input_drains_no_node(tmp_path):
+    for words in (["--site", "nowhere"], ["--steps", "nothing"]):
+        ended = vet(tmp_path, "--by-slurm", "--drain", *words)
+        assert ended.returncode == 0
+        assert " is suspect: " in ended.stdout
 
 
 def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path):
@@ -187,7 +204,7 @@ def made(word: str, node: str = "n1") -> Vetting:
 
 def test_a_drain_says_the_reason_and_the_record_and_is_resumed_when_fit(tmp_path):
     slurm = Controller()
-    drains = Drains(VetFolder(tmp_path), Policy(drain=True), slurm)
+    drains = Drains(VetFolder(tmp_path), Policy(drain=True), Slurm(slurm))
     assert "drained" in drains.act(made("unfit"), "disk 1 MB/s; fit is at least 2")
     assert slurm.reason == "assay: disk 1 MB/s; fit is at least 2 n1-unfit"
     assert drains.act(made("suspect"), "") == ""
@@ -201,12 +218,12 @@ def test_a_drain_says_the_reason_and_the_record_and_is_resumed_when_fit(tmp_path
 @pytest.mark.parametrize("word", ["fit", "suspect", "unfit"])
 def test_what_somebody_else_drained_stays_as_it_is(tmp_path, word):
     slurm = Controller("IDLE+DRAIN", "fan broken")
-    Drains(VetFolder(tmp_path), Policy(drain=True), slurm).act(made(word), "slow")
+    Drains(VetFolder(tmp_path), Policy(drain=True), Slurm(slurm)).act(made(word), "slow")
     assert slurm.updates == 0
 
 
 def test_drains_are_capped_an_hour_over_all_nodes(tmp_path):
-    drains = [Drains(VetFolder(tmp_path), Policy(True, 2), Controller()) for _ in range(5)]
+    drains = [Drains(VetFolder(tmp_path), Policy(True, 2), Slurm(Controller())) for _ in range(5)]
     told = [one.act(made("unfit", f"n{i}"), "slow") for i, one in enumerate(drains)]
     assert sum("drained, reason" in text for text in told) == 2
     assert told[4] == "not drained: at most 2 drains an hour (vetting.drains_per_hour)"
@@ -215,9 +232,26 @@ def test_drains_are_capped_an_hour_over_all_nodes(tmp_path):
 def test_without_a_policy_or_an_answer_or_a_log_nothing_is_drained(tmp_path):
     slurm = Controller()
     folder = VetFolder(tmp_path)
-    assert "policy" in Drains(folder, Policy(), slurm).act(made("unfit"), "slow")
-    silent = Drains(folder, Policy(drain=True), lambda _: Answer(124, "", "no answer"))
+    assert "policy" in Drains(folder, Policy(), Slurm(slurm)).act(made("unfit"), "slow")
+    silent = Drains(folder, Policy(drain=True), Slurm(lambda _: Answer(124, "", "no answer")))
     assert "no answer" in silent.act(made("unfit"), "slow")
-    (tmp_path / "drains.jsonl").write_text("{damaged\n")
-    assert "not drained" in Drains(folder, Policy(drain=True), slurm).act(made("unfit"), "slow")
+    absent = Drains(folder, Policy(drain=True), Slurm(lambda _: Answer(127, "", "no scontrol")))
+    assert "no scontrol" in absent.act(made("unfit"), "slow")
+    log = tmp_path / "drains.jsonl"
+    of_the_future = DrainEntry(node="n9", record="r", at=4e9, action="drained", reason="assay: x")
+    for text in (b"{damaged\n", b"\0" * 100, as_bytes(of_the_future) + b"\n"):
+        log.write_bytes(text)
+        drains = Drains(folder, Policy(drain=True), Slurm(slurm))
+        assert "not drained" in drains.act(made("unfit"), "slow")
+    log.unlink()
+    with log.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "not drained" in Drains(folder, Policy(drain=True), Slurm(slurm)).act(
+            made("unfit"), "slow"
+        )
+    log.unlink()
+    log.mkdir()
+    assert "not drained" in Drains(folder, Policy(drain=True), Slurm(slurm)).act(
+        made("unfit"), "slow"
+    )
     assert slurm.updates == 0

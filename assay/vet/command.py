@@ -22,7 +22,7 @@ from assay.vet.folder import VetFolder
 from assay.vet.local import Say, VetRequest, node_name, reasons, vet_here, words_of
 from assay.vet.measuring import SECONDS, StepError, build_program, program_path
 from assay.vet.nodes import not_vetted, usable, vet_by_slurm, vet_in_job
-from checks.common.slurm.commands import Answer
+from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import pairs
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_bytes
@@ -33,8 +33,6 @@ from reports.notation.units import percent
 _REFERENCE_VETTINGS = 5
 #: Seconds beyond its budget after which a vetting is ended from outside.
 _GRACE_S = 12.0
-#: Seconds that an answer of Slurm may take while a node is vetted.
-_SLURM_S = 8.0
 _VETTING = msgspec.json.Decoder(Vetting)
 _PR_SET_PDEATHSIG = 1
 
@@ -45,9 +43,15 @@ def vet_command(arguments: argparse.Namespace) -> int:
         return _answer(arguments.port, arguments.answer)
     if [arguments.local, arguments.job, bool(arguments.nodes)].count(True) > 1:
         raise AssayError("vet: give nodes, or --local, or --job, not two of them")
-    folder, policy = _folder_and_policy(arguments)
-    if arguments.local:
-        return _vet_local(arguments, folder, policy)
+    try:
+        folder, policy = _folder_and_policy(arguments)
+        if arguments.local:
+            return _vet_local(arguments, folder, policy)
+    except AssayError as error:
+        if not arguments.by_slurm:
+            raise
+        print(not_vetted(node_name(), f"{error}").line)  # as a prolog it must not drain
+        return ExitStatus.PASS
     try:
         build_program()
     except StepError as error:
@@ -55,7 +59,7 @@ def vet_command(arguments: argparse.Namespace) -> int:
     options = [f"--disk={arguments.disk}", *_given(arguments)]
     if arguments.job:
         here = [f"--folder={folder.path.absolute()}", *options]
-        vettings = vet_in_job(here, lambda words: run_command(words, os.environ, limit_s=120))
+        vettings = vet_in_job(here)
         _show(vettings, arguments)
         for word, names in (("good", WORDS[:2]), ("bad", WORDS[2:])):
             nodes = NodeSet.fromlist([one.node for one in vettings if one.word in names])
@@ -95,7 +99,7 @@ def _vet_nodes(
         found += vettings
     _learn(folder)
     if arguments.drain:
-        drains = drain.Drains(folder, policy, _patient(site.ask))
+        drains = drain.Drains(folder, policy, site.slurm())
         for vetting in found:
             _tell(drains.act(vetting, _reason(vetting)))
     return ExitStatus.PASS if arguments.reference else _status(found)
@@ -137,18 +141,18 @@ def _vet_local(arguments: argparse.Namespace, folder: VetFolder, policy: drain.P
     request = VetRequest(
         folder,
         steps,
-        arguments.budget or VetRequest.budget_s + (SECONDS["link"] if arguments.neighbour else 0),
+        (arguments.budget or VetRequest.budget_s) + (SECONDS["link"] if arguments.neighbour else 0),
         arguments.disk,
         arguments.neighbour or "",
         arguments.port,
     )
-    quiet = arguments.json or arguments.called_as is not None
+    quiet = arguments.json or arguments.by_slurm
 
     def work(say: Say) -> Vetting:
         vetting = vet_here(request, say)
         done = ""
         if arguments.drain:
-            done = drain.Drains(folder, policy, _patient(_here)).act(vetting, _reason(vetting))
+            done = drain.Drains(folder, policy, Slurm()).act(vetting, _reason(vetting))
         return msgspec.structs.replace(vetting, line=f"{vetting.line}; {done}".rstrip("; "))
 
     times = _REFERENCE_VETTINGS if arguments.reference else 1
@@ -157,12 +161,7 @@ def _vet_local(arguments: argparse.Namespace, folder: VetFolder, policy: drain.P
     if arguments.reference:
         _learn(folder)
         return ExitStatus.PASS
-    drained = vettings[0].line.endswith(vettings[0].id) and "; drained, " in vettings[0].line
-    if arguments.called_as is not None:
-        # A status other than 0 of a prolog drains the node and sends the job back: only what the
-        # policy has drained already may do that.
-        return ExitStatus.FAIL if drained and arguments.called_as == "prolog" else ExitStatus.PASS
-    return _status(vettings)
+    return ExitStatus.PASS if arguments.by_slurm else _status(vettings)
 
 
 def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = False) -> Vetting:
@@ -217,22 +216,6 @@ def _reason(vetting: Vetting) -> str:
 def _tell(line: str) -> None:
     if line:
         print(line, flush=True)
-
-
-def _here(argv: Sequence[str]) -> Answer:
-    return run_command(argv, os.environ, limit_s=_SLURM_S)
-
-
-def _patient(ask: Callable[[Sequence[str]], Answer]) -> Callable[[Sequence[str]], Answer]:
-    """A silent Slurm is an answer, too."""
-
-    def asked(argv: Sequence[str]) -> Answer:
-        try:
-            return ask(argv)
-        except InfrastructureError as error:
-            return Answer(124, "", str(error))
-
-    return asked
 
 
 def _answer(port: int, seconds: float) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from assay.vet.folder import VetFolder
-from checks.common.slurm.commands import Answer
+from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import fields
 from records.files import append_whole
 from records.forms import Part, as_bytes, key
@@ -48,12 +48,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class Drains:
-    """Drains nodes by `slurm`, a command's answer, as the policy allows. On any error
+    """Drains nodes of `slurm` as the policy allows. On any error
     nothing is drained."""
 
     folder: VetFolder
     policy: Policy
-    slurm: Callable[[Sequence[str]], Answer]
+    slurm: Slurm
 
     def act(self, vetting: Vetting, reason: str) -> str:
         """Drain the node of an unfit vetting, or resume it after a fit one if a vetting drained it.
@@ -63,10 +63,10 @@ class Drains:
         if vetting.word == "suspect" or not self.policy.drain:
             why = "the site's policy (vetting.drain) does not allow it"
             return f"not drained: {why}" if vetting.word == "unfit" else ""
-        shown = self.slurm(["scontrol", "show", "node", vetting.node, "--oneliner"])
-        if shown.status != 0:
-            return f"neither drained nor resumed: Slurm does not say its state ({shown.said})"
         try:
+            shown = self.slurm.ask("scontrol", "show", "node", vetting.node, "--oneliner")
+            if shown.status != 0:
+                return f"not drained or resumed: Slurm does not say its state ({shown.said})"
             with _log(self.folder) as (descriptor, entries):
                 do = self._resume if vetting.word == "fit" else self._drain
                 text, entry = do(vetting, reason, shown.stdout, entries)
@@ -74,10 +74,10 @@ class Drains:
                     return text
                 # Before it is done: what a vetting has drained is known after a kill, too.
                 append_whole(descriptor, as_bytes(entry) + b"\n")
+            set_to = ["State=DRAIN", f"Reason={text}"] if entry.reason else ["State=RESUME"]
+            done = self.slurm.ask("scontrol", "update", f"NodeName={vetting.node}", *set_to)
         except (OSError, msgspec.MsgspecError) as error:
-            return f"not drained: {self.folder.path}/drains.jsonl cannot be used ({error})"
-        set_to = ["State=DRAIN", f"Reason={text}"] if entry.reason else ["State=RESUME"]
-        done = self.slurm(["scontrol", "update", f"NodeName={vetting.node}", *set_to])
+            return f"not drained or resumed: {error}"
         if done.status != 0:
             return f"not {entry.action}: {done.said}"
         return f"drained, reason: {text}" if entry.reason else text

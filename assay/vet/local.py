@@ -113,6 +113,8 @@ class _LocalVetting:
             self.troubles.append(f"the reference cannot be read ({error})")
             return
         if reference is None:
+            if "SLURM_JOB_ID" in os.environ and not self.request.folder.path.is_dir():
+                self.troubles.append(f"this node does not see {self.request.folder.path}")
             return
         if time_of(reference.made_at) > self.at + _CLOCKS_AGREE:
             self.troubles.append(f"the clock is wrong: the reference was made {reference.made_at}")

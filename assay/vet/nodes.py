@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import msgspec
 from ClusterShell.NodeSet import NodeSet
 
 from assay import ROOT
+from assay.commands import run_command
 from assay.sites.site import Site
 from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
@@ -87,15 +88,13 @@ def _vet_one(  # noqa: PLR0917
     ]
     try:
         argv, environment = site.command(words, {}, reads=[ROOT])
-        from assay.commands import run_command  # slow: only here
-
         answer = run_command(argv, environment, limit_s=_WAIT_S + _JOB_S, called="srun")
     except InfrastructureError as error:
         answer = Answer(124, "", str(error))
     return _read(answer.stdout, [node], answer.said)[0]
 
 
-def vet_in_job(options: Sequence[str], run: Callable[[Sequence[str]], Answer]) -> list[Vetting]:
+def vet_in_job(options: Sequence[str]) -> list[Vetting]:
     """Vet all nodes of the job that this is called in, at once, without the link."""
     listed = os.environ.get("SLURM_JOB_NODELIST", "")
     nodes = [*NodeSet(listed)]
@@ -107,7 +106,7 @@ def vet_in_job(options: Sequence[str], run: Callable[[Sequence[str]], Answer]) -
     count = str(len(nodes))
     words = ["srun", "--quiet", "--mpi=none", "--overlap", "--nodes", count, "--ntasks", count]
     task = ["--ntasks-per-node=1", own_command(), "vet", "--local", "--json", *options]
-    answer = run([*words, *task])
+    answer = run_command([*words, *task], os.environ, limit_s=_WAIT_S + _JOB_S)
     return _read(answer.stdout, nodes, answer.said)
 
 

@@ -20,6 +20,8 @@ FALSE_UNFIT = 0.01
 FALSE_FIT = 0.05
 #: Where other programs had more of a processor than this, no figure makes a node unfit.
 DISTURBED = 0.25
+#: The one figure that other programs do not change: idle time of a processor whose thread is ready.
+UNDISTURBED = "core_share"
 #: Vettings of the node itself that its own level needs.
 OWN_VETTINGS = 5
 #: Share of the nodes that agree on a fact before another value is odd.
@@ -43,7 +45,7 @@ def judged_figure(figure: Figure, node: str, reference: KindReference | None) ->
         text = f"itself, {n} vettings"
         own = _against(figure, level, level.own[node], level.noise, n, text)
         found = max(found, own, key=lambda one: WORDS.index(one.word))
-    if found.word == "unfit" and figure.others > DISTURBED:
+    if found.word == "unfit" and figure.others > DISTURBED and figure.metric != UNDISTURBED:
         return replace(found, word="suspect")
     return found
 
