@@ -181,7 +181,12 @@ def _surroundings(arguments: argparse.Namespace) -> Surroundings:
         described, further = site.description, site.description.reframe
         features = {name: one.features for name, one in described.environments.items()}
         around.configuration = configuration_for(
-            site.name, described.partition, further.features, further.extras, features
+            site.name,
+            described.partition,
+            further.features,
+            further.extras,
+            features,
+            modules_system=described.modules_system,
         )
         around.user = None if absent else site.jobs_user()
         around.environment = site.variables()

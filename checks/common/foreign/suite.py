@@ -78,6 +78,8 @@ def configuration_for(
     features: Iterable[str],
     extras: Mapping[str, Any],
     environments: Mapping[str, Collection[str]],
+    *,
+    modules_system: str = "nomod",
 ) -> dict[str, Any]:
     """ReFrame's `site_configuration` of a site for listing; `environments`: name → features."""
     described = {
@@ -88,8 +90,16 @@ def configuration_for(
         "extras": dict(extras),
         "environs": [*environments],
     }
+    whole = {
+        "name": system,
+        "hostnames": [".*"],
+        "modules_system": modules_system,
+        "partitions": [described],
+    }
     return {
-        "systems": [{"name": system, "hostnames": [".*"], "partitions": [described]}],
+        "systems": [whole],
+        # The program of the module system runs where a file asks it, not before.
+        "general": [{"resolve_module_conflicts": False}],
         "environments": [
             {"name": name, "features": sorted(has)} for name, has in environments.items()
         ],

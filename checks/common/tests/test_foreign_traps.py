@@ -70,6 +70,13 @@ class WithModule(rfm.RunOnlyRegressionTest):
     def load(self): self.modules = [self.module_name]
 """
 MODULE_FUNCTION = {"BASH_FUNC_module%%": "() { echo lammps/2022; }"}
+#: What Lmod prints: its version, or modules, on standard error, and Python.
+LMOD = """#!/bin/sh
+case "$*" in
+    --version) echo "Version 8.6.1" >&2 ;;
+    *avail*) echo "_mlstatus = True"; printf "/tree:\nlammps/2022\n" >&2 ;;
+esac
+"""
 SPACK = f"""
 import subprocess
 {HEAD}
@@ -128,6 +135,29 @@ def test_a_missing_module_tree_is_the_file_s_own_reason(suite: Path) -> None:
     assert form.files[0].classes[0].variants[0].modules == ["lammps/2022"]
     assert form.classes[0].mappable == ["default"]
     assert (form.classes[0].environments, form.classes[0].reason) == ([], "")
+
+
+def test_reframe_s_module_system_is_asked_in_the_child(suite: Path) -> None:
+    text = f"""{HEAD}
+import reframe.core.runtime as rt
+found = [str(one) for one in rt.runtime().modules_system.available_modules('')]
+""" + TEST.replace("valid_systems", "modules = found\n    valid_systems", 1)
+    lmod = suite / "lmod"
+    lmod.write_text(LMOD)
+    lmod.chmod(0o755)
+    around = Surroundings(
+        configuration=configuration_for(
+            "island", "long", [], {}, {"mpich": []}, modules_system="lmod"
+        ),
+        environment={"LMOD_CMD": str(lmod)},
+    )
+    (suite / "file.py").write_text(text)
+    form = suite_form(suite / "file.py", around, "island")
+    assert form.files[0].refused == ""
+    assert form.files[0].classes[0].variants[0].modules == ["lammps/2022"]
+    del around.environment["LMOD_CMD"]
+    form = suite_form(suite / "file.py", around, "island")
+    assert "LMOD_CMD" in form.files[0].refused
 
 
 def test_a_package_of_the_suite_is_found(suite: Path) -> None:
