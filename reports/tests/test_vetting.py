@@ -81,8 +81,9 @@ def test_a_node_below_its_own_level_is_unfit_though_its_peers_are_as_slow() -> N
     assert word_of(level, 1.0e10, "n1") == "unfit"
 
 
-def test_what_other_programs_disturbed_makes_no_node_unfit() -> None:
+def test_what_other_programs_disturbed_makes_a_node_neither_unfit_nor_fit() -> None:
     assert word_of(known(), 0.5e10, others=0.4) == "suspect"
+    assert word_of(known(), 1.0e10, others=0.4) == "suspect"
     assert word_of(known(), 0.5e10, others=0.1) == "unfit"
 
 

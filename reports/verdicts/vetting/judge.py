@@ -18,9 +18,9 @@ FOUND_LOSS, LEAST_LOSS = 0.10, 0.05
 FALSE_UNFIT = 0.01
 #: Greatest chance that a node at FOUND_LOSS is called fit, a figure.
 FALSE_FIT = 0.05
-#: Where other programs had more of a processor than this, no figure makes a node unfit.
+#: Where other programs had more of a processor than this, a figure is suspect: they hide a loss, too.
 DISTURBED = 0.25
-#: The one figure that other programs do not change: idle time of a processor whose thread is ready.
+#: The one figure that they do not make worse: idle time of a processor whose thread is ready.
 UNDISTURBED = "core_share"
 #: Vettings of the node itself that its own level needs.
 OWN_VETTINGS = 5
@@ -45,7 +45,8 @@ def judged_figure(figure: Figure, node: str, reference: KindReference | None) ->
         text = f"itself, {n} vettings"
         own = _against(figure, level, level.own[node], level.noise, n, text)
         found = max(found, own, key=lambda one: WORDS.index(one.word))
-    if found.word == "unfit" and figure.others > DISTURBED and figure.metric != UNDISTURBED:
+    sure = found.word == "unfit" and figure.metric == UNDISTURBED
+    if figure.others > DISTURBED and not sure:
         return replace(found, word="suspect")
     return found
 
