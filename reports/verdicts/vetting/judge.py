@@ -18,7 +18,7 @@ FOUND_LOSS, LEAST_LOSS = 0.10, 0.05
 FALSE_UNFIT = 0.01
 #: Greatest chance that a node at FOUND_LOSS is called fit, a figure.
 FALSE_FIT = 0.05
-#: Where other programs had more of a processor than this, a figure is suspect: they hide a loss, too.
+#: Where other programs had more of a processor than this, a figure is suspect: they hide a loss.
 DISTURBED = 0.25
 #: The one figure that they do not make worse: idle time of a processor whose thread is ready.
 UNDISTURBED = "core_share"
