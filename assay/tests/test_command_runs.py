@@ -22,9 +22,9 @@ STATIC = """
 cases:
   - name: static
     command: ./static
-    build: printf 'int puts(const char*); int main(void) { return puts("t 2 s") < 0; }' > static.c;
+    build: printf 'int puts(const char*); int main(void) { return puts("t 2 us") < 0; }' > static.c;
       cc -static -o static static.c
-    metrics: {t: {find: '^t (.) s', unit: s}}
+    metrics: {t: {find: '^t (.) us$', unit: us}}
 """
 
 
