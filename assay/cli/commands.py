@@ -11,7 +11,7 @@ from typing import Any
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, Argument, argument, flag, pictures, repeated, site
 from checks.common.sources import FURTHER_CHECKS
-from records.history import DEFAULT_HISTORY
+from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
 
 #: The formats of a report, as `assay.documents.report` writes them; loading that takes a second.
 REPORT_FORMATS = ("html", "md", "csv", "junit", "json", "parquet", "pdf")
@@ -362,6 +362,35 @@ COMMANDS: dict[str, Command] = {
                 *(shared.HISTORY, shared.NEWEST),
                 argument("--rerun-of RUN", "it ran suspicious cases of this run again"),
                 flag("--elsewhere", "and did so on other nodes"),
+                JSON,
+            ),
+            "import": _command(
+                "take in performance logs, reports or the database of ReFrame",
+                "history:import_command",
+                argument("paths PATH", "a file, or a folder of such", type=Path, nargs="+"),
+                argument(
+                    "--history",
+                    f"default: {IMPORTED_HISTORY}",
+                    type=Path,
+                    default=IMPORTED_HISTORY,
+                ),
+                argument(
+                    "--zone ZONE",
+                    "of times without one, e.g. Europe/Zurich; default: this machine's",
+                ),
+                JSON,
+            ),
+            "report": _command(
+                "one page: changes, noise, references, slow nodes, flaky tests",
+                "history:report_command",
+                argument(
+                    "--history",
+                    f"default: {IMPORTED_HISTORY} if it is there, else {DEFAULT_HISTORY}",
+                    type=Path,
+                ),
+                argument("--campaign CAMPAIGN", _ONLY),
+                site(None, _ONLY),
+                argument("--out", "folder of the page; default: beside the history", type=Path),
                 JSON,
             ),
             "check": _command(

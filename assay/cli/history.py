@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.cli.arguments import tell_pictures
+from assay.nightly.importing import import_files, show_survey, surveyed_history, surveys_of
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import duration, heard, sentence_of, silence_notices
@@ -51,6 +52,31 @@ def add_command(arguments: argparse.Namespace) -> int:
         f" {count_text(len(values), 'series')} from {night.statuses.get('ok', 0)} ok launches of"
         f" {launches}",
     )
+
+
+def import_command(arguments: argparse.Namespace) -> int:
+    """`assay history import`: take in what ReFrame logged."""
+    form = import_files(arguments.history, arguments.paths, arguments.zone)
+    unread = [f"  {one.file}, line {one.line}: {one.reason}" for one in form.unread_parts[:10]]
+    more = form.unread - len(unread)
+    return _end(
+        arguments,
+        form,
+        f"{form.history}: {count_text(form.added, 'launch')} added,"
+        f" {form.known} known already, of {count_text(form.files, 'file')}:"
+        f" {count_text(form.nights, 'night')}, {count_text(form.series, 'series')}",
+        f"not read: {count_text(form.unread, 'line')}" if form.unread else "",
+        *unread,
+        f"  and {more} more; --json lists a hundred" if more else "",
+    )
+
+
+def report_command(arguments: argparse.Namespace) -> int:
+    """`assay history report`: a history as a whole."""
+    history = surveyed_history(arguments.history)
+    surveys = surveys_of(history, arguments.site, arguments.campaign)
+    show_survey(surveys, arguments.out, json=arguments.json)
+    return ExitStatus.PASS
 
 
 def accept_command(arguments: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.nightly import forms as nightly
 from reports.verdicts.papers.result import PaperForm
 from reports.verdicts.prediction.outcome import PredictionForm
+from reports.verdicts.survey import forms as survey
 from virtual_cluster.command import ClusterForm
 
 FOLDER = ROOT / "docs" / "schemas"
@@ -49,6 +50,8 @@ FORMS: dict[str, type[Part] | None] = {
     "doctor": DoctorForm,
     "history-accept-change": nightly.ChangeAcceptedForm,
     "history-add": nightly.NightAddedForm,
+    "history-import": survey.ImportForm,
+    "history-report": survey.SurveyForm,
     "history-show": nightly.HistoryForm,
     "history-silent": nightly.SilentForm,
     "night": nightly.NightForm,

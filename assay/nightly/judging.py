@@ -43,7 +43,9 @@ def judge_nights(
     A re-run that fails leaves the judgement as it was before; the error is given with it.
     """
     checked = check_history(store, site, campaign, alarms_a_month, finds)
-    if not rerun and checked.judgement.of("suspect"):
+    if rerun and checked.night.imported:
+        raise AssayError("imported launches cannot be run again; leave --rerun out")
+    if not rerun and checked.judgement.of("suspect") and not checked.night.imported:
         print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
     # First the suspects; then, on other nodes, what the re-run has just confirmed.
     for elsewhere in (False, True) if rerun else ():

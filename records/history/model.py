@@ -30,7 +30,8 @@ Launches = dict[tuple[int, int], tuple[float, ...]]
 class SeriesKey:
     """What one value a night is kept of: a metric at one point of one case. `at` in SI units.
 
-    `title` and `check_title` name metric and check to readers.
+    `title` and `check_title` name metric and check to readers. The direction of an imported figure
+    may be unknown; such a series is shown and not judged.
     """
 
     case_id: str
@@ -39,7 +40,7 @@ class SeriesKey:
     params: Mapping[str, Any]
     metric: str
     unit: str
-    better: Better
+    better: Better | Literal["unknown"]
     at: Mapping[str, Any]
     title: str
     check_title: str
@@ -65,7 +66,7 @@ class Night:
     `statuses` counts launches by status; `failures` says what went wrong, one line each.
     `id` is 0 before the store has given one; `run_path` is where the run directory was. `kinds` is
     the hardware of each node whose hardware is known; `finds` the least change, a fraction, that
-    the night's judgement was to find.
+    the night's judgement was to find. `imported`: its launches were not run and proven by Assay.
     """
 
     run_id: str
@@ -81,6 +82,7 @@ class Night:
     judged: bool = False
     kinds: Mapping[str, str] = field(default_factory=dict)
     finds: float = USUAL_FINDS
+    imported: bool = False
     id: int = 0
 
     @property

@@ -74,7 +74,7 @@ class Store:
             elif kind != APPLICATION_ID:
                 raise AssayError(f"{path}: is a database, but no history of Assay; give another")
             elif 0 < version < SCHEMA:
-                with self._transaction("opened") as database:
+                with self.transaction("opened") as database:
                     upgrade(database)
             elif version != SCHEMA:
                 raise AssayError(
@@ -123,7 +123,8 @@ class Store:
             ) from error
 
     @contextmanager
-    def _transaction(self, what: str = "written") -> Iterator[sqlite3.Connection]:
+    def transaction(self, what: str = "written") -> Iterator[sqlite3.Connection]:
+        """All that is written inside is kept, or nothing."""
         with self.explained(what):
             self.database.execute("BEGIN IMMEDIATE")
             try:
@@ -150,9 +151,10 @@ class Store:
     ) -> Night:
         """Add a run: a night, or the re-run of one, `elsewhere` if it was kept off the night's
         nodes. Raises AssayError for one that is there."""
-        with self._transaction() as database:
+        with self.transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
+            self.refuse_mixing(night.site, night.campaign, imported=False)
             row = {name: getattr(night, name) for name in _PLAIN}
             row |= {name: json.dumps(getattr(night, name)) for name in _LISTS}
             row |= {
@@ -160,9 +162,12 @@ class Store:
                 "rerun_of": rerun_of,
                 "elsewhere": int(elsewhere),
             }
-            place = database.execute(_insert("night", row), row).lastrowid
+            place = database.execute(insert("night", row), row).lastrowid
             for value in values:
-                number, launches = self._series_id(night, value.series), value.launches
+                number, launches = (
+                    self.series_id(night.site, night.campaign, value.series),
+                    value.launches,
+                )
                 database.execute(
                     "INSERT INTO value (series, night, launches, median, launch_values)"
                     " VALUES (?,?,?,?,?)",
@@ -173,11 +178,24 @@ class Store:
         assert place is not None
         return self.night(place)
 
+    def refuse_mixing(self, site: str, campaign: str, *, imported: bool) -> None:
+        """Raise AssayError where the group's nights are imported ones and these are not, or the
+        other way round."""
+        found = self.database.execute(
+            "SELECT imported FROM night WHERE site=? AND campaign=? LIMIT 1", (site, campaign)
+        ).fetchone()
+        if found is not None and bool(found[0]) != imported:
+            raise AssayError(
+                f"{self.path}: the nights of {campaign} on {site} are"
+                f" {'' if found[0] else 'not '}imported, and imported launches are not mixed with"
+                " proven ones. Nothing was added; give another file with --history"
+            )
+
     def add_missed(self, missed: Missed) -> None:
         """Keep that a night could not run."""
         row = asdict(missed)
-        with self._transaction() as database:
-            database.execute(_insert("missed", row), row)
+        with self.transaction() as database:
+            database.execute(insert("missed", row), row)
 
     def missed(self, site: str | None, campaign: str | None) -> list[Missed]:
         """The nights that could not run, in order of time, with secrets in their reasons withheld;
@@ -190,14 +208,14 @@ class Store:
             )
             return [Missed(one[0], one[1], one[2], masked(one[3])) for one in rows]
 
-    def _series_id(self, night: Night, key: SeriesKey) -> int:
+    def series_id(self, site: str, campaign: str, key: SeriesKey) -> int:
         """The series of the night's value, new or known; a known one takes the newest titles."""
         row = {item.name: getattr(key, item.name) for item in fields(key)}
-        row |= {"site": night.site, "campaign": night.campaign, "check_name": row.pop("check")}
+        row |= {"site": site, "campaign": campaign, "check_name": row.pop("check")}
         row |= {name: json.dumps(row[name], sort_keys=True) for name in ("params", "at")}
         number: int
         number, unit, better = self.database.execute(
-            _insert("series", row) + " ON CONFLICT (site, campaign, case_id, metric, at)"
+            insert("series", row) + " ON CONFLICT (site, campaign, case_id, metric, at)"
             " DO UPDATE SET title=excluded.title, check_title=excluded.check_title"
             " RETURNING id, unit, better",
             row,
@@ -205,8 +223,8 @@ class Store:
         if (unit, better) != (key.unit, key.better):
             raise AssayError(
                 f"{self.path}: holds {key.metric} of case {key.case_id} in {unit}, {better} is"
-                f" better; run {night.run_id} has it in {key.unit}, {key.better} is better. Nothing"
-                " was added; give the metric of another meaning another name."
+                f" better; the new run has it in {key.unit}, {key.better} is better. Nothing was"
+                " added; give the metric of another meaning another name."
             )
         return number
 
@@ -247,7 +265,7 @@ class Store:
             return found
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
-        columns = ", ".join(("id", "context", "judged", "finds", *_PLAIN, *_LISTS))
+        columns = ", ".join(("id", "context", "judged", "imported", "finds", *_PLAIN, *_LISTS))
         query = f"SELECT {columns} FROM night WHERE {where}"  # noqa: S608 own names
         nights = []
         context = lru_cache(_context)  # equal ones share an object
@@ -258,8 +276,8 @@ class Store:
                     raise ValueError(f"night {row['id']} was to find a change of {row['finds']}")
                 row |= {name: decoder.decode(row[name]) for name, decoder in _LISTS.items()}
                 refuse_odd("a node", *row["nodes"])
-                judged = bool(row["judged"])
-                nights.append(Night(**row | {"judged": judged, "context": context(row["context"])}))
+                row |= {name: bool(row[name]) for name in ("judged", "imported")}
+                nights.append(Night(**row | {"context": context(row["context"])}))
         return nights
 
     def keep_judgement(
@@ -274,7 +292,7 @@ class Store:
 
         Changes that this night found before and that nobody accepted are replaced.
         """
-        with self._transaction() as database:
+        with self.transaction() as database:
             database.execute("DELETE FROM change WHERE found=? AND author IS NULL", (night.id,))
             for series, change in changes:
                 row = asdict(change) | {"series": series}
@@ -286,7 +304,7 @@ class Store:
                     )
                 else:
                     del row["id"], row["accepted"]
-                    database.execute(_insert("change", row), row)
+                    database.execute(insert("change", row), row)
             database.execute("UPDATE value SET unexplained=0 WHERE night=?", (night.id,))
             database.executemany(
                 "UPDATE value SET unexplained=1 WHERE night=? AND series=?",
@@ -302,7 +320,7 @@ class Store:
             raise AssayError(
                 f"there is no change {unknown[0]} in {self.path}; see: assay history show --changes"
             )
-        with self._transaction() as database:
+        with self.transaction() as database:
             database.executemany(
                 "UPDATE change SET author=?, reason=?, accepted_at=? WHERE id=?",
                 [(acceptance.author, acceptance.reason, acceptance.at, n) for n in numbers],
@@ -323,7 +341,7 @@ def _context(text: str) -> dict[str, str]:
     return {name: masked(value) for name, value in context.items()} | without_secrets(variables)
 
 
-def _insert(table: str, row: Mapping[str, object]) -> str:
+def insert(table: str, row: Mapping[str, object]) -> str:
     """The statement that inserts a row, column → value, into a table."""
     marks = ", ".join(f":{name}" for name in row)
     return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"  # noqa: S608 own names

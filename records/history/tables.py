@@ -6,7 +6,7 @@ import sqlite3
 from records.history import USUAL_FINDS
 from records.metric import schema_1_register
 
-SCHEMA = 5
+SCHEMA = 6
 APPLICATION_ID = 0x41535359
 
 _MISSED = """
@@ -18,6 +18,22 @@ CREATE TABLE missed (
 _KINDS = "kinds TEXT NOT NULL DEFAULT '{}'"
 _FINDS = f"finds REAL NOT NULL DEFAULT {USUAL_FINDS}"
 _UNEXPLAINED = "unexplained INTEGER NOT NULL DEFAULT 0"
+_IMPORTED = "imported INTEGER NOT NULL DEFAULT 0"
+#: Launches that were imported, each once: `key` tells it from all others; one whose time is that of
+#: its session alone has the session's begin in `since`. References are in their own unit.
+_LAUNCH = """
+CREATE TABLE launch (
+  key INTEGER NOT NULL, at REAL NOT NULL, since REAL, night INTEGER NOT NULL REFERENCES night(id),
+  test TEXT NOT NULL, name TEXT NOT NULL, result TEXT NOT NULL, nodes TEXT NOT NULL,
+  figures TEXT NOT NULL, PRIMARY KEY (key, at)
+) STRICT, WITHOUT ROWID
+"""
+_REFERENCE = """
+CREATE TABLE reference (
+  series INTEGER PRIMARY KEY REFERENCES series(id), at REAL NOT NULL, unit TEXT NOT NULL,
+  value REAL NOT NULL, lower REAL, upper REAL
+) STRICT
+"""
 TABLES = f"""
 BEGIN;
 CREATE TABLE night (
@@ -25,7 +41,8 @@ CREATE TABLE night (
   started_at TEXT NOT NULL, rerun_of INTEGER REFERENCES night(id),
   elsewhere INTEGER NOT NULL DEFAULT 0, context TEXT NOT NULL, nodes TEXT NOT NULL,
   statuses TEXT NOT NULL, failures TEXT NOT NULL, warnings TEXT NOT NULL,
-  run_path TEXT NOT NULL, judged INTEGER NOT NULL DEFAULT 0, {_KINDS}, {_FINDS}
+  run_path TEXT NOT NULL, judged INTEGER NOT NULL DEFAULT 0, {_KINDS}, {_FINDS},
+  {_IMPORTED}
 ) STRICT;
 CREATE INDEX night_of_campaign ON night (site, campaign, started_at);
 CREATE TABLE series (
@@ -48,6 +65,8 @@ CREATE TABLE change (
   author TEXT, reason TEXT, accepted_at TEXT
 ) STRICT;
 {_MISSED};
+{_LAUNCH};
+{_REFERENCE};
 PRAGMA application_id={APPLICATION_ID};
 PRAGMA user_version={SCHEMA};
 COMMIT;
@@ -58,7 +77,8 @@ def upgrade(database: sqlite3.Connection) -> None:
     """Make the tables of an earlier schema those of today; the caller begins the transaction.
 
     Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then; schema
-    4 the nights that could not run; schema 5 kinds of nodes, `finds` and `unexplained`.
+    4 the nights that could not run; schema 5 kinds of nodes, `finds` and `unexplained`; schema 6
+    what is imported.
     """
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
     if version < 2:
@@ -80,4 +100,8 @@ def upgrade(database: sqlite3.Connection) -> None:
     if version < 5:
         for table, column in (("night", _KINDS), ("night", _FINDS), ("value", _UNEXPLAINED)):
             database.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    if version < 6:
+        database.execute(f"ALTER TABLE night ADD COLUMN {_IMPORTED}")
+        database.execute(_LAUNCH)
+        database.execute(_REFERENCE)
     database.execute(f"PRAGMA user_version={SCHEMA}")

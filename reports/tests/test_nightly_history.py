@@ -276,11 +276,11 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
         "from records.history import store\n"
         "from assay.cli import main\n"
         "left = [1]\n"
-        "real = store.Store._series_id\n"
+        "real = store.Store.series_id\n"
         "def dying(self, night, key):\n"
         "    if not left: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    left.pop(); return real(self, night, key)\n"
-        "store.Store._series_id = dying\n"
+        "store.Store.series_id = dying\n"
         f"main(['history', 'add', {str(path)!r}])\n"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -9

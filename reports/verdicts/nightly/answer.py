@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,7 +32,17 @@ _MOST_ACCEPTED = 6
 
 
 def answer_of_night(checked: Checked) -> Answer:
-    """What the night says, in one sentence."""
+    """What the night says, in one sentence. Of imported launches no command runs any again."""
+    answer = _answer(checked)
+    accepts = bool(checked.judgement.of("regression", "open"))
+    return (
+        replace(answer, command=commands.NOTHING)
+        if (checked.night.imported and not accepts)
+        else answer
+    )
+
+
+def _answer(checked: Checked) -> Answer:
     found, night = checked.judgement.of, checked.night
     if slower := [*found("regression"), *found("open")]:
         return _slower(checked, slower)

@@ -105,7 +105,8 @@ def check_history(
 ) -> Checked:
     """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
     history = read_history(store, site, campaign)
-    rules = rules_for(len(history.series), alarms_a_month, finds)
+    imported = history.nights[-1].imported
+    rules = rules_for(len(history.series), alarms_a_month, finds, imported=imported)
     nights, changes, ids = Nights(history, rules), history.changes, history.series_ids
     for place, night in enumerate(history.nights):
         if night.judged and night is not history.nights[-1]:
@@ -139,7 +140,7 @@ def newest_night(history: History, history_file: str = "") -> Checked:
     """
     place = len(history.nights) - 1
     night, changes = history.nights[place], history.changes
-    rules = rules_for(len(history.series), finds=night.finds)
+    rules = rules_for(len(history.series), finds=night.finds, imported=night.imported)
     found = [item for item in changes if item.found == night.id and item.accepted is None]
     before = _before(changes, history, place)
     judgement = judge(Nights(history, rules), place, before, found if night.judged else None)

@@ -20,6 +20,7 @@ from reports.verdicts.nightly.tonight import Nights, StageA
 
 #: Why a series is not judged whose history is too short for that.
 _FEW_NIGHTS = "fewer than {} earlier nights to compare with"
+_NO_DIRECTION = "it is not known which direction is better"
 _NO_SPREAD = "no three nights of one context, from which a spread could be known"
 
 
@@ -224,6 +225,7 @@ def _unjudged(tonight: _Tonight) -> list[str | None]:
     texts[few] = f"fewer than {rules.least_launches} valid launches tonight"
     texts[stage_a.values[:, -1] <= 0] = "zero tonight"
     texts[counts == 0] = "no valid launch tonight"
+    texts[[key.better == "unknown" for key in tonight.of.history.series]] = _NO_DIRECTION
     reasons: list[str | None] = texts.tolist()
     return reasons
 

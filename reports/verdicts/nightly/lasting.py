@@ -161,6 +161,21 @@ def _in_window(row: Matrix, floor: float, rules: Rules, *, proven: bool) -> int 
     return split if proven or is_change(row, statistic, rules) else None
 
 
+def lasting_shifts(row: Matrix, floor: float, rules: Rules) -> Iterator[tuple[int, float, float]]:
+    """All lasting changes of a row of positive values: where each level begins, and the medians
+    before and after. A window of the row's past is tested every `rules.run_nights`, as if each of
+    these nights were the newest; after a change it begins with the new level."""
+    begin, least = 0, rules.least_before + rules.least_after
+    end = least + (len(row) - least) % rules.run_nights
+    while end <= len(row):
+        first = max(begin, end - rules.window)
+        last = row[first:end]
+        if split := _in_window(last, floor, rules, proven=False):
+            yield first + split, float(np.median(last[:split])), float(np.median(last[split:]))
+            begin = first + split
+        end += rules.run_nights
+
+
 def _before_judging(row: Matrix, limit: float, rules: Rules) -> int | None:
     """A step within the nights that came before any could be judged, which no rank test tells.
 

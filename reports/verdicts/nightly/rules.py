@@ -63,18 +63,26 @@ class Rules:
     modified_z: float = 3.5
 
 
-def rules_for(series: int, false_alarms_a_month: float = 1.0, finds: float = USUAL_FINDS) -> Rules:
+def rules_for(
+    series: int,
+    false_alarms_a_month: float = 1.0,
+    finds: float = USUAL_FINDS,
+    *,
+    imported: bool = False,
+) -> Rules:
     """The rules for so many series, so that all together give no more false alarms than allowed.
 
     Each stage may spend half of the budget: a chance of budget / (2 · 30 nights · series) a test.
     Stage A takes its limit from the site's own tail at that chance (tail.py), and while the history
     is too short for that, from a re-run's level raised so that the product of both tails keeps it;
     stage B's chance is bounded by its rank test. The levels never become laxer than the defaults.
+    An `imported` night may have one launch: what launches vary by is part of what its nights do.
     """
     base = Rules()
     allowed = min(0.5, false_alarms_a_month / (2 * NIGHTS_A_MONTH * max(series, 1)))
     tail = allowed / ((1 - base.level_suspect) / 2)
     return Rules(
+        least_launches=1 if imported else base.least_launches,
         allowed=min(base.allowed, allowed),
         allowed_alone=0.2 * min(base.allowed, allowed),
         allowed_in_a_row=0.8 * min(base.allowed, allowed),

@@ -60,7 +60,8 @@ class StageA:
 class Nights:
     """The nights of a history as they are judged; what is the same for all is worked out once.
 
-    Matrices have the shape (series, nights); a value of too few launches is NaN. `direction` is +1
+    Matrices have the shape (series, nights); a value of too few launches is NaN, and so is a
+    series whose better direction is not known. `direction` is +1
     where less is better, −1 where more is; `floors` is the least change of a series that is worth
     reporting: 3 %, 5 % for the latency of small messages. `unexplained`: worse than allowed, and
     neither explained nor accepted; `judge` keeps it up to date.
@@ -68,8 +69,9 @@ class Nights:
 
     def __init__(self, history: History, rules: Rules) -> None:
         self.history, self.rules = history, rules
+        known = np.array([[key.better != "unknown"] for key in history.series], dtype=np.bool_)
         self.values, self.reruns = (
-            np.where((counts >= rules.least_launches) & np.isfinite(values), values, np.nan)
+            np.where((counts >= rules.least_launches) & np.isfinite(values) & known, values, np.nan)
             for values, counts in (
                 (history.values, history.counts),
                 (history.reruns, history.rerun_counts),

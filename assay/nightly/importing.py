@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes files of ReFrame into a history, and shows a history as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from records.errors import AssayError
+from records.forms import as_text
+from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
+from records.history.imported import Importer
+from records.history.store import Store
+from reports.load.reframe_files import files_below, read_file
+from reports.load.reframe_logs import Unread
+from reports.render import html, markdown
+from reports.render.files import write_folder
+from reports.render.terminal import show, text
+from reports.result import Result
+from reports.verdicts.survey.forms import ImportForm, SurveyForm, UnreadPart
+from reports.verdicts.survey.result import survey_result
+from reports.verdicts.survey.survey import Survey, survey
+
+#: Parts that could not be read and are listed.
+_MOST_UNREAD = 100
+
+
+def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> ImportForm:
+    """Take the launches of all files into the history, all or none; those that are there already
+    stay as they are. `zone` is that of local times without one. Raises AssayError for a path that
+    is not there, an unknown zone, and where no file has a launch."""
+    whose, files, unread, first = _zone(zone), set[Path](), 0, list[UnreadPart]()
+    found = list(files_below(paths))
+    with Store(history, create=True) as store, store.transaction():
+        importer = Importer(store)
+        for file, named in found:
+            for one in read_file(file, whose, named=named):
+                files.add(file)
+                if not isinstance(one, Unread):
+                    importer.add(one)
+                    continue
+                unread += 1
+                if len(first) < _MOST_UNREAD:
+                    first.append(UnreadPart(str(one.file), one.line, one.reason))
+        importer.finish()
+        if not importer.added + importer.known:
+            why = f"; {first[0].file}, line {first[0].line}: {first[0].reason}" if first else ""
+            raise AssayError(
+                f"{', '.join(map(str, paths))}: no launch of ReFrame in {len(found)} files{why};"
+                " give performance logs, run reports or the database of ReFrame"
+            )
+    return ImportForm(
+        history=str(history),
+        files=len(files),
+        added=importer.added,
+        known=importer.known,
+        nights=len(importer.nights),
+        series=len(set(importer.series.values())),
+        unread=unread,
+        unread_parts=first,
+    )
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise AssayError(
+            f"--zone: found {name!r:.60}, allowed is a time zone such as Europe/Zurich"
+        ) from error
+
+
+def surveyed_history(history: Path | None) -> Path:
+    """The history that is meant: the one given, else the imported one, else that of the nights."""
+    if history is not None:
+        return history
+    return IMPORTED_HISTORY if IMPORTED_HISTORY.exists() else DEFAULT_HISTORY
+
+
+def surveys_of(history: Path, site: str | None, campaign: str | None) -> list[Survey]:
+    """Surveys of all campaigns and systems of a history that are meant."""
+    with Store(history) as store:
+        groups = [
+            group[:2]
+            for group in store.groups()
+            if site in (None, group[0]) and campaign in (None, group[1])
+        ]
+        if not groups:
+            raise AssayError(f"{history} holds no nights of this; see: assay history show")
+        return [survey(store, *group) for group in groups]
+
+
+def show_survey(surveys: Sequence[Survey], out: Path | None, *, json: bool) -> None:
+    """Write the page and print what it says first, as the machine form if `json`. `out`: folder of
+    the page; None: next to the history."""
+    result: Result[SurveyForm] = survey_result(surveys)
+    folder = out or Path(result.data.history).parent / "history-report"
+    files = {
+        "index.html": html.page(result),
+        "report.md": markdown.text(result),
+        "report.txt": text(result),
+        "report.json": as_text(result.data),
+    }
+    write_folder(folder, files)
+    if json:
+        print(files["report.json"], end="")
+    else:
+        from assay.screens.screen import Screen  # slow: rich
+
+        show(result, Screen(), [f"page: {folder / 'index.html'}"])

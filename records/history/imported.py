@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches that another harness ran, taken into a history as nights marked `imported`.
+
+A launch enters once, from whichever file it comes: system, partition, environment, test, job and
+second of its end tell it from all others. Its nights are those of the campaign `reframe` on the
+system; no night of Assay's own launches is in such a group.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import blake2b
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+
+from records.history.model import Night, SeriesKey
+from records.history.store import Store, insert
+from records.unit_texts import better_of, si_of
+from records.values import WORD
+
+#: The campaign of imported nights.
+CAMPAIGN = "reframe"
+_ROWS = 20_000
+#: By how much the end of a launch may lie outside its session, s: clocks and rounding.
+_SLACK_S = 2.0
+_REPEAT = re.compile(r"\s*%[.$]?repeat_no=\d+")
+_FIGURES = msgspec.json.Decoder(list[tuple[int, float]])
+#: What ReFrame calls a result, and the status of a launch; a failure with all its figures missed a
+#: reference only.
+_STATUS = {"pass": "ok", "xfail": "ok", "xpass": "ok", "skip": "skipped"}
+
+
+class Figure(NamedTuple):
+    """A value of a launch with its reference, in `unit` as written; None: not given. The limits are
+    fractions of the reference."""
+
+    name: str
+    value: float | None
+    unit: str
+    reference: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+class ImportedLaunch(NamedTuple):
+    """A test case that ran. `test` is its name with parameters, `unique` also tells its repeats
+    apart; `at` is its end in s since 1970, or that of its session, which then began at `since`;
+    `night` is what its launches of one night have in common: a session, or a day. `copy` counts
+    launches of one file that nothing else tells apart."""
+
+    system: str
+    partition: str
+    environ: str
+    test: str
+    unique: str
+    job: str
+    at: float
+    result: str
+    nodes: str
+    figures: tuple[Figure, ...]
+    night: str
+    since: float | None = None
+    copy: int = 0
+
+    @property
+    def status(self) -> str:
+        """ok, failed, wrong or skipped; a missed reference is ok."""
+        values = [one.value for one in self.figures if one.value is not None]
+        if not all(map(math.isfinite, values)):
+            return "wrong"
+        missed = self.result == "fail" and len(values) == len(self.figures) > 0
+        return "ok" if missed else _STATUS.get(self.result, "failed")
+
+
+class StoredLaunch(NamedTuple):
+    """A launch of the history: id of its night, test and its unique name, result, nodes, and its
+    finite values in SI units by the ids of their series."""
+
+    night: int
+    test: str
+    name: str
+    result: str
+    nodes: tuple[str, ...]
+    figures: list[tuple[int, float]]
+
+
+class Reference(NamedTuple):
+    """The newest reference of a series in `unit`; `factor` makes it SI; limits are fractions."""
+
+    unit: str
+    factor: float
+    value: float
+    lower: float | None
+    upper: float | None
+
+
+def without_repeat(test: str) -> str:
+    """The name of a test without the number of its repeat."""
+    return _REPEAT.sub("", test)
+
+
+@lru_cache(maxsize=100_000)
+def word(text: str) -> str:
+    """A text as a name of a history; what differs stays different."""
+    if WORD.fullmatch(text):
+        return text
+    clean = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")[:100] or "x"
+    return f"{clean}-{blake2b(text.encode(), digest_size=2).hexdigest()}"
+
+
+class _Added:
+    """What an import adds to one night."""
+
+    def __init__(self, number: int, *, new: bool) -> None:
+        self.number, self.new = number, new
+        self.begun = math.inf
+        self.nodes: set[str] = set()
+        self.statuses: Counter[str] = Counter()
+
+
+class Importer:
+    """Takes launches into an open history, inside a transaction of it: `add` each, then `finish`.
+
+    `added` and `known` count launches, `nights` are those that grew, `series` those with a value.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.added = self.known = 0
+        self.nights: dict[tuple[str, str], _Added] = {}
+        self.series: dict[tuple[str, str, str, str, str, str], tuple[int, float]] = {}
+        self._values: dict[tuple[int, int], list[float]] = {}
+        self._references: dict[int, tuple[float, str, float, float | None, float | None]] = {}
+        self._rows: list[tuple[object, ...]] = []
+        rows = store.database.execute("SELECT key, at, since FROM launch")
+        self._seen: set[int] = set()
+        self._vague: dict[int, list[tuple[float, float]]] = {}
+        for key, at, since in rows:
+            self._note(key, at, since)
+
+    def _note(self, key: int, at: float, since: float | None) -> None:
+        self._seen.add(hash((key, int(at))))
+        if since is not None:
+            self._vague.setdefault(key, []).append((since, at))
+
+    def add(self, launch: ImportedLaunch) -> bool:
+        """Take a launch in; False where it is there already."""
+        texts = launch.system, launch.partition, launch.environ, launch.unique, launch.job
+        digest = blake2b("\0".join((*texts, str(launch.copy))).encode(), digest_size=8).digest()
+        key = int.from_bytes(digest, "big", signed=True)
+        if self._is_known(key, launch):
+            self.known += 1
+            return False
+        self._note(key, launch.at, launch.since)
+        night = self._night(launch)
+        night.begun = min(night.begun, launch.at if launch.since is None else launch.since)
+        night.statuses[launch.status] += 1
+        nodes = nodes_of(launch.nodes)
+        night.nodes.update(nodes)
+        figures = []
+        for one in launch.figures:
+            series, factor = self._series(launch, one)
+            if one.value is not None and math.isfinite(one.value):
+                value = one.value * factor
+                figures.append((series, value))
+                self._values.setdefault((series, night.number), []).append(value)
+        test = f"{launch.test} @{launch.partition}+{launch.environ}"
+        told = (night.number, test, launch.unique, launch.result, " ".join(nodes))
+        self._rows.append((key, launch.at, launch.since, *told, json.dumps(figures)))
+        if len(self._rows) >= _ROWS:
+            self._flush()
+        self.added += 1
+        return True
+
+    def _is_known(self, key: int, launch: ImportedLaunch) -> bool:
+        """Whether the launch is there, also where only the session tells the time of either."""
+        if hash((key, int(launch.at))) in self._seen:
+            return True
+        if launch.since is None:
+            spans = self._vague.get(key, ())
+            return any(low - _SLACK_S <= launch.at <= high + _SLACK_S for low, high in spans)
+        self._flush()
+        span = key, launch.since - _SLACK_S, launch.at + _SLACK_S
+        query = "SELECT 1 FROM launch WHERE key=? AND at BETWEEN ? AND ?"
+        return self.store.database.execute(query, span).fetchone() is not None
+
+    def _flush(self) -> None:
+        marks = ",".join("?" * 9)
+        self.store.database.executemany(f"INSERT INTO launch VALUES ({marks})", self._rows)  # noqa: S608 own marks
+        self._rows.clear()
+
+    def _night(self, launch: ImportedLaunch) -> _Added:
+        whose = launch.system, launch.night
+        if (found := self.nights.get(whose)) is not None:
+            return found
+        site = word(launch.system)
+        run = word(f"{launch.system}-{launch.night}")
+        query = "SELECT id FROM night WHERE run_id=? AND imported=1"
+        known = self.store.database.execute(query, (run,)).fetchone()
+        if known is None:
+            self.store.refuse_mixing(site, CAMPAIGN, imported=True)
+            row = {
+                "run_id": run,
+                "site": site,
+                "campaign": CAMPAIGN,
+                "started_at": "",
+                "context": "{}",
+            }
+            row |= {"nodes": "[]", "statuses": "{}", "failures": "[]", "warnings": "[]"}
+            row |= {"run_path": ""}
+            marked = {**row, "imported": 1}
+            made = self.store.database.execute(insert("night", marked), marked).lastrowid
+            found = _Added(made or 0, new=True)
+        else:
+            found = _Added(known[0], new=False)
+        self.nights[whose] = found
+        return found
+
+    def _series(self, launch: ImportedLaunch, figure: Figure) -> tuple[int, float]:
+        """Id and factor to SI of a figure's series; keeps the newest reference."""
+        whose = launch.system, launch.partition, launch.environ, launch.test
+        place = *whose, figure.name, figure.unit
+        found = self.series.get(place)
+        if found is None:
+            unit, factor = si_of(figure.unit)
+            better = better_of(unit, *_limits(figure)) or "unknown"
+            found = self._series_id(launch, figure.name, unit, better), factor
+            self.series[place] = found
+        if figure.reference is not None and figure.reference == figure.reference:
+            newest = self._references.get(found[0])
+            if newest is None or newest[0] <= launch.at:
+                told = figure.unit, figure.reference, figure.lower, figure.upper
+                self._references[found[0]] = (launch.at, *told)
+        return found
+
+    def _series_id(self, launch: ImportedLaunch, metric: str, unit: str, better: str) -> int:
+        """The series of a figure in a unit; one in another unit is another series."""
+        basis, *params = launch.test.split(" %")
+        pairs = dict(one.partition("=")[::2] for one in params)
+        texts = "\0".join((launch.partition, launch.environ, launch.test)).encode()
+        key = SeriesKey(
+            case_id=blake2b(texts, digest_size=6).hexdigest(),
+            check=word(basis),
+            environment=word(launch.environ),
+            params={"partition": launch.partition, **pairs},
+            metric=word(metric),
+            unit=unit,
+            better=better,  # type: ignore[arg-type]
+            at={},
+            title=metric,
+            check_title=basis,
+        )
+        site, database = word(launch.system), self.store.database
+        where = "site=? AND campaign=? AND case_id=? AND metric=? AND at='{}'"
+        known = database.execute(
+            f"SELECT id, unit, better FROM series WHERE {where}",  # noqa: S608 own text
+            (site, CAMPAIGN, key.case_id, key.metric),
+        ).fetchone()
+        if known and known[1] != unit:
+            return self._series_id(launch, f"{metric} in {unit}", unit, better)
+        if known:
+            if known[2] == "unknown" != better:
+                database.execute("UPDATE series SET better=? WHERE id=?", (better, known[0]))
+            number: int = known[0]
+            return number
+        return self.store.series_id(site, CAMPAIGN, key)
+
+    def finish(self) -> None:
+        """Write what the nights have now; those from the first that grew on are judged anew."""
+        self._flush()
+        database = self.store.database
+        old = {one.number for one in self.nights.values() if not one.new}
+        rows = []
+        query = "SELECT launch_values FROM value WHERE series=? AND night=?"
+        for (series, night), values in self._values.items():
+            if night in old and (row := database.execute(query, (series, night)).fetchone()):
+                values[:0] = json.loads(row[0])
+            rows.append((series, night, len(values), median(values), json.dumps(values)))
+        columns = "(series, night, launches, median, launch_values)"
+        insertion = f"INSERT OR REPLACE INTO value {columns} VALUES (?,?,?,?,?)"  # noqa: S608 own text
+        database.executemany(insertion, rows)
+        for series, told in self._references.items():
+            database.execute(
+                "INSERT INTO reference VALUES (?,?,?,?,?,?) ON CONFLICT (series) DO UPDATE SET"
+                " at=excluded.at, unit=excluded.unit, value=excluded.value, lower=excluded.lower,"
+                " upper=excluded.upper WHERE excluded.at >= at",
+                (series, *told),
+            )
+        for (system, _), added in self.nights.items():
+            self._close(word(system), added)
+
+    def _close(self, site: str, added: _Added) -> None:
+        """Write a night's begin, nodes and statuses, and take back what was judged since."""
+        database = self.store.database
+        begun = datetime.fromtimestamp(added.begun, UTC).isoformat(timespec="seconds")
+        begun = begun.replace("+00:00", "Z")
+        if not added.new:
+            night: Night = self.store.night(added.number)
+            added.nodes.update(night.nodes)
+            added.statuses.update(night.statuses)
+            begun = min(begun, night.started_at)
+        told = begun, json.dumps(sorted(added.nodes)), json.dumps(added.statuses), added.number
+        database.execute("UPDATE night SET started_at=?, nodes=?, statuses=? WHERE id=?", told)
+        later = (site, CAMPAIGN, begun)
+        where = "SELECT id FROM night WHERE site=? AND campaign=? AND started_at>=? AND judged"
+        database.execute(f"DELETE FROM change WHERE author IS NULL AND found IN ({where})", later)  # noqa: S608
+        database.execute(f"UPDATE change SET closed=NULL WHERE closed IN ({where})", later)  # noqa: S608
+        database.execute(f"UPDATE night SET judged=0 WHERE id IN ({where})", later)  # noqa: S608
+
+
+def _limits(figure: Figure) -> tuple[float | None, float | None]:
+    """The limits of a reference; a reference of 0 says nothing."""
+    return (figure.lower, figure.upper) if figure.reference else (None, None)
+
+
+@lru_cache(maxsize=100_000)
+def nodes_of(text: str) -> tuple[str, ...]:
+    """The nodes of a list: "n1,n2", "nid[001-003,7]"; more than 100,000 are none."""
+    found: list[str] = []
+    for part in re.findall(r"(?:[^,\[\]\s]|\[[^\]]*\])+", text):
+        head, _, rest = part.partition("[")
+        inside, _, tail = rest.partition("]")
+        for one in inside.split(",") if rest else [""]:
+            low, _, high = one.partition("-")
+            if high.isdecimal() and low.isdecimal() and int(high) - int(low) < 100_000:
+                ends = range(int(low), int(high) + 1)
+                found += (f"{head}{number:0{len(low)}}{tail}" for number in ends)
+            elif part not in ("null", "None"):
+                found.append(f"{head}{one}{tail}")
+    return tuple(map(word, dict.fromkeys(found[:100_000])))
+
+
+def stored_launches(store: Store, site: str, campaign: str) -> Iterator[StoredLaunch]:
+    """The imported launches of a group, in no order."""
+    with store.explained("read"):
+        names = lru_cache(maxsize=10_000)(str.split)
+        for night, test, name, result, nodes, figures in store.database.execute(
+            "SELECT l.night, l.test, l.name, l.result, l.nodes, l.figures FROM launch l"
+            " JOIN night n ON n.id=l.night WHERE n.site=? AND n.campaign=?",
+            (site, campaign),
+        ):
+            yield StoredLaunch(
+                night, test, name, result, tuple(names(nodes)), _FIGURES.decode(figures)
+            )
+
+
+def references_of(store: Store, series: Sequence[int]) -> dict[int, Reference]:
+    """The newest references by the ids of series; a reference of 0 is none."""
+    with store.explained("read"):
+        rows: Iterable[tuple[int, str, float, float | None, float | None]] = store.database.execute(
+            "SELECT series, unit, value, lower, upper FROM reference WHERE value != 0"
+        )
+        wanted = {*series}
+        return {
+            number: Reference(unit, si_of(unit)[1], value, lower, upper)
+            for number, unit, value, lower, upper in rows
+            if number in wanted
+        }

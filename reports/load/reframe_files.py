@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ReFrame leaves behind, told apart by what is in it: performance logs, run reports (data
+versions 3.0 to 4.2), and the database of results (schema 1.0)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from records.errors import AssayError
+from records.history.imported import ImportedLaunch, without_repeat
+from reports.load.reframe_logs import Read, Unread, figure_of, file_log, http_json, result_of
+
+_SQLITE = b"SQLite format 3\0"
+#: Greatest report that is read, bytes.
+_MOST_BYTES = 2_000_000_000
+_ODD = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, OSError)
+
+
+def files_below(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """The regular files below the paths, each once and links left out, in order of name; True for
+    one that was named itself. Raises AssayError for a path that is not there."""
+    for path in paths:
+        if path.is_file():
+            yield path, True
+        elif path.is_dir():
+            below = (one for one in sorted(path.rglob("*")) if not one.name.startswith("."))
+            yield from ((one, False) for one in below if one.is_file() and not one.is_symlink())
+        else:
+            raise AssayError(
+                f"{path}: no such file or folder; give performance logs, run reports or a database"
+                " of ReFrame, or folders of them"
+            )
+
+
+def read_file(file: Path, zone: tzinfo | None, *, named: bool) -> Iterator[Read]:
+    """The launches of a file of ReFrame, and what in it could not be read. A file of another kind
+    has none; only if it was `named` that is said. `zone` is that of local times; None: this
+    machine's."""
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(4096)
+        if head.startswith(_SQLITE):
+            yield from _database(file)
+        elif head.lstrip().startswith(b"{"):
+            yield from _json(file, head, zone)
+        elif b"|" in head.partition(b"\n")[0] or file.suffix == ".log" or ".log.h" in file.name:
+            with file.open(encoding="utf-8", errors="replace") as lines:
+                yield from file_log(file, lines, zone)
+        elif named:
+            yield Unread(file, 1, "no log, report or database of ReFrame")
+    except OSError as error:
+        yield Unread(file, 0, f"cannot be read ({error.strerror})")
+
+
+def _json(file: Path, head: bytes, zone: tzinfo | None) -> Iterator[Read]:
+    """A report, which is one object with a session, or httpjson records, one a line."""
+    if b'"session_info"' not in head and b"check_" in head:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            yield from http_json(file, lines, zone)
+        return
+    if file.stat().st_size > _MOST_BYTES:
+        yield Unread(file, 1, f"larger than {_MOST_BYTES} bytes")
+        return
+    try:
+        report = json.loads(file.read_bytes())
+        if "session_info" not in report:
+            raise ValueError("it has no `session_info`")
+    except (ValueError, TypeError, RecursionError) as error:
+        yield Unread(file, getattr(error, "lineno", 1), f"no report of ReFrame ({error})"[:200])
+        return
+    yield from _report(file, report)
+
+
+def _database(file: Path) -> Iterator[Read]:
+    """The sessions of ReFrame's database; only their reports have values."""
+    try:
+        database = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            for number, (blob,) in enumerate(
+                database.execute("SELECT json_blob FROM sessions ORDER BY session_start_unix"), 1
+            ):
+                try:
+                    yield from _report(file, json.loads(blob), number)
+                except (ValueError, TypeError) as error:
+                    yield Unread(file, number, f"session {number}: {error}"[:200])
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        yield Unread(file, 0, f"no database of results of ReFrame ({error})")
+
+
+def _report(file: Path, report: dict[str, Any], line: int = 1) -> Iterator[Read]:
+    """The test cases of a session's report."""
+    try:
+        info, runs = report["session_info"], report["runs"]
+        ends = [_moment(info, name) for name in ("time_start", "time_end")]
+        told = "\0".join(str(info.get(name, "")) for name in ("hostname", "user", "cmdline"))
+        named = blake2b(f"{told}\0{ends}".encode(), digest_size=8).hexdigest()
+        session = str(info.get("uuid") or info.get("session_uuid") or named)
+        cases = [case for run in runs for case in run["testcases"]]
+    except _ODD as error:
+        yield Unread(file, line, f"no report of ReFrame ({type(error).__name__}: {error})"[:200])
+        return
+    for number, case in enumerate(cases, 1):
+        try:
+            yield _case(case, session, ends)
+        except _ODD as error:
+            reason = f"test case {number}: {type(error).__name__}: {error}"
+            yield Unread(file, line, reason[:200])
+
+
+def _moment(info: dict[str, Any], name: str) -> float:
+    unix = info.get(f"{name}_unix")
+    return float(unix) if unix is not None else datetime.fromisoformat(info[name]).timestamp()
+
+
+def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaunch:
+    """A test case; before data version 4.0 the system has the partition, and no end is told."""
+    system, _, partition = str(case["system"]).partition(":")
+    figures = [
+        figure_of(
+            one["name"],
+            [one[key] for key in ("value", "unit", "reference", "thres_lower", "thres_upper")],
+        )
+        for one in case.get("perfvars") or ()
+    ]
+    for name, (value, reference, lower, upper, unit, *_) in (case.get("perfvalues") or {}).items():
+        told = name.rpartition(":")[2], [value, unit, reference, lower, upper]
+        figures.append(figure_of(*told))
+    at = case.get("job_completion_time_unix")
+    nodes = case.get("job_nodelist") or case.get("nodelist") or ""
+    test = without_repeat(case["name"])
+    return ImportedLaunch(
+        system,
+        str(case.get("partition") or partition),
+        str(case.get("environ") or case.get("environment") or ""),
+        test,
+        str(case.get("unique_name") or case["name"]),
+        str(case.get("jobid") or ""),
+        ends[1] if at is None else float(at),
+        result_of(case.get("result") or "pass"),
+        nodes if isinstance(nodes, str) else ",".join(nodes),
+        tuple(figures),
+        session,
+        ends[0] if at is None else None,
+    )

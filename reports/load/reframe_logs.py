@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame's performance logs, as its file logger (4.x) and its httpjson logger write them.
+
+A file log begins with a header, names joined by a delimiter; where the columns changed the former
+file is NAME.log.h0, .h1, …. The columns of a figure are named after it. Times are local, without a
+zone; `job_completion_time_unix` has the true one where it is logged.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from records.history.imported import Figure, ImportedLaunch, without_repeat
+
+#: Lines that a field with line breaks may take.
+_MOST_LINES = 100
+_NO_FIGURE = {"", "null", "None"}
+_SUFFIXES = ("_value", "_unit", "_ref", "_lower_thres", "_upper_thres")
+#: Former names of results.
+_RESULTS = {"success": "pass", "failure": "fail", "aborted": "abort"}
+
+
+class Unread(NamedTuple):
+    """What could not be read, where, and why."""
+
+    file: Path
+    line: int
+    reason: str
+
+
+Read = ImportedLaunch | Unread
+Make = Callable[[list[str]], ImportedLaunch]
+
+
+@lru_cache(maxsize=100_000)
+def _night_of(hour: str) -> str:
+    """The night of a local time's day and hour, "2026-11-27T02": nights begin at noon."""
+    return (datetime.fromisoformat(f"{hour}:00") - timedelta(hours=12)).date().isoformat()
+
+
+def when(text: str, unix: object, zone: tzinfo | None) -> tuple[float, str]:
+    """The end of a launch in s since 1970, and its night. Raises ValueError for what is no time.
+
+    `zone` is that of a local time without one; None: this machine's.
+    """
+    has_unix = unix not in (*_NO_FIGURE, None)
+    moment = float(unix) if has_unix else math.nan  # type: ignore[arg-type]
+    if text in _NO_FIGURE:
+        local = datetime.fromtimestamp(moment, zone).isoformat()
+        return moment, _night_of(local[:13])
+    if not has_unix:
+        read = datetime.fromisoformat(text)
+        moment = (read if read.tzinfo or zone is None else read.replace(tzinfo=zone)).timestamp()
+    if not math.isfinite(moment):
+        raise ValueError("no time")
+    return moment, _night_of(text[:13])
+
+
+def result_of(text: str) -> str:
+    """A result in today's words."""
+    return _RESULTS.get(text, text)
+
+
+def _stripped(line: str) -> str:
+    return line.rstrip("\r\n")
+
+
+def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
+    """The launches of a file log, and the lines that are none."""
+    make: Make | None = None
+    delimiter, first, width = "|", "", 0
+    held: list[str] = []
+    begun = 0
+    copies: Counter[tuple[object, ...]] = Counter()
+    for number, line in enumerate(map(_stripped, lines), 1):
+        if make is None or line.startswith(first):
+            if held:
+                yield Unread(file, begun, "fewer fields than the header has")
+                held = []
+            found = re.search(r"[^\w$.]", line)
+            delimiter = found[0] if found else "|"
+            names = line.split(delimiter)
+            make = _maker(names, file, zone)
+            first, width = f"{names[0]}{delimiter}{names[1] if len(names) > 1 else ''}", len(names)
+            if make is None:
+                yield Unread(file, number, "no header with the name and the time of tests")
+                return
+            continue
+        fields = line.split(delimiter)
+        if len(fields) != width:
+            # A field with line breaks, or a damaged line.
+            held, begun = [*held, line], begun if held else number
+            fields = "\n".join(held).split(delimiter)
+            if len(fields) > width or len(held) > _MOST_LINES:
+                yield Unread(file, begun, "other fields than the header has")
+                held = []
+            if len(fields) != width:
+                continue
+        elif held:
+            yield Unread(file, begun, "fewer fields than the header has")
+        held = []
+        try:
+            launch = make(fields)
+        except (ValueError, OverflowError, OSError) as error:
+            yield Unread(file, number, f"a field has no value of its kind ({error})"[:200])
+            continue
+        if launch.job in _NO_FIGURE:
+            same = launch.system, launch.partition, launch.environ, launch.unique, int(launch.at)
+            launch = launch._replace(copy=copies[same])
+            copies[same] += 1
+        yield launch
+    if held:
+        yield Unread(file, begun, "fewer fields than the header has")
+
+
+def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None:
+    """Makes a launch of the fields below these names; None where they name no test or no time."""
+    place = {name.removeprefix("check_"): at for at, name in enumerate(names)}
+
+    def column(*wanted: str) -> int:
+        return next((place[name] for name in wanted if name in place), -1)
+
+    test, unique = column("name", "display_name"), column("unique_name", "display_name", "name")
+    text, unix = column("job_completion_time"), column("job_completion_time_unix")
+    if test < 0 or (text < 0 and unix < 0):
+        return None
+    system, partition, environ, job, nodes, result = map(
+        column, ("system", "partition", "environ", "jobid", "job_nodelist", "result")
+    )
+    folders = (*file.resolve().parts[-3:-1], "", "")
+    figures = [
+        (name[:-6], [place.get(name[:-6] + suffix, -1) for suffix in _SUFFIXES])
+        for name in place
+        if name.endswith("_value")
+    ]
+
+    def make(fields: list[str]) -> ImportedLaunch:
+        fields = [*fields, ""]
+        at, night = when(fields[text], fields[unix], zone)
+        return ImportedLaunch(
+            fields[system] if system >= 0 else folders[0],
+            fields[partition] if partition >= 0 else folders[1],
+            fields[environ],
+            without_repeat(fields[test]),
+            fields[unique],
+            fields[job],
+            at,
+            result_of(fields[result]) if result >= 0 else "pass",
+            fields[nodes],
+            tuple(_figure(name, [fields[at] for at in at_]) for name, at_ in figures),
+            night,
+        )
+
+    return make
+
+
+def _figure(name: str, texts: Sequence[str]) -> Figure:
+    value, unit, *limits = texts
+    numbers = [None if one in _NO_FIGURE else float(one) for one in (value, *limits)]
+    reference, lower, upper = numbers[1:]
+    return Figure(name, numbers[0], "" if unit in _NO_FIGURE else unit, reference, lower, upper)
+
+
+def http_json(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
+    """The launches of httpjson records, one a line; NaN and Infinity are read as such."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield _record(json.loads(line), zone)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
+            yield Unread(
+                file, number, f"no httpjson record ({type(error).__name__}: {error})"[:200]
+            )
+
+
+def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
+    if isinstance(record.get("_source"), dict):  # as an index of Elasticsearch is exported
+        record = record["_source"]
+    known = {name.removeprefix("check_"): value for name, value in record.items()}
+    at, night = when(
+        known.get("job_completion_time") or "", known["job_completion_time_unix"], zone
+    )
+    names = [name[5:-6] for name in known if re.fullmatch(r"perf_.+_value", name)]
+    figures = tuple(
+        figure_of(name, [known.get(f"perf_{name}{suffix}") for suffix in _SUFFIXES])
+        for name in names
+    )
+    nodes = known.get("job_nodelist") or ""
+    return ImportedLaunch(
+        known["system"],
+        known["partition"],
+        known["environ"],
+        without_repeat(known["name"]),
+        str(known.get("unique_name") or known["name"]),
+        str(known.get("jobid") or ""),
+        at,
+        result_of(known.get("result") or "pass"),
+        nodes if isinstance(nodes, str) else ",".join(nodes),
+        figures,
+        night,
+    )
+
+
+def figure_of(name: str, values: Sequence[Any]) -> Figure:
+    """A figure of value, unit, reference and limits as JSON has them."""
+    value, unit, *limits = values
+    numbers = (None if one is None else float(one) for one in (value, *limits))
+    number, reference, lower, upper = numbers
+    return Figure(name, number, unit or "", reference, lower, upper)
+
+
+def utc(seconds: float) -> str:
+    """A time as text (UTC)."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
