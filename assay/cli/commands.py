@@ -48,6 +48,9 @@ _LATEST = "default: the one added last"
 _NOTIFY = flag("--notify", "tell those whom the history names (docs/monitoring.md)")
 _WHOSE = (argument("--campaign CAMPAIGN", _LATEST), site(None, _LATEST))
 _ONLY = "of a history only this one; default: all"
+_HISTORY_OR_IMPORTED = argument(
+    "--history", f"default: {IMPORTED_HISTORY} if it is there, else {DEFAULT_HISTORY}", type=Path
+)
 _NIGHT = (
     argument("--campaign CAMPAIGN", "a name in campaigns/ or a file", default="nightly"),
     site(),
@@ -383,11 +386,7 @@ COMMANDS: dict[str, Command] = {
             "report": _command(
                 "one page: changes, noise, references, slow nodes, flaky tests",
                 "history:report_command",
-                argument(
-                    "--history",
-                    f"default: {IMPORTED_HISTORY} if it is there, else {DEFAULT_HISTORY}",
-                    type=Path,
-                ),
+                _HISTORY_OR_IMPORTED,
                 argument("--campaign CAMPAIGN", _ONLY),
                 site(None, _ONLY),
                 argument("--out", "folder of the page; default: beside the history", type=Path),
@@ -435,21 +434,29 @@ COMMANDS: dict[str, Command] = {
         },
     ),
     "export": _command(
-        "a run or a history for Prometheus and InfluxDB",
+        "a run or a history for Prometheus, InfluxDB or ReFrame",
         "export:export_command",
         argument(
             "source RUN",
-            f"a run directory, a run id, or a history; default: {DEFAULT_HISTORY}",
+            "a run directory, a run id, or a history; `references`: those that an imported history"
+            f" supports; default: {DEFAULT_HISTORY}",
             nargs="?",
             default=str(DEFAULT_HISTORY),
         ),
         argument(
             "--format", "default: %(default)s", choices=EXPORT_FORMATS, default=EXPORT_FORMATS[0]
         ),
+        flag("--reframe", "ReFrame's report and performance logs of a run; default: RUN/reframe"),
+        _HISTORY_OR_IMPORTED,
         flag("--every", "of a run all metrics, not the deciding ones alone"),
         argument("--campaign CAMPAIGN", _ONLY),
         site(None, _ONLY),
-        argument("--output FILE", "write it there, whole or not at all", type=Path),
+        argument(
+            "--output FILE",
+            "write it there, whole or not at all; references as .py, .yaml or .json; with --reframe"
+            " a folder",
+            type=Path,
+        ),
     ),
     "schema": _command(
         "the JSON Schema of what people write, or of what --json prints",

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay export`: a run or a history for monitoring."""
+"""`assay export`: a run or a history for monitoring, or for those who use ReFrame."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
+from assay.nightly.importing import surveyed_history, surveys_of
 from assay.nightly.silence import campaigns_of
+from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.history.reading import read_history
@@ -14,6 +17,7 @@ from records.history.store import Store
 from records.run.run_directory import open_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
+from reports.render.files import write_folder
 from reports.render.metrics import openmetrics
 from reports.result import Sample
 from reports.verdicts.export import (
@@ -27,22 +31,64 @@ from reports.verdicts.export import (
 )
 from reports.verdicts.nightly.check import newest_night
 from reports.verdicts.nightly.result import night_result
+from reports.verdicts.reframe_export import (
+    performance_logs,
+    references,
+    references_text,
+    reframe_report,
+)
+from reports.verdicts.survey.survey import LEAST_LAUNCHES
 
 
 def export_command(arguments: argparse.Namespace) -> int:
     """Print or write the export."""
+    if arguments.source == "references":
+        return _references(arguments)
+    if arguments.reframe:
+        return _reframe(arguments)
     source = Path(arguments.source)
     is_history = source.is_file() or source.suffix == ".sqlite"
     text = _history(arguments, source) if is_history else _run(arguments)
-    if arguments.output is None:
+    return _written(text, arguments.output)
+
+
+def _written(text: str, output: Path | None) -> int:
+    """Print the text, or write it whole or not at all."""
+    if output is None:
         print(text, end="")
         return ExitStatus.PASS
     try:
-        write_whole(arguments.output, text.encode())
+        write_whole(output, text.encode())
     except OSError as error:
         raise InfrastructureError(
-            f"{arguments.output}: could not be written ({error.strerror}); give another file"
+            f"{output}: could not be written ({error.strerror}); give another file"
         ) from error
+    return ExitStatus.PASS
+
+
+def _references(arguments: argparse.Namespace) -> int:
+    """`assay export references`: those that a history supports."""
+    history = surveyed_history(arguments.history)
+    found = references(surveys_of(history, arguments.site, arguments.campaign))
+    if not found:
+        raise AssayError(
+            f"{history} has no figure with {LEAST_LAUNCHES} imported launches at its present level;"
+            " import more: assay history import"
+        )
+    suffix = arguments.output.suffix if arguments.output else ""
+    return _written(references_text(found, suffix), arguments.output)
+
+
+def _reframe(arguments: argparse.Namespace) -> int:
+    """`assay export RUN --reframe`: a report and performance logs, in a folder."""
+    run = open_run(arguments.source)
+    report = reframe_report(run.records(), run.provenance(), run.path.name)
+    folder = arguments.output or run.path / "reframe"
+    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    files = {"report.json": text, **performance_logs(report)}
+    write_folder(folder, files)
+    for name in files:
+        say(str(folder / name))
     return ExitStatus.PASS
 
 

@@ -93,7 +93,8 @@ class StoredLaunch(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """The newest reference of a series in `unit`; `factor` makes it SI; limits are fractions."""
+    """The newest reference of a series in `unit`, 0: none; `factor` makes it SI; limits are
+    fractions."""
 
     unit: str
     factor: float
@@ -234,11 +235,12 @@ class Importer:
             better = better_of(unit, *_limits(figure)) or "unknown"
             found = self._series_id(launch, figure.name, unit, better), factor
             self.series[place] = found
-        if figure.reference is not None and figure.reference == figure.reference:
-            newest = self._references.get(found[0])
-            if newest is None or newest[0] <= launch.at:
-                told = figure.unit, figure.reference, figure.lower, figure.upper
-                self._references[found[0]] = (launch.at, *told)
+        newest = self._references.get(found[0])
+        if newest is None or newest[0] <= launch.at:
+            value = figure.reference
+            given = value is not None and math.isfinite(value)
+            told = figure.unit, value if given and value else 0.0, figure.lower, figure.upper
+            self._references[found[0]] = (launch.at, *told)
         return found
 
     def _series_id(self, launch: ImportedLaunch, metric: str, unit: str, better: str) -> int:
@@ -353,10 +355,10 @@ def stored_launches(store: Store, site: str, campaign: str) -> Iterator[StoredLa
 
 
 def references_of(store: Store, series: Sequence[int]) -> dict[int, Reference]:
-    """The newest references by the ids of series; a reference of 0 is none."""
+    """The newest references by the ids of series."""
     with store.explained("read"):
         rows: Iterable[tuple[int, str, float, float | None, float | None]] = store.database.execute(
-            "SELECT series, unit, value, lower, upper FROM reference WHERE value != 0"
+            "SELECT series, unit, value, lower, upper FROM reference"
         )
         wanted = {*series}
         return {

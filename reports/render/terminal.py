@@ -72,7 +72,7 @@ def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
     for name, text in result.facts.pairs:
         out.line((f"{name}: ", "quiet"), text, indent=2, hang=2)
     for one in result.sentences:
-        _block(one, out)
+        _block(one, out, "")
     for section in result.sections_on("terminal"):
         if section.blocks:
             out.blank()
@@ -112,12 +112,12 @@ def _section(section: Section, out: Lines) -> None:
     for block in section.blocks:
         shown += isinstance(block, Sentence)
         if not isinstance(block, Sentence) or shown <= MOST_SENTENCES:
-            _block(block, out)
+            _block(block, out, section.title)
     if shown > MOST_SENTENCES:
         out.line(f"and {count_text(shown - MOST_SENTENCES, 'further line')}", indent=2)
 
 
-def _block(block: Block, out: Lines) -> None:
+def _block(block: Block, out: Lines, above: str) -> None:
     match block:
         case Sentence():
             code = [f" {block.code}"] if block.code else []
@@ -126,15 +126,15 @@ def _block(block: Block, out: Lines) -> None:
             for name, text in block.pairs:
                 out.line((f"{name}: ", "quiet"), text, indent=2, hang=2)
         case Table():
-            _table(block, out)
+            _table(block, out, above)
         case Section():
             _section(block, out)
         case Picture() | Signing() | FileText():
             pass
 
 
-def _table(table: Table, out: Lines) -> None:
-    if table.title:
+def _table(table: Table, out: Lines, above: str) -> None:
+    if table.title not in ("", above):
         out.line((table.title, "head"), hang=2)
     if table.rows:
         out.table(table.columns, [[_cell(cell) for cell in row] for row in table.rows])

@@ -47,7 +47,7 @@ class SurveySeriesPart(Part):
     allows: Annotated[float | None, key("How much worse than the level the reference allows.")]
     supported: Annotated[float | None, key("The limit that the launches support.")]
     advice: Annotated[
-        str, key("missed, too tight, too loose, no limit, fits; empty: none is known.")
+        str, key("missed, too tight, too loose, no limit, no reference, fits; empty: not judged.")
     ]
 
 

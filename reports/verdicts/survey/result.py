@@ -11,7 +11,7 @@ import numpy as np
 
 from records.history.model import Change, SeriesKey
 from reports.answers import Answer, State, fitting
-from reports.notation.units import count_text, percent, significant
+from reports.notation.units import count_text, fixed, percent, significant
 from reports.result import EVERYWHERE, ON_PAPER, Block, Facts, Medium, Result, Section, Sentence
 from reports.show.panel import Picture
 from reports.show.tables import Cell, numeric, pivot
@@ -123,7 +123,7 @@ def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
             [
                 ("systems", systems),
                 ("nights", f"{min(n.date for n in nights)} to {max(n.date for n in nights)} UTC"),
-                ("launches", count_text(launches, "launch")),
+                ("launches", fixed(launches, 0)),
                 (
                     "proof",
                     "imported: not run and not proven by Assay" if imported else "Assay's own",

@@ -37,19 +37,21 @@ LOOSE = 2.0
 #: Standard deviations in a median absolute deviation of a normal distribution.
 _MAD = 1.4826
 
-Advice = Literal["missed", "too tight", "too loose", "no limit", "fits"]
+Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference", "fits"]
 
 
 @dataclass(frozen=True)
 class Launches:
     """Values of launches, a row each: series (row of the history), night (position), value over the
-    level of its series at that time, and set of nodes (position in `sets`)."""
+    level of its series at that time, and set of nodes (position in `sets`). `tests_of` has the test
+    of each series: "Stream %n=1 @partition+environment"."""
 
     series: NDArray[np.int64]
     nights: NDArray[np.int64]
     shares: Matrix
     sets_of: NDArray[np.int64]
     sets: list[tuple[str, ...]]
+    tests_of: dict[int, str]
 
     def of_series(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Each series with the rows of its launches."""
@@ -85,8 +87,8 @@ class NodeFinding(NamedTuple):
 
 
 class TestFinding(NamedTuple):
-    """A test of which launches failed: `hidden` counts nights on which one failed and a later or
-    earlier try of the same passed."""
+    """A test of which launches `failed`, without a figure; `hidden` counts nights on which one
+    failed and another try of the same passed."""
 
     test: str
     launches: int
@@ -107,6 +109,7 @@ class Survey:
     nodes: list[NodeFinding]
     tests: list[TestFinding]
     single_nodes: bool
+    tests_of: dict[int, str]
 
     @property
     def history(self) -> History:
@@ -160,6 +163,7 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
         ],
         _tests(store, site, campaign),
         any(singles),
+        launches.tests_of,
     )
 
 
@@ -218,6 +222,7 @@ def _launches(store: Store, history: History, levels: Matrix, site: str, campaig
     """The imported launches with a value; those of Assay's own nights are in no table."""
     rows = {number: row for row, number in enumerate(history.series_ids)}
     sets: dict[tuple[str, ...], int] = {}
+    tests_of: dict[int, str] = {}
     series, nights, values, nodes = array("q"), array("q"), array("d"), array("q")
     for launch in stored_launches(store, site, campaign):
         night = history.position(launch.night)
@@ -227,11 +232,14 @@ def _launches(store: Store, history: History, levels: Matrix, site: str, campaig
             nights.append(night)
             values.append(value)
             nodes.append(ran)
+            tests_of[rows[number]] = launch.test
     where = np.array(series, dtype=np.int64), np.array(nights, dtype=np.int64)
     shares = np.array(values, dtype=np.float64) / levels[where]
     order = np.argsort(where[1], kind="stable")
     ran_on = np.array(nodes, dtype=np.int64)
-    return Launches(where[0][order], where[1][order], shares[order], ran_on[order], list(sets))
+    return Launches(
+        where[0][order], where[1][order], shares[order], ran_on[order], list(sets), tests_of
+    )
 
 
 def _referenced(
@@ -256,7 +264,9 @@ def _referenced(
     )
     allows = min(sides, default=None)
     advice: Advice = "fits"
-    if allows is None:
+    if not reference.value:
+        advice, allows = "no reference", None
+    elif allows is None:
         advice = "no limit"
     elif allows < 0:
         advice = "missed"
@@ -324,10 +334,11 @@ def _tests(store: Store, site: str, campaign: str) -> list[TestFinding]:
     failed, passed = "l.result IN ('fail','error','abort')", "l.result IN ('pass','xfail')"
     with store.explained("read"):
         rows: Sequence[tuple[str, int, int, int, int]] = store.database.execute(
-            "SELECT test, sum(n), sum(f), sum(f > 0 AND p > 0), count(DISTINCT night) FROM (SELECT"  # noqa: S608 own texts
-            f" l.test, l.night, count(*) AS n, sum({failed}) AS f, sum({passed}) AS p"
+            "SELECT test, sum(n), sum(f), sum(bad > 0 AND p > 0) AS hidden, count(DISTINCT night)"  # noqa: S608 own texts
+            " FROM (SELECT l.test, l.night, count(*) AS n, sum(figures='[]' AND"
+            f" {failed}) AS f, sum({failed}) AS bad, sum({passed}) AS p"
             " FROM launch l JOIN night m ON m.id=l.night WHERE m.site=? AND m.campaign=?"
-            " GROUP BY l.test, l.night, l.name) GROUP BY test HAVING sum(f) > 0",
+            " GROUP BY l.test, l.night, l.name) GROUP BY test HAVING sum(f) > 0 OR hidden > 0",
             (site, campaign),
         ).fetchall()
     return sorted((TestFinding(*row) for row in rows), key=lambda one: (-one.hidden, -one.failed))
