@@ -29,7 +29,7 @@ BENCHES = (
         "collectives",
         "point_to_point",
     ),
-    *("prediction", "report", "nightly", "small_sites"),
+    *("prediction", "report", "history", "nightly", "small_sites"),
 )
 #: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
 ON_REQUEST = (

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ReFrame logged comes into a history, once, and its planted faults are found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.nightly.importing import import_files, surveys_of
+from bench.simulated.reframe_logs import SLOW_NODE, log_lines, step_at, write_logs
+from records.errors import AssayError
+from records.history.imported import CAMPAIGN, nodes_of, stored_launches
+from records.history.model import Night, NightValues, SeriesKey
+from records.history.reading import read_history
+from records.history.store import Store
+from reports.verdicts.nightly.check import check_history
+from reports.verdicts.survey.forms import ImportForm
+from reports.verdicts.survey.survey import Survey
+
+NIGHTS, REPEATS = 60, 3
+
+
+def taken(history: Path, *paths: Path) -> ImportForm:
+    return import_files(history, paths, "UTC")
+
+
+def values_of(history: Path) -> dict[str, list[tuple[int, ...] | float]]:
+    with Store(history) as store:
+        read = read_history(store, "daint", CAMPAIGN)
+        return {
+            key.title + key.case_id: row.tolist()
+            for key, row in zip(read.series, read.values, strict=True)
+        }
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
+    folder = tmp_path_factory.mktemp("planted")
+    taken(folder / "h.sqlite", write_logs(folder / "logs", 6, NIGHTS, REPEATS))
+    (found,) = surveys_of(folder / "h.sqlite", None, None)
+    return found
+
+
+def titles(survey: Survey, *advice: str) -> list[str]:
+    return [
+        survey.history.series[one.series].check_title
+        for one in survey.references
+        if one.advice in advice
+    ]
+
+
+def test_a_planted_step_is_found_at_its_night(survey: Survey) -> None:
+    (change,) = survey.history.changes
+    assert survey.history.series[change.series].check_title == "Stream0"
+    assert change.kind == "regression"
+    assert survey.history.position(change.since) == step_at(NIGHTS)
+
+
+def test_references_are_held_against_what_the_launches_support(survey: Survey) -> None:
+    assert titles(survey, "too loose") == ["Stream1"]
+    assert set(titles(survey, "missed", "too tight")) == {"Stream0", "Stream2"}
+    assert set(titles(survey, "fits")) == {"Stream3", "Stream4", "Stream5"}
+
+
+def test_the_slow_node_is_named_alone(survey: Survey) -> None:
+    assert {one.node for one in survey.nodes} == {SLOW_NODE}
+    assert all(0.07 < one.worse < 0.13 for one in survey.nodes)
+
+
+def test_a_test_that_a_retry_hid_is_flaky(survey: Survey) -> None:
+    assert [one.test for one in survey.hidden] == ["Stream3 @mc+gnu"]
+    assert survey.hidden[0].failed == NIGHTS // 10
+
+
+def test_imported_nights_are_judged_like_nights(tmp_path: Path) -> None:
+    """The same values as nights of Assay's own: the step is found at the same night."""
+    taken(tmp_path / "h.sqlite", write_logs(tmp_path / "logs", 6, NIGHTS, REPEATS))
+    with Store(tmp_path / "h.sqlite") as store, Store(tmp_path / "own.sqlite", create=True) as own:
+        history = read_history(store, "daint", CAMPAIGN)
+        for place, night in enumerate(history.nights):
+            values = [
+                NightValues(key, (float(history.values[row, place]),) * REPEATS)
+                for row, key in enumerate(history.series)
+            ]
+            copy = Night(night.run_id, "daint", "own", night.started_at, {}, night.nodes, {"ok": 1})
+            own.add(copy, values)
+        imported = check_history(store, "daint", CAMPAIGN)
+        proven = check_history(own, "daint", "own")
+    nights = [
+        [(one.series, checked.history.position(one.since)) for one in checked.history.changes]
+        for checked in (imported, proven)
+    ]
+    assert nights[0] == nights[1] == [(0, step_at(NIGHTS))]
+
+
+def test_importing_again_adds_nothing_and_more_lines_add_themselves(tmp_path: Path) -> None:
+    logs, history = write_logs(tmp_path / "logs", 2, 20, 2), tmp_path / "h.sqlite"
+    whole = log_lines(0, 20, 2)
+    log = logs / "daint/mc/Stream0.log"
+    log.write_text("\n".join(whole[:22]) + "\n")
+    assert taken(history, logs).added == 21 + 40
+    assert (again := taken(history, logs)).added == 0
+    assert again.known == 61
+    log.write_text("\n".join(whole) + "\n")
+    assert taken(history, log).added == 19
+    taken(tmp_path / "at-once.sqlite", logs)
+    assert values_of(history) == values_of(tmp_path / "at-once.sqlite")
+
+
+@pytest.mark.parametrize("version", ["4.6", "4.9"])
+def test_layouts_of_all_versions_give_the_same_series(tmp_path: Path, version: str) -> None:
+    taken(tmp_path / "new.sqlite", write_logs(tmp_path / "new", 3, 12, 3))
+    form = taken(tmp_path / "old.sqlite", write_logs(tmp_path / "old", 3, 12, 3, version))
+    assert (form.unread, form.added) == (0, 108)
+    assert values_of(tmp_path / "old.sqlite") == values_of(tmp_path / "new.sqlite")
+
+
+def test_a_changed_header_and_the_former_file_are_one_history(tmp_path: Path) -> None:
+    lines = log_lines(0, 12, 3)
+    (tmp_path / "Stream0.log.h0").write_text("\n".join(lines[:19]) + "\n")
+    new = [line.replace("|descr|", "|cells|descr|", 1) for line in lines[:1]]
+    new += [line.replace("||{}|", "|7||{}|", 1) for line in lines[19:]]
+    (tmp_path / "Stream0.log").write_text("\n".join(new) + "\n")
+    form = taken(tmp_path / "h.sqlite", tmp_path)
+    assert (form.added, form.unread, form.nights, form.series) == (36, 0, 12, 1)
+
+
+def test_local_times_alone_and_a_description_of_two_lines_are_read(tmp_path: Path) -> None:
+    head = "result|job_completion_time|descr|name|environ|jobid|a_value|a_unit"
+    (tmp_path / "A.log").write_text(
+        f"{head}\npass|2026-03-01 23:30:00|two\nlines|A|gnu|7|1.5|W\n"
+        "pass|2026-03-02T01:30:00|x|A|gnu|8|1.6|W\npass|2026-03-02T13:00:00|x|A|gnu|9|1.6|W\n"
+    )
+    form = import_files(tmp_path / "h.sqlite", [tmp_path], "Europe/Zurich")
+    assert (form.added, form.nights, form.unread) == (3, 2, 0)
+    with Store(tmp_path / "h.sqlite") as store:
+        ((site, campaign, _),) = store.groups()
+        history = read_history(store, site, campaign)
+    assert history.nights[0].started_at == "2026-03-01T22:30:00Z"
+    assert history.series[0].better == "unknown"
+
+
+def test_what_cannot_be_read_is_counted_with_file_and_line(tmp_path: Path) -> None:
+    lines = log_lines(0, 4, 1)
+    lines[2] = lines[2][:80]
+    lines[4] = lines[4].replace("|GB/s|100|", "|GB/s|a hundred|")
+    log = tmp_path / "Stream0.log"
+    log.write_text("\n".join(lines) + "\n")
+    form = taken(tmp_path / "h.sqlite", tmp_path)
+    assert form.added == 2
+    assert [(one.file, one.line) for one in form.unread_parts] == [(str(log), 3), (str(log), 5)]
+
+
+def test_nan_of_httpjson_is_no_value(tmp_path: Path) -> None:
+    record = {
+        "check_name": "A", "check_system": "s", "check_partition": "p", "check_environ": "e",
+        "check_job_completion_time_unix": 1e9, "check_job_nodelist": ["n1"], "check_jobid": "1",
+        "check_result": "fail", "check_perf_x_value": float("nan"), "check_perf_x_unit": "us",
+        "check_perf_y_value": 2.0, "check_perf_y_unit": "MB/s",
+    }  # fmt: skip
+    (tmp_path / "r.json").write_text(json.dumps(record) + "\n{broken\n")
+    form = taken(tmp_path / "h.sqlite", tmp_path)
+    assert (form.added, form.unread) == (1, 1)
+    with Store(tmp_path / "h.sqlite") as store:
+        history = read_history(store, "s", CAMPAIGN)
+        assert history.nights[0].statuses == {"wrong": 1}
+        (launch,) = stored_launches(store, "s", CAMPAIGN)
+    assert [value for _, value in launch.figures] == [2e6]
+
+
+def test_a_report_of_a_session_and_its_log_are_the_same_launches(tmp_path: Path) -> None:
+    """Data version 3.1 tells no end of a test case, only the session's."""
+    case = {
+        "name": "Stream0 %$repeat_no=0", "unique_name": "Stream0_0", "environment": "gnu",
+        "system": "daint:mc", "nodelist": ["nid001"], "jobid": "0", "result": "success",
+        "perfvars": [{"name": "triad", "reference": 100, "thres_lower": -0.05, "thres_upper": None,
+                      "unit": "GB/s", "value": 99.0}],
+    }  # fmt: skip
+    info = {"data_version": "3.1", "hostname": "h", "time_start": "2025-01-01T01:00:00+0000",
+            "time_end": "2025-01-01T03:00:00+0000"}  # fmt: skip
+    report = {"session_info": info, "runs": [{"testcases": [case]}], "restored_cases": []}
+    (tmp_path / "run-report-0.json").write_text(json.dumps(report))
+    (tmp_path / "Stream0.log").write_text("\n".join(log_lines(0, 2, 1)) + "\n")
+    assert taken(tmp_path / "a.sqlite", tmp_path / "run-report-0.json").added == 1
+    assert taken(tmp_path / "a.sqlite", tmp_path / "Stream0.log").added == 1
+    assert taken(tmp_path / "b.sqlite", tmp_path / "Stream0.log").added == 2
+    assert taken(tmp_path / "b.sqlite", tmp_path / "run-report-0.json").known == 1
+
+
+def test_proven_and_imported_nights_are_not_mixed(tmp_path: Path) -> None:
+    history = tmp_path / "h.sqlite"
+    taken(history, write_logs(tmp_path / "logs", 1, 3, 1))
+    key = SeriesKey("c", "c", "e", {}, "m", "s", "lower", {}, "m", "c")
+    night = Night("r1", "daint", CAMPAIGN, "2026-01-01T00:00:00Z", {}, ("n1",), {"ok": 3})
+    with Store(history) as store, pytest.raises(AssayError, match="not mixed"):
+        store.add(night, [NightValues(key, (1.0, 1.0, 1.0))])
+
+
+def test_a_folder_without_a_launch_is_refused_and_leaves_no_night(tmp_path: Path) -> None:
+    (tmp_path / "x.log").write_text("nothing of ReFrame\n")
+    with pytest.raises(AssayError, match=r"x\.log, line 1"):
+        taken(tmp_path / "h.sqlite", tmp_path)
+
+
+def test_lists_of_nodes_are_read_as_slurm_shortens_them() -> None:
+    assert nodes_of("nid[001-003,7],login1") == ("nid001", "nid002", "nid003", "nid7", "login1")
+    assert nodes_of("null") == ()
+
+
+TEST = """
+import reframe as rfm
+import reframe.utility.sanity as sn
+@rfm.simple_test
+class Stream(rfm.RunOnlyRegressionTest):
+    valid_systems = ['*']
+    valid_prog_environs = ['*']
+    executable = 'echo triad 99.125'
+    n = parameter([1, 2])
+    reference = {'*': {'triad': (100., -0.05, None, 'MB/s')}}
+    @sanity_function
+    def right(self):
+        return sn.assert_found('triad', self.stdout)
+    @performance_function('MB/s')
+    def triad(self):
+        return sn.extractsingle(r'triad (\\S+)', self.stdout, 1, float)
+"""
+CONFIGURATION = """
+import reframe.core.settings as settings
+site_configuration = settings.site_configuration
+site_configuration['storage'] = [{'enable': True, 'sqlite_db_file': 'FOLDER/results.db'}]
+site_configuration['logging'][0]['handlers_perflog'].append(
+    {'type': 'httpjson', 'url': 'http://localhost', 'debug': True, 'level': 'info'})
+"""
+
+
+def reframe(folder: Path, *words: str) -> str:
+    command = [str(Path(sys.executable).with_name("reframe")), "-C", "cfg.py", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("session")
+    (folder / "stream.py").write_text(TEST)
+    (folder / "cfg.py").write_text(CONFIGURATION.replace("FOLDER", str(folder)))
+    words = (
+        "-c",
+        "stream.py",
+        "-r",
+        "--repeat=2",
+        "--perflogdir=logs",
+        "--report-file=report.json",
+    )
+    reframe(folder, *words)
+    return folder
+
+
+def test_all_that_reframe_writes_of_a_session_is_one_set_of_launches(
+    session: Path, tmp_path: Path
+) -> None:
+    whole = taken(tmp_path / "h.sqlite", session / "logs")
+    assert (whole.added, whole.series, whole.unread) == (4, 2, 0)
+    for other in (session / "report.json", session / "results.db", session):
+        form = taken(tmp_path / "h.sqlite", other)
+        assert (form.added, form.unread) == (0, 0)
+        assert form.known >= 4
+    with Store(tmp_path / "h.sqlite") as store:
+        history = read_history(store, "generic", CAMPAIGN)
+    assert history.values.tolist() == [[99.125e6], [99.125e6]]
+    assert {key.better for key in history.series} == {"higher"}
+    assert history.nights[0].imported
