@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import blake2b
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -103,6 +103,7 @@ class Reference(NamedTuple):
     upper: float | None
 
 
+@lru_cache(maxsize=100_000)
 def without_repeat(test: str) -> str:
     """The name of a test without the number of its repeat."""
     return _REPEAT.sub("", test)
@@ -144,11 +145,14 @@ class Importer:
         rows = store.database.execute("SELECT key, at, since FROM launch")
         self._seen: set[int] = set()
         self._vague: dict[int, list[tuple[float, float]]] = {}
+        self._times: dict[int, list[float]] | None = None
         for key, at, since in rows:
             self._note(key, at, since)
 
     def _note(self, key: int, at: float, since: float | None) -> None:
         self._seen.add(hash((key, int(at))))
+        if self._times is not None:
+            self._times.setdefault(key, []).append(at)
         if since is not None:
             self._vague.setdefault(key, []).append((since, at))
 
@@ -175,7 +179,7 @@ class Importer:
                 self._values.setdefault((series, night.number), []).append(value)
         test = f"{launch.test} @{launch.partition}+{launch.environ}"
         told = (night.number, test, launch.unique, launch.result, " ".join(nodes))
-        self._rows.append((key, launch.at, launch.since, *told, json.dumps(figures)))
+        self._rows.append((key, launch.at, launch.since, *told, _text(figures)))
         if len(self._rows) >= _ROWS:
             self._flush()
         self.added += 1
@@ -188,14 +192,20 @@ class Importer:
         if launch.since is None:
             spans = self._vague.get(key, ())
             return any(low - _SLACK_S <= launch.at <= high + _SLACK_S for low, high in spans)
-        self._flush()
-        span = key, launch.since - _SLACK_S, launch.at + _SLACK_S
-        query = "SELECT 1 FROM launch WHERE key=? AND at BETWEEN ? AND ?"
-        return self.store.database.execute(query, span).fetchone() is not None
+        if self._times is None:
+            self._flush()
+            self._times = {}
+            for number, at in self.store.database.execute("SELECT key, at FROM launch"):
+                self._times.setdefault(number, []).append(at)
+        low, high = launch.since - _SLACK_S, launch.at + _SLACK_S
+        return any(low <= at <= high for at in self._times.get(key, ()))
 
     def _flush(self) -> None:
-        marks = ",".join("?" * 9)
-        self.store.database.executemany(f"INSERT INTO launch VALUES ({marks})", self._rows)  # noqa: S608 own marks
+        self.store.database.executemany(
+            "INSERT INTO launch (key, at, since, night, test, name, result, nodes, figures)"
+            " VALUES (?,?,?,?,?,?,?,?,?)",
+            self._rows,
+        )
         self._rows.clear()
 
     def _night(self, launch: ImportedLaunch) -> _Added:
@@ -285,7 +295,7 @@ class Importer:
         for (series, night), values in self._values.items():
             if night in old and (row := database.execute(query, (series, night)).fetchone()):
                 values[:0] = json.loads(row[0])
-            rows.append((series, night, len(values), median(values), json.dumps(values)))
+            rows.append((series, night, len(values), median(values), _text(values)))
         columns = "(series, night, launches, median, launch_values)"
         insertion = f"INSERT OR REPLACE INTO value {columns} VALUES (?,?,?,?,?)"  # noqa: S608 own text
         database.executemany(insertion, rows)
@@ -316,6 +326,10 @@ class Importer:
         database.execute(f"DELETE FROM change WHERE author IS NULL AND found IN ({where})", later)  # noqa: S608
         database.execute(f"UPDATE change SET closed=NULL WHERE closed IN ({where})", later)  # noqa: S608
         database.execute(f"UPDATE night SET judged=0 WHERE id IN ({where})", later)  # noqa: S608
+
+
+def _text(values: list[Any]) -> str:
+    return msgspec.json.encode(values).decode()
 
 
 def _limits(figure: Figure) -> tuple[float | None, float | None]:

@@ -23,10 +23,11 @@ _IMPORTED = "imported INTEGER NOT NULL DEFAULT 0"
 #: its session alone has the session's begin in `since`. References are in their own unit.
 _LAUNCH = """
 CREATE TABLE launch (
-  key INTEGER NOT NULL, at REAL NOT NULL, since REAL, night INTEGER NOT NULL REFERENCES night(id),
-  test TEXT NOT NULL, name TEXT NOT NULL, result TEXT NOT NULL, nodes TEXT NOT NULL,
-  figures TEXT NOT NULL, PRIMARY KEY (key, at)
-) STRICT, WITHOUT ROWID
+  id INTEGER PRIMARY KEY, key INTEGER NOT NULL, at REAL NOT NULL, since REAL,
+  night INTEGER NOT NULL REFERENCES night(id), test TEXT NOT NULL, name TEXT NOT NULL,
+  result TEXT NOT NULL, nodes TEXT NOT NULL,
+  figures TEXT NOT NULL
+) STRICT
 """
 _REFERENCE = """
 CREATE TABLE reference (

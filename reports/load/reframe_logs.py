@@ -69,10 +69,6 @@ def result_of(text: str) -> str:
     return _RESULTS.get(text, text)
 
 
-def _stripped(line: str) -> str:
-    return line.rstrip("\r\n")
-
-
 def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
     """The launches of a file log, and the lines that are none."""
     make: Make | None = None
@@ -80,7 +76,7 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
     held: list[str] = []
     begun = 0
     copies: Counter[tuple[object, ...]] = Counter()
-    for number, line in enumerate(map(_stripped, lines), 1):
+    for number, line in enumerate((line.rstrip("\r\n") for line in lines), 1):
         if make is None or line.startswith(first):
             if held:
                 yield Unread(file, begun, "fewer fields than the header has")
@@ -164,9 +160,14 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
 
 def _figure(name: str, texts: Sequence[str]) -> Figure:
     value, unit, *limits = texts
-    numbers = [None if one in _NO_FIGURE else float(one) for one in (value, *limits)]
-    reference, lower, upper = numbers[1:]
-    return Figure(name, numbers[0], "" if unit in _NO_FIGURE else unit, reference, lower, upper)
+    number = None if value in _NO_FIGURE else float(value)
+    unit = "" if unit in _NO_FIGURE else unit
+    return Figure(name, number, unit, *_limits(*limits))
+
+
+@lru_cache(maxsize=10_000)
+def _limits(reference: str, lower: str, upper: str) -> list[float | None]:
+    return [None if one in _NO_FIGURE else float(one) for one in (reference, lower, upper)]
 
 
 def http_json(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:

@@ -17,7 +17,6 @@ from reports.show.panel import Picture
 from reports.show.tables import Cell, numeric, pivot
 from reports.verdicts.nightly.pictures import trend
 from reports.verdicts.nightly.wording import (
-    amount,
     case_labels,
     compared,
     day_of,
@@ -60,6 +59,7 @@ class _Row(NamedTuple):
     """Something of a survey, by its system."""
 
     of: Survey
+    several: bool
     what: Change | ReferenceFinding | NodeFinding | TestFinding | int
 
     @property
@@ -79,8 +79,10 @@ class _Row(NamedTuple):
 
     @property
     def test(self) -> str:
-        """Test, environment and what tells it from the test's other cases."""
-        return test_name(self.key, self.of)
+        """Test, environment and what tells it from the test's other cases; of several systems the
+        system too."""
+        name = test_name(self.key, self.of)
+        return f"{name} on {self.site}" if self.several else name
 
 
 def test_name(key: SeriesKey, of: Survey) -> str:
@@ -144,7 +146,7 @@ def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
 
 
 def _rows(surveys: Sequence[Survey], what: Callable[[Survey], Iterable[object]]) -> list[_Row]:
-    return [_Row(one, item) for one in surveys for item in what(one)]  # type: ignore[arg-type]
+    return [_Row(one, len(surveys) > 1, item) for one in surveys for item in what(one)]  # type: ignore[arg-type]
 
 
 def _change_rows(surveys: Sequence[Survey]) -> list[_Row]:
@@ -205,22 +207,22 @@ def _changes(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         change = row.what
         assert isinstance(change, Change)
         history = row.of.history
-        tone = "bad" if change.open and row.key.better != "unknown" else ""
         unknown = row.key.better == "unknown"
-        size = _moved(row, change) if unknown else amount(row.key, change.before, change.after)
+        both = (change.before, change.after)
+        first, second = (value_text(row.key, value, both) for value in both)
         return [
-            row.site,
             row.test,
             row.key.title,
             day_of(history, change.since),
-            Cell(size, tone="bad" if tone else ""),
+            f"{first} → {second}",
+            Cell(_moved(row, change), tone="bad" if change.open and not unknown else ""),
             "direction not known" if unknown else state_of(history, change),
         ]
 
     rows = _change_rows(surveys)
     table = pivot(
         rows,
-        [(["system", "test", "figure", "since", "change", "state"], cells)],
+        [(["test", "figure", "since", "median", "change", "state"], cells)],
         anchor="table-changes",
         title="Lasting changes",
         most=_MOST_ROWS,
@@ -235,7 +237,6 @@ def _references(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         level = significant(found.level / found.reference.factor, 4)
         unit = found.reference.unit
         return [
-            row.site,
             row.test,
             row.key.title,
             Cell(found.advice, tone="bad" if found.advice in ("missed", "too tight") else "open"),
@@ -247,7 +248,7 @@ def _references(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         ]
 
     wrong = _rows(surveys, lambda one: one.of("missed", "too tight", "too loose", "no limit"))
-    columns = ["system", "test", "figure", "reference is"]
+    columns = ["test", "figure", "reference is"]
     columns_numeric = numeric("reference", "level", "it allows", "data support", "launches miss it")
     yield pivot(
         wrong,
@@ -282,8 +283,7 @@ def _nodes(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         assert isinstance(node, NodeFinding)
         of = sum(one.node == node.node for one in row.of.nodes)
         return [
-            row.site,
-            Cell(node.node, tone="bad"),
+            Cell(f"{node.node} on {row.site}" if row.several else node.node, tone="bad"),
             row.test,
             row.key.title,
             percent(node.worse),
@@ -292,7 +292,7 @@ def _nodes(surveys: Sequence[Survey]) -> Iterator[Block | None]:
             str(of),
         ]
 
-    columns = ["system", "node", "slowest in", "figure"]
+    columns = ["node", "slowest in", "figure"]
     table = pivot(
         _node_rows(surveys),
         [([*columns, *numeric("slower by", "launches", "other nodes", "series")], cells)],
@@ -313,14 +313,14 @@ def _tests(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         test = row.what
         assert isinstance(test, TestFinding)
         hidden = Cell(str(test.hidden), tone="open" if test.hidden else "")
-        return [row.site, test.test, str(test.launches), str(test.failed), hidden, str(test.nights)]
+        name = f"{test.test} on {row.site}" if row.several else test.test
+        return [name, str(test.launches), str(test.failed), hidden, str(test.nights)]
 
     table = pivot(
         _rows(surveys, lambda one: one.tests),
         [
             (
                 [
-                    "system",
                     "test",
                     *numeric("launches", "failed", "nights hidden by a retry", "nights"),
                 ],
@@ -342,7 +342,7 @@ def _trends(surveys: Sequence[Survey]) -> Iterator[Block | None]:
     for row in list(rows.values())[:_MOST_TRENDS]:
         panel = trend(row.of.checked, row.row)
         name = f"{row.site}-{row.key.case_id}-{row.key.metric}"
-        yield Picture(f"trend-{name}", f"{row.site}: {row.test}", row.key.title, [panel], [])
+        yield Picture(f"trend-{name}", row.test, row.key.title, [panel], [])
 
 
 def _noise(surveys: Sequence[Survey]) -> Iterator[Block | None]:
@@ -356,7 +356,6 @@ def _noise(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         noise, within = (float(one[row.row]) for one in (row.of.noise, row.of.within))
         last = float(known[-1]) if len(known) else float("nan")
         return [
-            row.site,
             row.test,
             row.key.title,
             row.key.better if row.key.better != "unknown" else Cell("not known", tone="open"),
@@ -372,7 +371,6 @@ def _noise(surveys: Sequence[Survey]) -> Iterator[Block | None]:
         [
             (
                 [
-                    "system",
                     "test",
                     "figure",
                     "better",
