@@ -389,7 +389,7 @@ COMMANDS: dict[str, Command] = {
                 _HISTORY_OR_IMPORTED,
                 argument("--campaign CAMPAIGN", _ONLY),
                 site(None, _ONLY),
-                argument("--out", "folder of the page; default: beside the history", type=Path),
+                argument("--out", "folder of the page; default: next to the history", type=Path),
                 JSON,
             ),
             "check": _command(

@@ -38,7 +38,7 @@ _FIGURES = msgspec.json.Decoder(list[tuple[int, float]])
 _STATUS = {"pass": "ok", "xfail": "ok", "xpass": "ok", "skip": "skipped"}
 
 
-class Figure(NamedTuple):
+class ImportedFigure(NamedTuple):
     """A value of a launch with its reference, in `unit` as written; None: not given. The limits are
     fractions of the reference."""
 
@@ -65,7 +65,7 @@ class ImportedLaunch(NamedTuple):
     at: float
     result: str
     nodes: str
-    figures: tuple[Figure, ...]
+    figures: tuple[ImportedFigure, ...]
     night: str
     since: float | None = None
     copy: int = 0
@@ -92,7 +92,7 @@ class StoredLaunch(NamedTuple):
     figures: list[tuple[int, float]]
 
 
-class Reference(NamedTuple):
+class ImportedReference(NamedTuple):
     """The newest reference of a series in `unit`, 0: none; `factor` makes it SI; limits are
     fractions."""
 
@@ -235,7 +235,7 @@ class Importer:
         self.nights[whose] = found
         return found
 
-    def _series(self, launch: ImportedLaunch, figure: Figure) -> tuple[int, float]:
+    def _series(self, launch: ImportedLaunch, figure: ImportedFigure) -> tuple[int, float]:
         """Id and factor to SI of a figure's series; keeps the newest reference."""
         whose = launch.system, launch.partition, launch.environ, launch.test
         place = *whose, figure.name, figure.unit
@@ -332,7 +332,7 @@ def _text(values: list[Any]) -> str:
     return msgspec.json.encode(values).decode()
 
 
-def _limits(figure: Figure) -> tuple[float | None, float | None]:
+def _limits(figure: ImportedFigure) -> tuple[float | None, float | None]:
     """The limits of a reference; a reference of 0 says nothing."""
     return (figure.lower, figure.upper) if figure.reference else (None, None)
 
@@ -368,7 +368,7 @@ def stored_launches(store: Store, site: str, campaign: str) -> Iterator[StoredLa
             )
 
 
-def references_of(store: Store, series: Sequence[int]) -> dict[int, Reference]:
+def references_of(store: Store, series: Sequence[int]) -> dict[int, ImportedReference]:
     """The newest references by the ids of series."""
     with store.explained("read"):
         rows: Iterable[tuple[int, str, float, float | None, float | None]] = store.database.execute(
@@ -376,7 +376,7 @@ def references_of(store: Store, series: Sequence[int]) -> dict[int, Reference]:
         )
         wanted = {*series}
         return {
-            number: Reference(unit, si_of(unit)[1], value, lower, upper)
+            number: ImportedReference(unit, si_of(unit)[1], value, lower, upper)
             for number, unit, value, lower, upper in rows
             if number in wanted
         }

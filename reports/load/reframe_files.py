@@ -14,7 +14,15 @@ from typing import Any
 
 from records.errors import AssayError
 from records.history.imported import ImportedLaunch, without_repeat
-from reports.load.reframe_logs import Read, Unread, figure_of, file_log, http_json, result_of
+from reports.load.reframe_logs import (
+    Read,
+    Unread,
+    copies_counted,
+    figure_of,
+    file_log,
+    http_json,
+    result_of,
+)
 
 _SQLITE = b"SQLite format 3\0"
 #: Greatest report that is read, bytes.
@@ -51,7 +59,7 @@ def read_file(file: Path, zone: tzinfo | None, *, named: bool) -> Iterator[Read]
             yield from _json(file, head, zone)
         elif b"|" in head.partition(b"\n")[0] or file.suffix == ".log" or ".log.h" in file.name:
             with file.open(encoding="utf-8", errors="replace") as lines:
-                yield from file_log(file, lines, zone)
+                yield from copies_counted(file_log(file, lines, zone))
         elif named:
             yield Unread(file, 1, "no log, report or database of ReFrame")
     except OSError as error:
@@ -62,7 +70,7 @@ def _json(file: Path, head: bytes, zone: tzinfo | None) -> Iterator[Read]:
     """A report, which is one object with a session, or httpjson records, one a line."""
     if b'"session_info"' not in head and b"check_" in head:
         with file.open(encoding="utf-8", errors="replace") as lines:
-            yield from http_json(file, lines, zone)
+            yield from copies_counted(http_json(file, lines, zone))
         return
     if file.stat().st_size > _MOST_BYTES:
         yield Unread(file, 1, f"larger than {_MOST_BYTES} bytes")
@@ -121,7 +129,7 @@ def _moment(info: dict[str, Any], name: str) -> float:
 
 
 def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaunch:
-    """A test case; before data version 4.0 the system has the partition, and no end is told."""
+    """A test case; before data version 4.0 the system has the partition, and there is no end."""
     system, _, partition = str(case["system"]).partition(":")
     figures = [
         figure_of(

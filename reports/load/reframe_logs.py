@@ -13,12 +13,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from records.history.imported import Figure, ImportedLaunch, without_repeat
+from records.history.imported import ImportedFigure, ImportedLaunch, without_repeat
 
 #: Lines that a field with line breaks may take.
 _MOST_LINES = 100
@@ -75,7 +75,6 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
     delimiter, first, width = "|", "", 0
     held: list[str] = []
     begun = 0
-    copies: Counter[tuple[object, ...]] = Counter()
     for number, line in enumerate((line.rstrip("\r\n") for line in lines), 1):
         if make is None or line.startswith(first):
             if held:
@@ -108,13 +107,21 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
         except (ValueError, OverflowError, OSError) as error:
             yield Unread(file, number, f"a field has no value of its kind ({error})"[:200])
             continue
-        if launch.job in _NO_FIGURE:
-            same = launch.system, launch.partition, launch.environ, launch.unique, int(launch.at)
-            launch = launch._replace(copy=copies[same])
-            copies[same] += 1
         yield launch
     if held:
         yield Unread(file, begun, "fewer fields than the header has")
+
+
+def copies_counted(found: Iterable[Read]) -> Iterator[Read]:
+    """The same, where launches of a file that name no job and are alike are counted."""
+    copies: Counter[tuple[object, ...]] = Counter()
+    for one in found:
+        if isinstance(one, Unread) or one.job not in _NO_FIGURE:
+            yield one
+            continue
+        same = one.system, one.partition, one.environ, one.unique, int(one.at)
+        yield one._replace(copy=copies[same])
+        copies[same] += 1
 
 
 def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None:
@@ -158,11 +165,11 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
     return make
 
 
-def _figure(name: str, texts: Sequence[str]) -> Figure:
+def _figure(name: str, texts: Sequence[str]) -> ImportedFigure:
     value, unit, *limits = texts
     number = None if value in _NO_FIGURE else float(value)
     unit = "" if unit in _NO_FIGURE else unit
-    return Figure(name, number, unit, *_limits(*limits))
+    return ImportedFigure(name, number, unit, *_limits(*limits))
 
 
 @lru_cache(maxsize=10_000)
@@ -211,14 +218,9 @@ def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
     )
 
 
-def figure_of(name: str, values: Sequence[Any]) -> Figure:
+def figure_of(name: str, values: Sequence[Any]) -> ImportedFigure:
     """A figure of value, unit, reference and limits as JSON has them."""
     value, unit, *limits = values
     numbers = (None if one is None else float(one) for one in (value, *limits))
     number, reference, lower, upper = numbers
-    return Figure(name, number, unit or "", reference, lower, upper)
-
-
-def utc(seconds: float) -> str:
-    """A time as text (UTC)."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return ImportedFigure(name, number, unit or "", reference, lower, upper)

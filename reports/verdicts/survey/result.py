@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from records.history.model import Change, SeriesKey
+from records.history.model import Change, Night, SeriesKey
 from reports.answers import Answer, State, fitting
 from reports.notation.units import count_text, fixed, percent, significant
 from reports.result import EVERYWHERE, ON_PAPER, Block, Facts, Medium, Result, Section, Sentence
@@ -104,7 +104,7 @@ def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
     series = sum(len(one.history.series) for one in surveys)
     answer = _answer(surveys)
     systems = ", ".join(dict.fromkeys(night.site for night in nights))
-    imported = any(night.imported for night in nights)
+    nights_text = count_text(len(nights), "night")
 
     def section(
         anchor: str,
@@ -114,24 +114,12 @@ def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
     ) -> Section:
         return Section(anchor, title, partial(make, surveys), shown_on=on)
 
-    nights_told = count_text(len(nights), "night")
-    launches = sum(sum(night.statuses.values()) for night in nights)
     return Result(
-        kicker=f"Assay history · {nights_told} · {count_text(series, 'series')}",
+        kicker=f"Assay history · {nights_text} · {count_text(series, 'series')}",
         title=f"History of {systems}",
         data=_form(surveys, answer),
         answer=answer,
-        facts=Facts(
-            [
-                ("systems", systems),
-                ("nights", f"{min(n.date for n in nights)} to {max(n.date for n in nights)} UTC"),
-                ("launches", fixed(launches, 0)),
-                (
-                    "proof",
-                    "imported: not run and not proven by Assay" if imported else "Assay's own",
-                ),
-            ]
-        ),
+        facts=_facts(nights, systems),
         sections=[
             section("changes", "Lasting changes", _changes, EVERYWHERE),
             section("references", "References to correct", _references, EVERYWHERE),
@@ -141,8 +129,20 @@ def survey_result(surveys: Sequence[Survey]) -> Result[SurveyForm]:
             section("noise", "All series by noise", _noise),
             section("method", "Method", lambda _: [Sentence(_METHOD)]),
         ],
-        closing=f"Assay history · n = {nights_told}",
+        closing=f"Assay history · n = {nights_text}",
     )
+
+
+def _facts(nights: Sequence[Night], systems: str) -> Facts:
+    imported = any(night.imported for night in nights)
+    launches = sum(sum(night.statuses.values()) for night in nights)
+    pairs = {
+        "systems": systems,
+        "nights": f"{min(n.date for n in nights)} to {max(n.date for n in nights)} UTC",
+        "launches": fixed(launches, 0),
+        "proof": "imported: not run and not proven by Assay" if imported else "Assay's own",
+    }
+    return Facts([*pairs.items()])
 
 
 def _rows(surveys: Sequence[Survey], what: Callable[[Survey], Iterable[object]]) -> list[_Row]:
@@ -385,30 +385,30 @@ def _noise(surveys: Sequence[Survey]) -> Iterator[Block | None]:
     )
 
 
+def _series_part(row: _Row, found: ReferenceFinding | None) -> SurveySeriesPart:
+    values = row.of.history.values[row.row]
+    known = values[np.isfinite(values)]
+    reference = found and found.reference
+    return SurveySeriesPart(
+        site=row.site,
+        test=row.test,
+        metric=row.key.title,
+        unit=row.key.unit,
+        better=row.key.better,
+        nights=len(known),
+        level=found.level if found else float(np.median(known)) if len(known) else None,
+        noise=float(row.of.noise[row.row]),
+        within=float(row.of.within[row.row]),
+        reference=reference and reference.value,
+        reference_unit=reference.unit if reference else "",
+        allows=found and found.allows,
+        supported=found and found.supported,
+        advice=found.advice if found else "",
+    )
+
+
 def _form(surveys: Sequence[Survey], answer: Answer) -> SurveyForm:
     found = {(id(one), item.series): item for one in surveys for item in one.references}
-
-    def series_part(row: _Row) -> SurveySeriesPart:
-        reference = found.get((id(row.of), row.row))
-        values = row.of.history.values[row.row]
-        level = float(np.median(values[np.isfinite(values)])) if np.isfinite(values).any() else None
-        noise, within = (float(one[row.row]) for one in (row.of.noise, row.of.within))
-        return SurveySeriesPart(
-            row.site,
-            row.test,
-            row.key.title,
-            row.key.unit,
-            row.key.better,
-            int(np.isfinite(values).sum()),
-            reference.level if reference else level,
-            noise if np.isfinite(noise) else None,
-            within if np.isfinite(within) else None,
-            reference.reference.value if reference else None,
-            reference.reference.unit if reference else "",
-            reference.allows if reference else None,
-            reference.supported if reference else None,
-            reference.advice if reference else "",
-        )
 
     def change_part(row: _Row) -> SurveyChangePart:
         change, history = row.what, row.of.history
@@ -434,5 +434,5 @@ def _form(surveys: Sequence[Survey], answer: Answer) -> SurveyForm:
             for one in surveys
             for test in one.tests
         ],
-        series=[series_part(row) for row in everything],
+        series=[_series_part(row, found.get((id(row.of), row.row))) for row in everything],
     )

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from records.history.imported import Reference, references_of, stored_launches
+from records.history.imported import ImportedReference, references_of, stored_launches
 from records.history.model import Change, History, Kind
 from records.history.reading import read_history
 from records.history.store import Store
@@ -41,7 +41,7 @@ Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference",
 
 
 @dataclass(frozen=True)
-class Launches:
+class ImportedLaunches:
     """Values of launches, a row each: series (row of the history), night (position), value over the
     level of its series at that time, and set of nodes (position in `sets`). `tests_of` has the test
     of each series: "Stream %n=1 @partition+environment"."""
@@ -67,7 +67,7 @@ class ReferenceFinding(NamedTuple):
     of `n` launches at this level miss the reference."""
 
     series: int
-    reference: Reference
+    reference: ImportedReference
     level: float
     allows: float | None
     supported: float
@@ -218,7 +218,9 @@ def _spread(shares: Matrix) -> float:
     return float(_MAD * np.median(np.abs(known - 1))) if len(known) >= 3 else float("nan")
 
 
-def _launches(store: Store, history: History, levels: Matrix, site: str, campaign: str) -> Launches:
+def _launches(
+    store: Store, history: History, levels: Matrix, site: str, campaign: str
+) -> ImportedLaunches:
     """The imported launches with a value; those of Assay's own nights are in no table."""
     rows = {number: row for row, number in enumerate(history.series_ids)}
     sets: dict[tuple[str, ...], int] = {}
@@ -237,13 +239,17 @@ def _launches(store: Store, history: History, levels: Matrix, site: str, campaig
     shares = np.array(values, dtype=np.float64) / levels[where]
     order = np.argsort(where[1], kind="stable")
     ran_on = np.array(nodes, dtype=np.int64)
-    return Launches(
+    return ImportedLaunches(
         where[0][order], where[1][order], shares[order], ran_on[order], list(sets), tests_of
     )
 
 
 def _referenced(
-    series: tuple[int, str], reference: Reference, level: float, shares: Matrix, rules: Rules
+    series: tuple[int, str],
+    reference: ImportedReference,
+    level: float,
+    shares: Matrix,
+    rules: Rules,
 ) -> ReferenceFinding:
     """What a reference allows against what the launches at the present level support: the 99.9 %
     prediction limit of one launch, at least 3 %."""
@@ -278,7 +284,7 @@ def _referenced(
 
 
 def _slow_nodes(
-    history: History, launches: Launches, row: int, at: NDArray[np.int64]
+    history: History, launches: ImportedLaunches, row: int, at: NDArray[np.int64]
 ) -> Iterator[NodeFinding]:
     """The nodes that are slower than the others in a series, the slowest first. Launches that one
     of them took part in say nothing of the others."""
