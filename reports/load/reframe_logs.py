@@ -72,9 +72,8 @@ def result_of(text: str) -> str:
 def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
     """The launches of a file log, and the lines that are none."""
     make: Make | None = None
-    delimiter, first, width = "|", "", 0
+    delimiter, first, width, begun = "|", "", 0, 0
     held: list[str] = []
-    begun = 0
     for number, line in enumerate((line.rstrip("\r\n") for line in lines), 1):
         if make is None or line.startswith(first):
             if held:

@@ -123,11 +123,15 @@ def test_other_nodes_tell_where_to_look(folder, capsys):
     assert "look at the nodes of the night" in (folder / "out" / "night.txt").read_text()
 
 
-@pytest.mark.parametrize("schema", [1, 2, 3, 4])
+@pytest.mark.parametrize("schema", [1, 2, 3, 4, 5])
 def test_history_of_an_earlier_schema_is_read(folder, capsys, schema):
     add_nights(folder)
     with sqlite3.connect("results/history.sqlite") as database:
-        for table, column in (("night", "kinds"), ("night", "finds"), ("value", "unexplained")):
+        database.execute("DROP TABLE launch")
+        database.execute("DROP TABLE reference")
+        database.execute("ALTER TABLE night DROP COLUMN imported")
+        of_5 = ("night", "kinds"), ("night", "finds"), ("value", "unexplained")
+        for table, column in of_5 if schema < 5 else ():
             database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         if schema < 4:
             database.execute("DROP TABLE missed")
@@ -277,9 +281,9 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
         "from assay.cli import main\n"
         "left = [1]\n"
         "real = store.Store.series_id\n"
-        "def dying(self, night, key):\n"
+        "def dying(self, *whose):\n"
         "    if not left: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    left.pop(); return real(self, night, key)\n"
+        "    left.pop(); return real(self, *whose)\n"
         "store.Store.series_id = dying\n"
         f"main(['history', 'add', {str(path)!r}])\n"
     )
