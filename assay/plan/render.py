@@ -14,6 +14,7 @@ from reports.notation.labels import case_names
 from reports.notation.units import count_text
 
 _HEADINGS = ("case", "ranks", "nodes", "MB/node", "time", "seen", "environments")
+_SEEN = _HEADINGS.index("seen")
 
 
 def render_plan(plan: Plan) -> str:
@@ -115,12 +116,16 @@ def samples_told(plan: Plan) -> list[str]:
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Aligned rows below their headings, the numbers to the right."""
+    """Aligned rows below their headings, the numbers to the right; what the times are known by
+    only where it is not the same for all."""
     if not rows:
         return []
-    *widths, _ = (max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True))
+    columns = [*zip(_HEADINGS, *rows, strict=True)]
+    if {*columns[_SEEN][1:]} == {"rough"}:
+        del columns[_SEEN]
+    *widths, _ = (max(map(len, column)) for column in columns)
     pattern = "  ".join(f"{{:{'>' if i else '<'}{width}}}" for i, width in enumerate(widths))
-    return [f"  {pattern}  {{}}".format(*row) for row in (_HEADINGS, *rows)]
+    return [f"  {pattern}  {{}}".format(*row) for row in zip(*columns, strict=True)]
 
 
 def _duration(time_s: float) -> str:

@@ -253,7 +253,7 @@ def describe(record: Record, what: str) -> str:
 
 
 def time_text(time_s: float) -> str:
-    """ "40 s", "7 min", "2.5 h"."""
-    if time_s < 90:
+    """ "40 s", "119 s", "7 min", "2.5 h"."""
+    if time_s <= 120:
         return f"{math.ceil(time_s)} s"
     return f"{time_s / 60:.0f} min" if time_s < 5400 else f"{time_s / 3600:.1f} h"

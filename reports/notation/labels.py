@@ -198,19 +198,34 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
 
 def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
     """By id what a plan's cases are called but for their environment: "su3_rmd 8³ × 16, 2 ranks".
-    What the label leaves alike is told apart by what its job asks for, else by the id's digits."""
+    What the label leaves alike is named by its lists, then its job, else by the id's digits."""
     labels = check_labels(cases)
     shared = {(case.check, id(case.params)): case for case in cases}
     texts = {key: labels[case.check].in_full(case) for key, case in shared.items()}
     names = {case.id: texts[case.check, id(case.params)] for case in cases}
-    for by_job in (True, False):
-        times = Counter((case.environment, names[case.id]) for case in cases)
+    for apart in (_lists_text, _job_text, lambda case, _: f" ({case.id.rpartition('-')[2]})"):
+        groups: dict[tuple[str, str], list[PlannedCase]] = {}
         for case in cases:
-            if times[case.environment, names[case.id]] > 1:
-                asked = [(name.replace("_", " "), getattr(case, name)) for name in _JOB]
-                job = "".join(f", {name} {value_text(value)}" for name, value in asked if value)
-                names[case.id] += job if by_job else f" ({case.id.rpartition('-')[2]})"
+            groups.setdefault((case.environment, names[case.id]), []).append(case)
+        for group in groups.values():
+            names |= {c.id: names[c.id] + apart(c, group) for c in group if len(group) > 1}
     return names
+
+
+def _lists_text(case: PlannedCase, alike: Sequence[PlannedCase]) -> str:
+    """What of a case's lists of words differs from those of `alike`."""
+    return "".join(
+        f", {' and '.join(value)}"
+        for name, value in case.params.items()
+        if isinstance(value, list) and all(isinstance(one, str) for one in value)
+        if any(other.params.get(name) != value for other in alike)
+    )
+
+
+def _job_text(case: PlannedCase, _alike: Sequence[PlannedCase]) -> str:
+    """What the case's job asks for."""
+    asked = [(name.replace("_", " "), getattr(case, name)) for name in _JOB]
+    return "".join(f", {name} {value_text(value)}" for name, value in asked if value)
 
 
 def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:

@@ -25,6 +25,7 @@ from reports.verdicts.nightly.wording import (
     n_text,
     nights_more,
     silent_text,
+    than,
 )
 
 #: Changes that one command accepts.
@@ -101,8 +102,9 @@ def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
         ),
     )
     key, causes = history.series[worst.series], causes_of(history, change)
-    head = f"{_name(key)}: {compared(key, change.before, change.after)}"
-    head += f" than {n_text(worst, change)}" if change.stage == "peers" else ""
+    amount = compared(key, change.before, change.after)
+    head = f"{_name(key)}: {amount}"
+    head += f" {than(amount)} {n_text(worst, change)}" if change.stage == "peers" else ""
     before = "before " if change.stage == "early" else ""
     since = f"since {before}{day_of(history, change.since)}"
     text = [f"{head} {since}{_others(found)}."]
@@ -141,9 +143,9 @@ def _silent(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
 def _suspects(checked: Checked, found: list[NightFinding]) -> Iterator[str]:
     worst = max(found, key=lambda item: item.size)
     key = checked.history.series[worst.series]
-    than = f"{'' if worst.peers else 'in '}{n_text(worst)} (limit {percent(worst.limit)})"
-    told = compared(key, worst.reference, worst.value)
-    yield f"{_name(key)}: {told} tonight than {than}{_others(found)}."
+    usual = f"{'' if worst.peers else 'in '}{n_text(worst)} (limit {percent(worst.limit)})"
+    amount = compared(key, worst.reference, worst.value)
+    yield f"{_name(key)}: {amount} tonight {than(amount)} {usual}{_others(found)}."
     yield f"{count_text(len(found), 'series')} slower than allowed tonight."
 
 

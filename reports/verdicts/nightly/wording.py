@@ -87,6 +87,11 @@ def compared(key: SeriesKey, before: float, after: float) -> str:
     return slower_text(ratio, after / before - 1, speed=has_speed(key.unit))
 
 
+def than(amount: str) -> str:
+    """The word between what `compared` gives and what it is compared with."""
+    return "as" if " × as " in amount else "than"
+
+
 def n_text(finding: NightFinding, change: Change | None = None) -> str:
     """How many nights, or other nodes, stand behind a reference, or behind that of its change."""
     n = finding.n if change is None else change.n_before
