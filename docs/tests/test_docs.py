@@ -36,6 +36,8 @@ LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 #: Seconds for a command: many, for the machine may be loaded.
 LIMIT_S = 1800
 
+#: The no-break space inside a number, too.
+_BLANK = r"[^\S\n]"
 _FENCE = re.compile(r"^```(.*)$")
 
 
@@ -103,7 +105,7 @@ def pattern(shown: str) -> str:
 def _line(words: list[str]) -> str:
     if words == ["…"]:
         return r"(?:.*\n)*?"
-    return r"[ \t]*" + r"[ \t]+".join(map(_word, words)) + r"[ \t]*\n\s*"
+    return rf"{_BLANK}*" + rf"{_BLANK}+".join(map(_word, words)) + rf"{_BLANK}*\n\s*"
 
 
 def _word(word: str) -> str:
