@@ -12,6 +12,9 @@ INVALID_ON_PURPOSE = "invalid-reply-before-wait"
 BEYOND_LIMIT = "beyond-limit"
 TOO_SHORT = "too-short"
 UNPROVEN = "unproven"
+REFERENCE_MISSED = "reference-missed"
+EXPECTED_FAILURE = "expected-failure"
+UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105  no password
 #: Of a longer raw file, half of this from its begin and half from its end are kept.
 RAW_LIMIT_BYTES = 64 * 2**20
 RAW_CUT = "raw-cut-to-64-MiB"
@@ -29,6 +32,9 @@ MEANINGS = {
     " a clock change or another task decides its values; `assay plan` proposes a size",
     UNPROVEN: "no evidence from inside the ranks: that it ran on the nodes of its job is Slurm's"
     " statement, which MPI library served it is not known",
+    REFERENCE_MISSED: "the test's own reference was missed; the value counts all the same",
+    EXPECTED_FAILURE: "the test failed, as it declares that it will (xfail)",
+    UNEXPECTED_PASS: "the test passed though it declares that it will fail (xpass)",
     RAW_CUT: "a raw file was longer than 64 MiB: of its begin and of its end 32 MiB are kept",
 }
 

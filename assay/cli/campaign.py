@@ -24,6 +24,7 @@ from assay.plan import (
     measured_in,
     render_plan,
 )
+from assay.plan.suites import with_suites
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.run.status import run_status
 from assay.schema import campaign_names, load_campaign
@@ -107,6 +108,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
     if note:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
+    campaign = with_suites(campaign, site)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     durations = Durations(earlier_runs(site.provenance()))
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)

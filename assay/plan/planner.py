@@ -47,7 +47,7 @@ def make_plan(
     asked, site = narrowing.of_campaign(campaign), narrowing.of_site(site)
     campaign, absent = present(asked, site)
     cases, unfit = expand(campaign, site)
-    left_out = [*entries_left_out(asked, campaign), *unfit]
+    left_out = [*campaign.left_out, *entries_left_out(asked, campaign), *unfit]
     laid_out = _lay_out(cases, site, by_option=narrowing.nodes is not None)
     planned = [*map(durations.estimated, laid_out)]
     if not planned:

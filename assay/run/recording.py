@@ -165,8 +165,11 @@ class Hearing:
         odd = [one for one in record.flags if not one.isprintable() or len(one) > _FLAG_LENGTH]
         if odd or len({*record.flags}) < len(record.flags) or len(record.flags) > _FLAGS:
             yield "`flags` are not up to 20 different words in printable characters"
+        if record.status == "skipped" and not check.may_lack:
+            yield "`status` is skipped, which a launch of this check is not"
         if record.status == "ok":
-            missing = [name for name in _NEEDED if not getattr(record, name)]
+            needed = (name for name in _NEEDED if name not in check.may_lack)
+            missing = [name for name in needed if not getattr(record, name)]
             if missing:
                 yield f"`{missing[0]}` is missing or empty in an ok launch"
                 return

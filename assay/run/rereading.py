@@ -24,6 +24,7 @@ from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
 from checks.common.metrics import HOPS
+from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import CHECKS
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.leaves import leaf_of
@@ -128,6 +129,8 @@ class Rereader:
         case = self._cases.get(record.case_id)
         if case is None or case.check not in CHECKS:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
+        if isinstance(CHECKS[case.check], ReframeDefinition):
+            raise NotReadError("it is a test of a ReFrame suite, which alone can read it")
         described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         library = f"^{re.escape(described.library)} " if described.library else ""
         check = _leaf(case.check)

@@ -35,6 +35,7 @@ from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import last_lines
 from records.input_files import refuse_twice
+from records.run.brought import ReframeTest
 from records.text.plain_text import one_line
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
@@ -76,6 +77,8 @@ class Session:
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
         reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
+        brought = brought_by({launch.check for launch in launches}).values()
+        reads += [Path(one.suite) for one in brought if isinstance(one, ReframeTest)]
         reads += spack_folders(site.description, {launch.environment for launch in launches})
         argv, environment = site.command(reframe, variables, reads)
         with self._output.open("wb") as out:

@@ -16,6 +16,7 @@ from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
 from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
+from assay.plan.suites import with_suites
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
@@ -31,6 +32,7 @@ from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from checks.common.brought import bring
+from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import CHECKS, GIVEN
 from checks.common.sources import launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
@@ -63,6 +65,7 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
+    campaign = with_suites(campaign, site)
     plan = make_plan(
         campaign, site.facts(), narrowing, durations=Durations(earlier_runs(site.provenance()))
     )
@@ -141,6 +144,8 @@ def resume_run(
 def _refuse_unfit_checks(plan: Plan) -> None:
     """Raise CheckError for a check outside the tree that cannot be run."""
     for check in {case.check for case in plan.cases}:
+        if isinstance(one := CHECKS[check], ReframeDefinition):
+            one.refuse_changed()
         if not CHECKS[check].is_shipped:
             from checks.common.session.leaves import leaf_of  # slow: loads ReFrame
 
@@ -195,6 +200,12 @@ def _placed(
                 " leave such cases out with --checks, or run them without --in-one-job"
             )
         shared = InOneJob(allocation_s)
+    suites = [c.check for c in cases if isinstance(CHECKS[c.check], ReframeDefinition)]
+    if shared is not None and suites:
+        raise AssayError(
+            f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own: run it"
+            " without --in-one-job, outside of a job"
+        )
     if shared is not None:
         refuse_too_near(plan, site, inherited)
     if inherited is None:

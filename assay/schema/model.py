@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -144,13 +145,57 @@ class CommandEntry(CaseGroup):
         return self.name
 
 
+class ReframeMetric(Section):
+    """What a test of a ReFrame suite does not say of a figure."""
+
+    better: Literal["higher", "lower"] = key("Which direction is good.")
+    unit: str = key("Its unit, where a hook of the test adds the figure.", default="")
+
+
+class ReframeClass(Section):
+    """A test class of a ReFrame suite, as it is."""
+
+    file: str = key("Its file, from the campaign's folder.", min_length=1)
+    class_: str = key("The class.", alias="class", min_length=1, max_length=200)
+    params: dict[str, Any] = key(
+        "Values of its parameters, one or a list; those of others are all.", default={}
+    )
+    vars: dict[str, Any] = key("Variables of it to be set, as by `reframe -S`.", default={})
+    metrics: dict[str, ReframeMetric | Literal["higher", "lower"]] = key(
+        "Direction of figures, where neither a one-sided reference nor the unit tells it.",
+        default={},
+    )
+    environments: dict[str, Name | list[Name]] = key(
+        "By the name that the suite asks for: the environments that take its place.", default={}
+    )
+    ranks: Ranks | None = key("Ranks, where a hook after `init` sets num_tasks.", "ranks", None)
+    ranks_per_node: Ranks | None = key("Ranks on each node; so too.", "ranks", None)
+
+
+class ReframeEntry(CaseGroup):
+    """Cases of a test of a ReFrame suite: docs/from-reframe.md."""
+
+    reframe: ReframeClass = key("The test.")
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] | None = key(
+        "Its name; without it that of the class in small letters.", default=None
+    )
+
+    @property
+    def check(self) -> str:
+        """The name of the check that is made of it."""
+        spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", self.reframe.class_)
+        return self.name or re.sub(r"^[^a-z]+", "", spaced.lower())[:40] or "test"
+
+
 def _kind(entry: object) -> str:
     named = entry if isinstance(entry, dict) else getattr(entry, "model_fields_set", ())
-    return "of a command" if "command" in named else "of a check"
+    return next((f"of a {kind}" for kind in ("command", "reframe") if kind in named), "of a check")
 
 
 AnyEntry = Annotated[
-    Annotated[CaseEntry, Tag("of a check")] | Annotated[CommandEntry, Tag("of a command")],
+    Annotated[CaseEntry, Tag("of a check")]
+    | Annotated[CommandEntry, Tag("of a command")]
+    | Annotated[ReframeEntry, Tag("of a reframe")],
     Discriminator(_kind),
 ]
 
@@ -290,6 +335,12 @@ class Campaign(Section):
     )
 
     _origin: Origin | None = PrivateAttr(default=None)
+    _left_out: list[str] = PrivateAttr(default=[])
+
+    @property
+    def left_out(self) -> list[str]:
+        """What of its ReFrame tests cannot be run on the site, and why."""
+        return self._left_out
 
     @property
     def origin(self) -> Origin | None:

@@ -13,7 +13,7 @@ from assay import criteria_files
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.command import bring_command
 from assay.schema.document import Location, Problem, place_of
-from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry
+from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry, ReframeEntry
 from assay.schema.problems import found, model_problems, one_of
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
@@ -24,6 +24,8 @@ _NO_CRITERIA = (
     " judge the run by it: assay accept RUN --criteria FILE"
 )
 
+#: Checks that are folders.
+SHIPPED = frozenset(CHECKS)
 _ENTRY: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
 
 
@@ -63,7 +65,10 @@ def _entry_problems(
         entry = _ENTRY.validate_python(part)
     except ValidationError:
         return
-    if isinstance(entry, CommandEntry):
+    if isinstance(entry, ReframeEntry):
+        yield from _test_problems(entry, place, used)
+        used.add(entry.check)
+    elif isinstance(entry, CommandEntry):
         if entry.name in used:
             yield Problem((*place, "name"), f"the name {entry.name} is taken; give another")
             return
@@ -75,9 +80,20 @@ def _entry_problems(
     yield from _repeated(entry.environments, (*place, "environments"))
     for number, name in enumerate((environments and entry.environments) or ()):
         yield from one_of(name, environments, (*place, "environments", number))
+    if isinstance(entry, ReframeEntry):
+        return
     yield from _parameter_problems(entry.at("paper"), place)
     if entry.small is not None:
         yield from _parameter_problems(entry.at("small"), (*place, "small"))
+
+
+def _test_problems(entry: ReframeEntry, place: Location, used: set[str]) -> Iterator[Problem]:
+    """Faults of a ReFrame test that are seen without its suite."""
+    if entry.check in used or entry.check in SHIPPED:
+        yield Problem((*place, "name"), f"the name {entry.check} is taken; give another")
+    for name in ("matrix", "fixed", "small"):
+        if getattr(entry, name):
+            yield Problem((*place, name), "is not for ReFrame tests; use reframe.params and vars")
 
 
 def _environment_problems(

@@ -170,6 +170,8 @@ class CheckDefinition(Generic[P]):
     least_measured_s: ClassVar[float] = LEAST_REPEATED_S
     #: Whether it is one process, which Slurm starts and no launcher of an MPI library.
     without_mpi: bool = False
+    #: Members of a record that an ok launch of it may lack.
+    may_lack: ClassVar[frozenset[str]] = frozenset()
     #: Parameters that say how often something is measured; `longer` multiplies them.
     repetitions: ClassVar[tuple[str, ...]] = ()
 

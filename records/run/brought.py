@@ -6,7 +6,7 @@ A plan keeps all that it takes to run such a check again and to read its output 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -52,5 +52,51 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     exit_status: int = 0
 
 
+class Figure(msgspec.Struct, frozen=True, kw_only=True):
+    """A performance variable of a ReFrame test and the metric made of it, in SI units: `factor`
+    times its value. `unit` is the test's own."""
+
+    variable: str
+    unit: str
+    factor: float
+    metric: MetricDefinition
+
+
+class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="reframe"):
+    """A class of a ReFrame suite. `digest` is that of the file's text and of `cls`, `commit` that
+    of the suite ("" outside of git), `suite` its folder.
+
+    `variables` are set before a test is made. `seen_as`: the name that the test sees instead of
+    that of an environment. `fixtures` are made once a session, `compiles` tells that each launch
+    compiles. `time_limit_s` is the test's own. `notes` are what a plan says of it.
+    """
+
+    file: str
+    cls: str
+    suite: str
+    commit: str
+    digest: str
+    title: str
+    variables: dict[str, Any] = {}
+    seen_as: dict[str, str] = {}
+    figures: list[Figure] = []
+    fixtures: list[str] = []
+    compiles: bool = False
+    time_limit_s: float | None = None
+    notes: list[str] = []
+
+    def told(self) -> str:
+        """What a plan says of it: foreign code, what it builds, what the site decides."""
+        at = f" at commit {self.commit[:12]}" if self.commit else ""
+        parts = [
+            f"foreign code, class {self.cls} of {self.file}{at}, executed with the rights of the"
+            " jobs' user only",
+            *(["each launch compiles"] if self.compiles else []),
+            *(f"fixture {one}" for one in self.fixtures),
+            *self.notes,
+        ]
+        return "; ".join(parts)
+
+
 #: What a campaign may bring, told apart by `kind`.
-Brought = CommandLine
+Brought = CommandLine | ReframeTest

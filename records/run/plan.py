@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from records.errors import AssayError
 from records.input_files import decoded, line_with, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
-from records.run.brought import Brought
+from records.run.brought import Brought, ReframeTest
 from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
 
@@ -255,6 +255,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def told(self) -> list[str]:
         """What the plan leaves of its campaign and why, a sentence a line; empty: all of it."""
         lines = [f"not on site {self.site}: {name} ({why})" for name, why in self.absent.items()]
+        tests = {k: one for k, one in self.brought.items() if isinstance(one, ReframeTest)}
+        lines += [f"{name}: {one.told()}" for name, one in tests.items()]
         lines += [f"left out: {text}" for text in self.left_out]
         if self.narrowed:
             words = (

@@ -53,16 +53,41 @@ class Reporter(TaskEventListener):
             output = f"{type(error).__name__}: {error}\n{check.output()}"
             name = task.testcase.environ.name
             send(Outcome(build=BuildFailure(name, type(check).__name__, output)))
-        elif isinstance(check, MpiCheck):
+        elif not isinstance(check, MpiCheck):
+            self._of_suite(task, "failure")
+        else:
             fault = fault_of(error, Path.cwd())
             said = message_of([check.definition.folder], error)
             report_refusal(check.launch_index, f"not started: {said[:400]}", fault)
+
+    def _of_suite(self, task: Any, end: Any) -> None:
+        """The end of a launch of a suite's test, or of a fixture of one."""
+        if not isinstance(task.check, MpiCheck | MakeBuild):
+            from checks.common.reframe_tests.outcomes import report  # only where there are such
+
+            report(task, end)
+
+    def on_task_success(self, task: Any) -> None:
+        """A launch of a suite's test that passed."""
+        self._of_suite(task, "success")
+
+    def on_task_skip(self, task: Any) -> None:
+        """One that was skipped."""
+        self._of_suite(task, "skip")
+
+    def on_task_xfailure(self, task: Any) -> None:
+        """One that failed as it declares."""
+        self._of_suite(task, "xfailure")
+
+    def on_task_xsuccess(self, task: Any) -> None:
+        """One that passed though it declares that it fails."""
+        self._of_suite(task, "xsuccess")
 
     def _ignore(self, task: Any) -> None:
         """Nothing to tell."""
 
     on_task_setup = on_task_run = on_task_compile = on_task_exit = on_task_compile_exit = _ignore
-    on_task_skip = on_task_abort = on_task_success = on_task_xfailure = on_task_xsuccess = _ignore
+    on_task_abort = _ignore
 
 
 class ReportingPolicy(SerialExecutionPolicy):

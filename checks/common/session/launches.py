@@ -11,17 +11,19 @@ any part of it reaches a job script. One that is refused is reported as failed.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import reframe as rfm
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
-from checks.common.brought import bring_from_file
+from checks.common.brought import BROUGHT_FILE, bring_from_file
 from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
+from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import CHECKS
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.session.leaves import leaf_of
@@ -55,12 +57,19 @@ class LaunchRequest(BaseModel):
     resources: Resources = {}
 
 
+#: ReFrame reads the tests from here.
+_rfm_test_registry = TestRegistry()
+
+
 class RefusedError(Exception):
     """A launch that must not be started; the message names the value and what is allowed."""
 
 
-def launch_test(launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module: str) -> type:
-    """The ReFrame test of one launch: its leaf with all variables set. Raises RefusedError."""
+def launch_test(
+    launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module: str
+) -> Callable[..., Any]:
+    """What makes the ReFrame test of one launch: its leaf with all variables set, or what derives
+    from the class of a suite. Raises RefusedError."""
     definition = CHECKS.get(launch.check)
     if definition is None:
         raise RefusedError(f"check: no check {launch.check!r}; allowed is {', '.join(CHECKS)}")
@@ -74,6 +83,15 @@ def launch_test(launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module
             f"ranks = {launch.ranks}, ranks_per_node = {launch.ranks_per_node}; by its params"
             f" allowed is {ranks}, {on_node}"
         )
+    name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
+    if isinstance(definition, ReframeDefinition):
+        # slow, and only where a campaign has such tests
+        from checks.common.reframe_tests.derived import UnfitTestError, maker_of
+
+        try:
+            return maker_of(launch, definition, name, module)
+        except UnfitTestError as error:
+            raise RefusedError(str(error)) from error
     if launch.check not in leaves:
         leaves[launch.check] = leaf_of(definition)
     body = {
@@ -90,7 +108,6 @@ def launch_test(launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module
         "resources": launch.resources,
         **leaves[launch.check].settings(params),
     }
-    name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     made: type = make_test(name, (leaves[launch.check],), body, module=module)
     return made
 
@@ -105,12 +122,17 @@ def _problems(error: ValidationError, prefix: str = "") -> str:
 def _register_all(path: str) -> None:
     leaves: dict[str, type[MpiCheck]] = {}
     bring_from_file()
+    if BROUGHT_FILE in os.environ:
+        from checks.common.reframe_tests.launcher import install  # only where there are such
+
+        tests = [one.line for one in CHECKS.values() if isinstance(one, ReframeDefinition)]
+        install({ours: seen for test in tests for ours, seen in test.seen_as.items()})
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place
         try:
             launch = LaunchRequest.model_validate_json(line)
             index = launch.index
-            rfm.simple_test(launch_test(launch, leaves, __name__))
+            _rfm_test_registry.add(launch_test(launch, leaves, __name__))
         except (ValidationError, RefusedError, CheckError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"

@@ -104,7 +104,6 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
         least_files = RAW_KINDS - {ARTIFACT}
         fits = {
             "kind": self._is_one_kind(),
-            "status": self.status != "skipped",
             "flags": RAW_CUT not in self.flags,
             "text": all(word.isprintable() and len(word) <= _WORDS_LENGTH for word in words),
             "files": least_files <= self.files.keys() <= RAW_KINDS

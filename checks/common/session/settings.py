@@ -14,6 +14,7 @@ from typing import Any
 
 import checks.common.slurm.allocation_scheduler
 import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
+from checks.common.brought import BROUGHT_FILE
 from checks.common.session.preparation import preparation
 from checks.common.slurm.allocation import ALLOCATION
 from records.site.limits import nominal
@@ -46,6 +47,9 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     """The partition that launches run on; `extras` are what checks ask of it."""
     further, network, sockets = site["reframe"], site["network"], site["sockets_per_node"]
     processor = {**further["processor"], "num_cpus": site["cores_per_node"]}
+    brought = BROUGHT_FILE in os.environ
+    if brought:
+        import checks.common.reframe_tests.launcher  # noqa: F401  registers it; only then
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
@@ -53,7 +57,8 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         **further,
         "name": site["partition"],
         "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
-        "launcher": "local",
+        "launcher": "assay-environment" if brought else "local",
+        "features": [*further.get("features", []), *(["remote", "scontrol"] if brought else [])],
         "access": site["access"],
         "environs": sorted(site["environments"]),
         # In an allocation as many again are handed in, to begin as soon as nodes are free.

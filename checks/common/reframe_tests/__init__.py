@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The definition of a check that is a class of a ReFrame suite: made of what a plan keeps of it.
+
+Without ReFrame, and without the suite: nothing of its code is executed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from pydantic import ConfigDict
+
+from checks.common.definition import CheckDefinition, Layout, SiteCapacity
+from checks.common.parameters import Parameters, Ranks, quantity
+from records.errors import AssayError
+from records.metric import MetricDefinition
+from records.run.brought import ReframeTest
+
+#: Seconds of a launch while none is known, and how many times as long it may take.
+_ROUGH_S, _LIMIT_FACTOR = 30.0, 10.0
+
+
+class TestParameters(Parameters):
+    """Layout of a launch, the digest of what is run, and the test's own parameters."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, allow_inf_nan=False)
+    __test__ = False
+
+    ranks: Ranks = quantity("MPI ranks of the launch, num_tasks of the test.", "ranks")
+    ranks_per_node: Ranks = quantity("Ranks on each node.", "ranks")
+    source: str = quantity("Digest of class, file, variables and the suite's commit.", "none")
+
+
+class ReframeDefinition(CheckDefinition[TestParameters]):
+    """A class of a ReFrame suite. What it measures, and whether that is right, is its own."""
+
+    parameters = TestParameters
+    deciding = ""
+    may_lack = frozenset({"metrics", "programs"})
+
+    def __init__(self, name: str, line: ReframeTest) -> None:
+        self.line = line
+        # Of every definition these are attributes of its class.
+        self.__dict__.update(name=name, title=line.title, metrics=self._metrics())
+        self.__dict__.update(shown=self.metrics[0].name if self.metrics else "")
+
+    def _metrics(self) -> tuple[MetricDefinition, ...]:
+        return tuple({one.metric.name: one.metric for one in self.line.figures}.values())
+
+    def memory_bytes_per_node(self, params: TestParameters, cores_per_node: int) -> int:
+        """Unknown: the suite does not tell it."""
+        return 0
+
+    def estimate_s(self, params: TestParameters, layout: Layout, site: SiteCapacity) -> float:
+        """A rough time until launches were timed; by it the limit is the test's own time limit."""
+        return site.launch_overhead_s + (self.line.time_limit_s or _ROUGH_S * _LIMIT_FACTOR) / (
+            _LIMIT_FACTOR
+        )
+
+    def refuse_changed(self) -> None:
+        """Raise AssayError where the file is not that of the plan any more."""
+        if digest_of(Path(self.line.file), self.line.cls) != self.line.digest:
+            raise AssayError(
+                f"{self.line.file}: is not the file that was planned; put that back, or begin a"
+                " new run"
+            )
+
+
+def digest_of(file: Path, cls: str) -> str:
+    """SHA-256 of a class's name and its file, in hexadecimal."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise AssayError(f"{file}: cannot be read ({error.strerror})") from None
+    return hashlib.sha256(cls.encode() + b"\0" + content).hexdigest()

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One class for each launch of a test of a ReFrame suite, derived from the suite's own.
+
+It pins environment, layout, time limit and proof; all else is the test's: what it runs, what is
+right, what it measures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import reframe.utility as util
+from reframe.core.builtins import fixture, run_after, run_before
+from reframe.core.exceptions import SkipTestError
+from reframe.core.meta import make_test
+
+from checks.common.json_lines import Secrets
+from checks.common.reframe_tests import ReframeDefinition
+from checks.common.session.builds import Programs
+from checks.common.session.outcome import Outcome, report_refusal, send
+from checks.common.slurm.scheduler import END_MARKER, run_options
+from checks.common.slurm.text import HALTING_S, limits_s
+from checks.common.sources import LAUNCH_SCRIPTS
+
+#: File in a launch's folder with the times, seconds since 1970, of its begin and end.
+TIMES = "launch.times"
+
+
+class UnfitTestError(Exception):
+    """A test that cannot be launched as it was planned; the message says why."""
+
+
+@cache
+def class_of(file: str, name: str) -> Any:
+    """The class of a suite's file, which is loaded as ReFrame does. Raises UnfitTestError."""
+    try:
+        with util.temp_sys_path(str(Path(file).parent)):
+            module = util.import_module_from_file(file, load_parents=True)
+    except (Exception, SystemExit) as error:
+        raise UnfitTestError(f"{file}: {type(error).__name__}: {error}") from error
+    found = getattr(module, name, None)
+    if found is None or not hasattr(found, "get_variant_info"):
+        raise UnfitTestError(f"{file}: has no test class {name}")
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A parameter's value as a listing and a plan have it."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError):
+        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def variant_of(cls: Any, wanted: Mapping[str, Any]) -> int:
+    """The number of the first variant with these parameters. Raises UnfitTestError."""
+    for number in range(cls.num_variants):
+        found = cls.get_variant_info(number, recurse=True).get("params", {})
+        if {name: plain(value) for name, value in found.items()} == dict(wanted):
+            return number
+    raise UnfitTestError(f"{cls.__name__} has no variant with {dict(wanted)!s:.200}")
+
+
+def maker_of(
+    launch: Any, definition: ReframeDefinition, name: str, module: str
+) -> Callable[..., Any]:
+    """What makes the test of a launch. Its refusal or skip is reported, for ReFrame is silent."""
+    test, params = definition.line, definition.parameters.model_validate(launch.params)
+    cls = class_of(test.file, test.cls)
+    wanted = {k: v for k, v in (params.model_extra or {}).items() if k not in test.variables}
+    variant = variant_of(cls, wanted)
+
+    def pin_environment(self: Any) -> None:
+        self.valid_systems, self.valid_prog_environs = ["*"], [launch.environment]
+
+    def pin_launch(self: Any) -> None:
+        _pin(self, launch)
+
+    body = {
+        **test.variables,
+        "valid_systems": ["*"],
+        "valid_prog_environs": [launch.environment],
+        "assay_programs": fixture(Programs, scope="environment"),
+        "launch_index": launch.index,
+        "definition": definition,
+        "executed": [],
+    }
+    hooks = [run_after("init")(pin_environment), run_before("run")(pin_launch)]
+    folder = str(Path(test.file).parent)
+    made = make_test(name, (cls,), body, hooks, module=module, custom_prefix=folder)
+
+    def make(**options: Any) -> Any:
+        try:
+            found = made(variant_num=variant, **options)
+        except SkipTestError as skip:
+            send(Outcome("skipped", f"{skip}" or "skipped", launch_index=launch.index))
+            raise
+        except Exception as error:
+            report_refusal(launch.index, f"not started: {type(error).__name__}: {error!s:.400}")
+            raise SkipTestError(str(error)) from error
+        found.secrets = Secrets.new()
+        return found
+
+    make.__qualname__ = make.__name__ = name
+    return make
+
+
+def _pin(test: Any, launch: Any) -> None:
+    """Fix what the plan says of the launch, after all hooks of the test before `run`."""
+    extras, stage, job = test.current_partition.extras, Path(test.stagedir), test.job
+    if test.local:
+        raise UnfitTestError("the test runs where ReFrame does (local), not in a job")
+    if (test.num_tasks or 0) <= 0:
+        test.num_tasks = launch.ranks
+    if test.num_tasks_per_node is None:
+        test.num_tasks_per_node = launch.ranks_per_node
+    asked, planned = (
+        (test.num_tasks, test.num_tasks_per_node),
+        (launch.ranks, launch.ranks_per_node),
+    )
+    if asked != planned:
+        raise UnfitTestError(
+            f"a hook of the test sets num_tasks = {asked[0]}, num_tasks_per_node = {asked[1]}; the"
+            f" plan has {planned[0]}, {planned[1]}: say ranks and ranks_per_node of the test in the"
+            " campaign"
+        )
+    if launch.cpus_per_task:
+        test.num_cpus_per_task = launch.cpus_per_task
+    test.extra_resources = {**test.extra_resources, **launch.resources}
+    limit_s, job_s = limits_s(launch.limit_s, extras["longest_job_s"])
+    test.time_limit, test.exclusive_access = f"{job_s}s", True
+    job.launch_index, job.undisturbed = launch.index, launch.undisturbed
+    job.drawn_by = f"{launch.case_id}.{launch.block}.{launch.attempt}"
+    job.down_nodes_return, job.needs_s = extras["down_nodes_return"], limit_s + HALTING_S
+    job.options += [one for one in run_options() if one not in job.options]
+    built = Path(test.assay_programs.folder).resolve()
+    shutil.copy(LAUNCH_SCRIPTS / "evidence.sh", stage)
+    links = {"libassay_evidence.so": "libassay_evidence.so"}
+    links |= {"preload.so": one} if (one := test.current_environ.extras["preload"]) else {}
+    for link, helper in links.items():
+        (stage / link).symlink_to(built / helper)
+    test.env_vars.update(test.secrets.variables())
+    # The status of the job stays that of the test's last command.
+    test.prerun_cmds.insert(0, f'echo "$EPOCHREALTIME" >"{stage}/{TIMES}"')
+    test.postrun_cmds.append(
+        f'assay_status=$?; echo "$EPOCHREALTIME" >>"{stage}/{TIMES}";'
+        f' : >"{stage}/{END_MARKER}"; (exit $assay_status)'
+    )
