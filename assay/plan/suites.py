@@ -203,9 +203,9 @@ class _Test:
         units |= {name: one.unit or units.get(name, "") for name, one in said.items()}
         references = {one.figure: one for variant in variants for one in variant.references}
         made = []
-        for name, unit in units.items():
+        for name, stated in units.items():
             reference = references.get(name)
-            unit = unit or (reference.unit if reference else "")
+            unit = stated or (reference.unit if reference else "")
             symbol, factor = si_of(unit)
             symbol = "".join(c if c.isprintable() else "?" for c in symbol)[:40]
             sides = (reference.lower, reference.upper) if reference else (None, None)

@@ -203,8 +203,8 @@ def _placed(
     suites = [c.check for c in cases if isinstance(CHECKS[c.check], ReframeDefinition)]
     if shared is not None and suites:
         raise AssayError(
-            f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own: run it"
-            " without --in-one-job, outside of a job"
+            f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
+            " run it without --in-one-job, outside of a job"
         )
     if shared is not None:
         refuse_too_near(plan, site, inherited)

@@ -67,14 +67,27 @@ def _outcome(test: Any, end: End, stage: str, said: str) -> Outcome:
     if test.job.state in _UNFINISHED:
         return Outcome("failed", f"Slurm ended the job: {test.job.state}")
     if end == "failure" and stage != "performance":
-        if dead := HERE.dead_nodes(test.job.nodelist or []):
-            return Outcome("lost", f"{dead}; {said}", fault="nodes")
-        died = stage != "sanity" or (test.job.exitcode or 0) != 0
-        status = f"exit status {test.job.exitcode}: " if died and stage == "sanity" else ""
-        return Outcome("failed" if died else "wrong", f"{status}{said or stage}")
+        return _not_right(test, stage, said)
     marks, against = _proof(test)
+    outcome = _of_figures(test, end, stage, said, marks)
     if against:
         return Outcome("wrong", against, flags=marks)
+    return outcome
+
+
+def _not_right(test: Any, stage: str, said: str) -> Outcome:
+    """Of a launch that ended before its figures: lost with a node, failed, or wrong."""
+    if dead := HERE.dead_nodes(test.job.nodelist or []):
+        return Outcome("lost", f"{dead}; {said}", fault="nodes")
+    if stage != "sanity":
+        return Outcome("failed", said or stage)
+    if test.job.exitcode:
+        return Outcome("failed", f"exit status {test.job.exitcode}: {said}")
+    return Outcome("wrong", said or stage)
+
+
+def _of_figures(test: Any, end: End, stage: str, said: str, marks: list[str]) -> Outcome:
+    """By what the test measured, and what it says of its references; adds to the flags `marks`."""
     if end in ("xfailure", "xsuccess"):
         marks.append(EXPECTED_FAILURE if end == "xfailure" else UNEXPECTED_PASS)
         if stage == "sanity":  # no figure is read then

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: RUF012, N802  as suites are written
+"""Tests as public suites write them, each with something that a harness trips over."""
+
+import math
+import os
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import (
+    fixture,
+    parameter,
+    performance_function,
+    run_after,
+    run_before,
+    sanity_function,
+)
+
+
+class _Prints(rfm.RunOnlyRegressionTest):
+    """Prints lines; a library class that its users complete."""
+
+    executable = "printf"
+    executable_opts = ["'rate=1234.125\\ntime=7.25e-3\\n'"]
+    valid_systems = ["daint:gpu"]
+    valid_prog_environs = ["PrgEnv-gnu"]
+
+    @sanity_function
+    def printed(self):
+        return sn.assert_found("rate", self.stdout)
+
+
+@rfm.simple_test
+class BothUnits(_Prints):
+    """Modern style, figures in free units, values by parameter."""
+
+    size = parameter([10, 20])
+
+    @run_before("performance")
+    def by_environment(self):
+        assert self.current_environ.name == "PrgEnv-gnu"
+        assert os.path.isfile(os.path.join(self.stagedir, "src", "hello_mpi.c"))
+
+    sourcesdir = "."
+
+    @performance_function("MBytes/sec")
+    def rate(self):
+        return sn.extractsingle(r"rate=(\S+)", self.stdout, 1, float)
+
+    @performance_function("ms")
+    def time(self):
+        return sn.extractsingle(r"time=(\S+)", self.stdout, 1, float)
+
+
+@rfm.simple_test
+class Raises(_Prints):
+    """A figure that is not there: ReFrame warns and goes on."""
+
+    @performance_function("s")
+    def absent(self):
+        return sn.extractsingle(r"absent=(\S+)", self.stdout, 1, float)
+
+
+@rfm.simple_test
+class NotANumber(_Prints):
+    """A figure that is NaN."""
+
+    @performance_function("s")
+    def odd(self):
+        return math.nan
+
+
+@rfm.simple_test
+class OldStyle(_Prints):
+    """perf_patterns, and a reference that a hook computes and that is missed."""
+
+    strict_check = True
+
+    @run_after("init")
+    def patterns(self):
+        self.perf_patterns = {"speed": sn.extractsingle(r"rate=(\S+)", self.stdout, 1, float)}
+
+    @run_before("performance")
+    def computed(self):
+        self.reference = {"*": {"speed": (9999.0, -0.1, None, "MB/s")}}
+
+
+@rfm.simple_test
+class NoFigures(_Prints):
+    """Not about speed; time limit of its own, no launcher, stage folder read by sanity."""
+
+    time_limit = "2m"
+
+    @run_after("setup")
+    def alone(self):
+        self.job.launcher = getlauncher("local")()
+
+    @sanity_function
+    def printed(self):
+        return sn.path_isfile(os.path.join(self.stagedir, "x"))
+
+    @run_before("run")
+    def leaves_file(self):
+        self.postrun_cmds += ["touch x"]
+
+
+@rfm.simple_test
+class Unright(_Prints):
+    """Its sanity fails."""
+
+    @sanity_function
+    def printed(self):
+        return sn.assert_found("never", self.stdout)
+
+
+@rfm.simple_test
+class Skips(_Prints):
+    """Skips itself where it cannot run."""
+
+    @run_after("setup")
+    def not_here(self):
+        self.skip_if(True, "no GPU here")
+
+
+@rfm.simple_test
+class OwnSrun(_Prints):
+    """Starts its ranks itself, on as many nodes as there are."""
+
+    num_tasks = 0
+    num_tasks_per_node = 1
+
+    @run_before("run")
+    def by_srun(self):
+        self.job.launcher = getlauncher("local")()
+        self.executable, self.executable_opts = "srun", ["--mpi=none", "echo", "rate"]
+
+
+@rfm.simple_test
+class Compiles(rfm.RegressionTest):
+    """Compiles and runs MPI at each launch; the launcher gets an option."""
+
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi"]
+    sourcepath = "hello_mpi.c"
+    num_tasks = 2
+    num_tasks_per_node = 1
+
+    @sanity_function
+    def right(self):
+        return sn.assert_found("ranks=2", self.stdout)
+
+    @performance_function("MB/s")
+    def Triad(self):
+        return sn.extractsingle(r"Triad:\s+(\S+)", self.stdout, 1, float)
+
+
+class Build(rfm.CompileOnlyRegressionTest):
+    """A fixture."""
+
+    sourcepath = "hello_mpi.c"
+    build_system = "SingleSource"
+
+
+@rfm.simple_test
+class Fixture(rfm.RunOnlyRegressionTest):
+    """Runs what a fixture built, once an environment."""
+
+    built = fixture(Build, scope="environment")
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    num_tasks = 2
+    num_tasks_per_node = 1
+
+    @run_before("run")
+    def program(self):
+        self.executable = os.path.join(self.built.stagedir, self.built.executable)
+
+    @sanity_function
+    def right(self):
+        return sn.assert_found("ranks=2", self.stdout)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign's ReFrame tests are made into, on a site that is a file."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from assay.plan import make_plan
+from assay.plan.suites import with_suites
+from assay.schema.loading import campaign_from_text
+from assay.sites import site_file
+from assay.sites.loading import load_site
+from assay.tests.test_suites_on_cluster import HEAD, SUITE
+from checks.common.registry import CHECKS
+from records.errors import AssayError
+from records.run.plan import Plan
+
+SITE = """\
+schema: 2
+name: here
+modules_system: nomod
+nodes: 3
+cores_per_node: 2
+memory_bytes_per_node: 1000000000
+partitions: {all: {access: []}}
+environments:
+  openmpi: {description: one, compiler: mpicc, launcher: assay-openmpi, library: Open MPI}
+  mpich: {description: two, compiler: mpicc, launcher: assay-hydra, library: MPICH}
+"""
+
+
+@pytest.fixture
+def planned(tmp_path, monkeypatch):
+    """Plans the cases of a text."""
+    folder = tmp_path / "sites" / "here"
+    folder.mkdir(parents=True)
+    (folder / "site.yaml").write_text(SITE)
+    monkeypatch.setattr(site_file, "SITES", folder.parent)
+    before = dict(CHECKS)
+
+    def plan(text: str, file: Path = SUITE) -> Plan:
+        site = load_site("here")
+        campaign = campaign_from_text(str(file.parent / "c.yaml"), HEAD + text)
+        return make_plan(with_suites(campaign, site), site.facts())
+
+    yield plan
+    CHECKS.clear()
+    CHECKS.update(before)
+
+
+def entry(rest: str, cls: str = "BothUnits", file: str = "traps.py") -> str:
+    return f"  - reframe: {{file: {file}, class: {cls}, {rest}}}\n"
+
+
+MAP = "environments: {PrgEnv-gnu: [openmpi, mpich]}"
+
+
+def test_each_variant_is_a_case_in_each_environment(planned):
+    plan = planned(entry(MAP))
+    assert sorted((one.params["size"], one.environment) for one in plan.cases) == [
+        *((10, "mpich"), (10, "openmpi"), (20, "mpich"), (20, "openmpi"))
+    ]
+    assert Plan.from_json(plan.to_json()).brought == plan.brought
+    assert all(one.has_its_id for one in plan.cases)
+
+
+def test_parameters_select_variants_and_variables_are_part_of_the_id(planned):
+    (one,) = planned(entry(f"params: {{size: 20}}, {MAP.replace(', mpich', '')}")).cases
+    (other,) = planned(
+        entry(f"params: {{size: 20}}, vars: {{num_tasks: 4}}, {MAP.replace(', mpich', '')}")
+    ).cases
+    assert (one.params["size"], one.ranks, other.ranks) == (20, 1, 4)
+    assert one.id != other.id
+
+
+def test_a_changed_file_is_another_case_and_is_not_resumed(planned, request):
+    folder = Path(mkdtemp(dir="/tmp", prefix="assay-suite-"))
+    request.addfinalizer(lambda: shutil.rmtree(folder))
+    folder.chmod(0o755)  # the jobs' user reads it
+    copy = folder / "traps.py"
+    copy.write_text(SUITE.read_text())
+    one = planned(entry(MAP), copy).cases[0]
+    copy.write_text(SUITE.read_text() + "\n# changed\n")
+    with pytest.raises(AssayError, match="is not the file that was planned"):
+        CHECKS["both_units"].refuse_changed()
+    assert planned(entry(MAP), copy).cases[0].id != one.id
+
+
+def test_a_flexible_test_gets_all_nodes_and_the_plan_says_it(planned):
+    plan = planned(entry(MAP, "OwnSrun"))
+    assert {(one.ranks, one.nodes) for one in plan.cases} == {(3, 3)}
+    assert "num_tasks = 0: 3 ranks on the site's 3 nodes" in "\n".join(plan.told())
+
+
+def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy(planned):
+    plan = planned(entry("environments: {PrgEnv-gnu: openmpi}"))
+    assert {one.environment for one in plan.cases} == {"openmpi"}
+    assert "environments: {PrgEnv-gnu: mpich}" in "\n".join(plan.left_out)
+
+
+def test_features_are_matched_without_a_map(planned):
+    assert len(planned(entry("ranks: 2", "Compiles")).cases) == 2
+
+
+def test_a_figure_of_unknown_direction_is_asked_for(planned):
+    with pytest.raises(AssayError, match=r"say metrics: \{speed: higher\} or lower"):
+        planned(entry(f"metrics: {{}}, {MAP}", "OldStyle"))
+
+
+def test_a_test_without_figures_is_planned(planned):
+    plan = planned(entry(MAP, "NoFigures"))
+    assert plan.brought["no_figures"].figures == []
+    assert plan.brought["no_figures"].title
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (entry(MAP, "Bothunits"), "no test 'Bothunits' (did you mean BothUnits?)"),
+        (entry(f"params: {{sise: 1}}, {MAP}"), "params: no 'sise'"),
+        (entry(f"params: {{size: 30}}, {MAP}"), "params.size: 30; allowed"),
+        (entry(MAP, file="gone.py"), "gone.py: cannot be read"),
+        (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
+        (entry(MAP) + entry(MAP), "the name both_units is taken"),
+        (entry(MAP).rstrip("\n") + "\n    matrix: {a: [1]}\n", "use reframe.params and vars"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_is_allowed(planned, text, words):
+    with pytest.raises(AssayError) as error:
+        planned(text)
+    assert words in str(error.value)
