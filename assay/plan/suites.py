@@ -22,7 +22,7 @@ from checks.common.registry import CHECKS
 from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError
 from records.metric import MetricDefinition
-from records.run.brought import Figure, ReframeTest
+from records.run.brought import ReframeTest, TestFigure
 from records.run.plan import canonical_json
 from records.unit_texts import better_of, si_of
 
@@ -35,7 +35,7 @@ def with_suites(campaign: Campaign, site: Site) -> Campaign:
     for a test that is not there, and for a figure whose direction is not known."""
     if not any(isinstance(entry, ReframeEntry) for entry in campaign.cases):
         return campaign
-    from checks.common.foreign.children import list_files  # only for such campaigns
+    from checks.common.foreign.children import list_files  # slow: needed by suites only
 
     made, left_out = list[Any](), list[str]()
     for index, entry in enumerate(campaign.cases):
@@ -83,25 +83,10 @@ class _Test:
             raise AssayError(f"{cls.name} compiles only; name a test that runs")
         variants = self._variants(cls)
         environments = self._environments(campaign.environments_of(entry), variants[0])
-        suite, commit = _suite_of(self.file)
-        compiles = "compile" in cls.kind
         layouts = [self._layout(variant) for variant in variants]
-        test = ReframeTest(
-            file=str(self.file),
-            cls=cls.name,
-            suite=str(suite),
-            commit=commit,
-            digest=digest,
-            title=(cls.doc.split("\n")[0] or cls.name)[:100],
-            variables=self.asked.vars,
-            seen_as=self.seen_as,
-            figures=self._figures(variants),
-            fixtures=[f"{one.test_class} ({one.kind}, once a {one.scope})" for one in cls.fixtures],
-            compiles=compiles,
-            notes=sorted({note for _, note in layouts if note}),
-        )
+        test = self._kept(cls, variants, digest, sorted({note for _, note in layouts if note}))
         bring({entry.check: test})
-        source = canonical_json([digest, commit, cls.name, self.asked.vars])
+        source = canonical_json([digest, test.commit, cls.name, self.asked.vars])
         each = [
             {
                 **layout,
@@ -115,9 +100,33 @@ class _Test:
             CaseEntry(check=entry.check, matrix={"variant": each}, environments=environments, **job)
         ] * bool(environments)
 
+    def _kept(
+        self,
+        cls: ListedClass,
+        variants: Sequence[ListedVariant],
+        digest: str,
+        notes: list[str],
+    ) -> ReframeTest:
+        """What a plan keeps of the test."""
+        suite, commit = _suite_of(self.file)
+        return ReframeTest(
+            file=str(self.file),
+            cls=cls.name,
+            suite=str(suite),
+            commit=commit,
+            digest=digest,
+            title=(cls.doc.split("\n")[0] or cls.name)[:100],
+            variables=self.asked.vars,
+            seen_as=self.seen_as,
+            figures=self._figures(variants),
+            fixtures=[f"{one.test_class} ({one.kind}, once a {one.scope})" for one in cls.fixtures],
+            compiles="compile" in cls.kind,
+            notes=notes,
+        )
+
     def _surroundings(self, environments: Sequence[str]) -> Any:
         """What the file finds while it is listed: the site's names, its jobs' user, no network."""
-        from checks.common.foreign.listing import Surroundings  # only for such campaigns
+        from checks.common.foreign.listing import Surroundings  # slow: needed by suites only
 
         described = self.site.description
         partition = {
@@ -193,7 +202,7 @@ class _Test:
         on_node = self.asked.ranks_per_node or on_node or min(ranks, cores)
         return {"ranks": ranks, "ranks_per_node": min(on_node, ranks)}, note
 
-    def _figures(self, variants: Sequence[ListedVariant]) -> list[Figure]:
+    def _figures(self, variants: Sequence[ListedVariant]) -> list[TestFigure]:
         """All that the variants measure, with direction and SI unit."""
         units = {one.name: one.unit for variant in variants for one in variant.figures}
         said = {
@@ -221,7 +230,7 @@ class _Test:
             known = (m for c in CHECKS.values() if c.name != self.entry.check for m in c.metrics)
             if any(one.name == short and one != metric for one in known):
                 metric = MetricDefinition(f"{self.entry.check}.{short}", symbol, better, told)
-            made.append(Figure(variable=name, unit=unit, factor=factor, metric=metric))
+            made.append(TestFigure(variable=name, unit=unit, factor=factor, metric=metric))
         return made
 
 

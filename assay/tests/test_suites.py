@@ -77,11 +77,17 @@ def test_parameters_select_variants_and_variables_are_part_of_the_id(planned):
     assert one.id != other.id
 
 
-def test_a_changed_file_is_another_case_and_is_not_resumed(planned, request):
+@pytest.fixture
+def readable():
+    """A folder that every user reads."""
     folder = Path(mkdtemp(dir="/tmp", prefix="assay-suite-"))
-    request.addfinalizer(lambda: shutil.rmtree(folder))
-    folder.chmod(0o755)  # the jobs' user reads it
-    copy = folder / "traps.py"
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_changed_file_is_another_case_and_is_not_resumed(planned, readable):
+    copy = readable / "traps.py"
     copy.write_text(SUITE.read_text())
     one = planned(entry(MAP), copy).cases[0]
     copy.write_text(SUITE.read_text() + "\n# changed\n")

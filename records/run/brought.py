@@ -52,7 +52,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     exit_status: int = 0
 
 
-class Figure(msgspec.Struct, frozen=True, kw_only=True):
+class TestFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A performance variable of a ReFrame test and the metric made of it, in SI units: `factor`
     times its value. `unit` is the test's own."""
 
@@ -79,7 +79,7 @@ class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     title: str
     variables: dict[str, Any] = {}
     seen_as: dict[str, str] = {}
-    figures: list[Figure] = []
+    figures: list[TestFigure] = []
     fixtures: list[str] = []
     compiles: bool = False
     time_limit_s: float | None = None

@@ -21,6 +21,10 @@ from records.run.brought import ReframeTest
 _ROUGH_S, _LIMIT_FACTOR = 30.0, 10.0
 
 
+class UnfitTestError(Exception):
+    """A test that cannot be launched as it was planned; the message says why."""
+
+
 class TestParameters(Parameters):
     """Layout of a launch, the digest of what is run, and the test's own parameters."""
 

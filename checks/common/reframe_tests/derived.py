@@ -21,7 +21,7 @@ from reframe.core.exceptions import SkipTestError
 from reframe.core.meta import make_test
 
 from checks.common.json_lines import Secrets
-from checks.common.reframe_tests import ReframeDefinition
+from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
 from checks.common.session.builds import Programs
 from checks.common.session.outcome import Outcome, report_refusal, send
 from checks.common.slurm.scheduler import END_MARKER, run_options
@@ -30,10 +30,6 @@ from checks.common.sources import LAUNCH_SCRIPTS
 
 #: File in a launch's folder with the times, seconds since 1970, of its begin and end.
 TIMES = "launch.times"
-
-
-class UnfitTestError(Exception):
-    """A test that cannot be launched as it was planned; the message says why."""
 
 
 @cache
@@ -95,19 +91,27 @@ def maker_of(
     folder = str(Path(test.file).parent)
     made = make_test(name, (cls,), body, hooks, module=module, custom_prefix=folder)
 
+    return _reporting(made, variant, launch.index)
+
+
+def _reporting(cls: Any, variant: int, index: int) -> Callable[..., Any]:
+    """What makes a test of a class and says why, where that fails or the test skips itself."""
+
     def make(**options: Any) -> Any:
         try:
-            found = made(variant_num=variant, **options)
+            found = cls(variant_num=variant, **options)
         except SkipTestError as skip:
-            send(Outcome("skipped", f"{skip}" or "skipped", launch_index=launch.index))
+            send(Outcome("skipped", f"{skip}" or "skipped", launch_index=index))
             raise
         except Exception as error:
-            report_refusal(launch.index, f"not started: {type(error).__name__}: {error!s:.400}")
+            report_refusal(index, f"not started: {type(error).__name__}: {error!s:.400}")
             raise SkipTestError(str(error)) from error
         found.secrets = Secrets.new()
         return found
 
-    make.__qualname__ = make.__name__ = name
+    made: Any = make  # with what ReFrame asks of a class
+    made.__qualname__ = made.__name__ = cls.__name__
+    made.setvar = cls.setvar
     return make
 
 
@@ -139,6 +143,11 @@ def _pin(test: Any, launch: Any) -> None:
     job.drawn_by = f"{launch.case_id}.{launch.block}.{launch.attempt}"
     job.down_nodes_return, job.needs_s = extras["down_nodes_return"], limit_s + HALTING_S
     job.options += [one for one in run_options() if one not in job.options]
+    _prove_and_time(test, stage)
+
+
+def _prove_and_time(test: Any, stage: Path) -> None:
+    """Put evidence into the launch's folder, and stamps and the end into its job."""
     built = Path(test.assay_programs.folder).resolve()
     shutil.copy(LAUNCH_SCRIPTS / "evidence.sh", stage)
     links = {"libassay_evidence.so": "libassay_evidence.so"}

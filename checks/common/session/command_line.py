@@ -63,7 +63,7 @@ class Reporter(TaskEventListener):
     def _of_suite(self, task: Any, end: Any) -> None:
         """The end of a launch of a suite's test, or of a fixture of one."""
         if not isinstance(task.check, MpiCheck | MakeBuild):
-            from checks.common.reframe_tests.outcomes import report  # only where there are such
+            from checks.common.reframe_tests.outcomes import report  # slow: needed by suites only
 
             report(task, end)
 

@@ -23,7 +23,7 @@ from checks.common.base import MpiCheck
 from checks.common.brought import BROUGHT_FILE, bring_from_file
 from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
-from checks.common.reframe_tests import ReframeDefinition
+from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
 from checks.common.registry import CHECKS
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.session.leaves import leaf_of
@@ -85,13 +85,9 @@ def launch_test(
         )
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     if isinstance(definition, ReframeDefinition):
-        # slow, and only where a campaign has such tests
-        from checks.common.reframe_tests.derived import UnfitTestError, maker_of
+        from checks.common.reframe_tests.derived import maker_of  # slow: needed by suites only
 
-        try:
-            return maker_of(launch, definition, name, module)
-        except UnfitTestError as error:
-            raise RefusedError(str(error)) from error
+        return maker_of(launch, definition, name, module)
     if launch.check not in leaves:
         leaves[launch.check] = leaf_of(definition)
     body = {
@@ -123,7 +119,7 @@ def _register_all(path: str) -> None:
     leaves: dict[str, type[MpiCheck]] = {}
     bring_from_file()
     if BROUGHT_FILE in os.environ:
-        from checks.common.reframe_tests.launcher import install  # only where there are such
+        from checks.common.reframe_tests.launcher import install  # slow: needed by suites only
 
         tests = [one.line for one in CHECKS.values() if isinstance(one, ReframeDefinition)]
         install({ours: seen for test in tests for ours, seen in test.seen_as.items()})
@@ -133,7 +129,7 @@ def _register_all(path: str) -> None:
             launch = LaunchRequest.model_validate_json(line)
             index = launch.index
             _rfm_test_registry.add(launch_test(launch, leaves, __name__))
-        except (ValidationError, RefusedError, CheckError) as error:
+        except (ValidationError, RefusedError, CheckError, UnfitTestError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"
             if outcome_pipe() is None:

@@ -49,7 +49,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     processor = {**further["processor"], "num_cpus": site["cores_per_node"]}
     brought = BROUGHT_FILE in os.environ
     if brought:
-        import checks.common.reframe_tests.launcher  # noqa: F401  registers it; only then
+        import checks.common.reframe_tests.launcher  # slow: needed by suites only  # noqa: F401
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launches of suites' tests come to: run by ReFrame here, without Slurm, and held against what
+plain ReFrame finds in the same outputs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.run.launches import launches_to_come
+from assay.sites.loading import load_site
+from assay.tests.test_suites import MAP, entry, planned, readable
+from assay.tests.test_suites_on_cluster import CLASSES, EXPECTED
+from checks.common.brought import BROUGHT_FILE
+from checks.common.registry import CHECKS
+from checks.common.session.outcome import OUTCOME_FD, PROGRAMS, Outcome
+
+__all__ = ["planned", "readable"]
+
+SESSION = Path(str(sys.modules["checks.common.registry"].__file__)).parent / "session"
+#: ReFrame's scheduler for this machine, with what Slurm's adds to a job.
+SETTINGS = """
+from reframe.core.backends import register_scheduler
+from reframe.core.schedulers.local import LocalJobScheduler
+from checks.common.session import settings
+
+@register_scheduler("here")
+class Here(LocalJobScheduler):
+    def submit(self, job):
+        job.slurm, job.loss = {}, None
+        super().submit(job)
+
+site_configuration = settings.site_configuration
+site_configuration["systems"][0]["partitions"][0]["scheduler"] = "here"
+"""
+#: Those that need neither MPI nor Slurm.
+HERE = {name for name in CLASSES if name not in ("OwnSrun", "Compiles", "Fixture")}
+TWENTY = """\
+# SPDX-License-Identifier: Apache-2.0
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+
+@rfm.simple_test
+class Twenty(rfm.RunOnlyRegressionTest):
+    valid_systems = ["*"]
+    valid_prog_environs = ["*"]
+    number = parameter(range(20))
+    executable = "printf"
+
+    @run_before("run")
+    def words(self):
+        value = repr(1.0 / 3 ** (self.number - 9))
+        self.executable_opts = [f"'t {value} s, {self.number * 7}.1e3 GB/s\\\\n'"]
+
+    @sanity_function
+    def right(self):
+        return sn.assert_found("t", self.stdout)
+
+    @performance_function("us")
+    def latency(self):
+        return sn.extractsingle(r"t (\\S+) s", self.stdout, 1, float)
+
+    @performance_function("GB/s")
+    def rate(self):
+        return sn.extractsingle(r", (\\S+) GB", self.stdout, 1, float)
+"""
+
+
+def session(plan, folder: Path, settings: Path) -> list[Outcome]:
+    """The outcomes of a session with one launch of each case."""
+    launches = [*launches_to_come(plan, [])]
+    site = {**load_site("here").session_data(), "reframe_prefix": str(folder)}
+    for one in site["environments"].values():
+        one |= {"launcher": "assay-template", "launcher_command": "env RANKS={ranks}"}
+        one |= {"launcher_options": []}
+    files = {
+        "ASSAY_SITE_FILE": json.dumps(site),
+        "ASSAY_LAUNCHES_FILE": "".join(f"{json.dumps(one.__dict__)}\n" for one in launches),
+        BROUGHT_FILE: msgspec.json.encode(plan.brought).decode(),
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    for name in plan.environments:
+        (folder / "programs" / f"Programs-{name}").mkdir(parents=True)
+    variables = {name: str(folder / name) for name in files}
+    variables |= {PROGRAMS: str(folder / "programs"), "ASSAY_RUN_ID": "x"}
+    reading, writing = os.pipe()
+    argv = [
+        *(sys.executable, "-P", "-m", "checks.common.session.command_line"),
+        *(f"--config-file={settings}", f"--checkpath={SESSION / 'launches.py'}", "--run"),
+        *("--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
+    ]
+    with (folder / "out").open("w") as out:
+        subprocess.run(
+            argv,
+            env={**os.environ, **variables, OUTCOME_FD: str(writing)},
+            cwd=folder,
+            pass_fds=(writing,),
+            stdout=out,
+            stderr=out,
+            check=False,
+        )
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = [msgspec.json.decode(line, type=Outcome) for line in pipe]
+    found = {one.launch_index: one for one in said if one.launch_index >= 0}
+    assert len(found) == len(launches), (folder / "out").read_text()[-3000:]
+    for one, launch in zip((found[k] for k in sorted(found)), launches, strict=True):
+        one.output = launch.check
+    return [found[index] for index in sorted(found)]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    """ReFrame's configuration for this machine."""
+    file = tmp_path / "settings.py"
+    file.write_text(SETTINGS)
+    return file
+
+
+def test_each_trap_has_its_outcome(planned, tmp_path, settings):
+    text = "".join(
+        entry(f"{more.strip()}, {MAP}".lstrip(", "), cls)
+        for cls, more in CLASSES.items()
+        if cls in HERE
+    )
+    found = session(planned(text), tmp_path, settings)
+    assert {one.output for one in found} == {name for name in EXPECTED if name in CHECKS}
+    for one in found:
+        status, flags, words = EXPECTED[str(one.output)]
+        assert (one.status, one.flags) == (status, flags), one
+        assert words in (one.reason or "")
+
+
+def test_twenty_tests_have_the_values_that_plain_reframe_finds(
+    planned, tmp_path, settings, readable
+):
+    file = readable / "twenty.py"
+    file.write_text(TWENTY)
+    report = tmp_path / "plain.json"
+    subprocess.run(
+        [
+            Path(sys.executable).parent / "reframe",
+            *("-c", file, "-r", f"--report-file={report}", f"--prefix={tmp_path / 'plain'}"),
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    cases = json.loads(report.read_text())["runs"][0]["testcases"]
+    plain = {
+        tuple(
+            sorted((key.rpartition(":")[2], value[0]) for key, value in one["perfvalues"].items())
+        )
+        for one in cases
+    }
+    plan = planned(entry("vars: {}", "Twenty", "twenty.py") + "    environments: [mpich]\n", file)
+    found = session(plan, tmp_path, settings)
+    factors = {one.variable: one.factor for one in plan.brought["twenty"].figures}
+    expected = {tuple((name, value * factors[name]) for name, value in one) for one in plain}
+    assert len(found) == 40
+    assert len(plain) == 20
+    assert {tuple(sorted((m.name, m.value) for m in one.metrics)) for one in found} == expected
