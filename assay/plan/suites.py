@@ -74,11 +74,7 @@ class _Test:
                 f"environments: no {strange[0]!r} on the site; allowed: {listed(there)}"
             )
         digest = digest_of(self.file, self.asked.class_)
-        around = self._surroundings(there)
-        (listing,) = list_files([self.file], around, workers=1)
-        if listing.refused:
-            raise AssayError(f"{self.file}: {listing.refused}")
-        cls = _named(listing.classes, self.asked.class_, self.file)
+        cls = self._listed(there, list_files)
         if cls.kind == "compile":
             raise AssayError(f"{cls.name} compiles only; name a test that runs")
         variants = self._variants(cls)
@@ -99,6 +95,13 @@ class _Test:
         self.entries = [
             CaseEntry(check=entry.check, matrix={"variant": each}, environments=environments, **job)
         ] * bool(environments)
+
+    def _listed(self, environments: Sequence[str], list_files: Any) -> ListedClass:
+        """The class, as a child process lists it."""
+        (listing,) = list_files([self.file], self._surroundings(environments), workers=1)
+        if listing.refused:
+            raise AssayError(f"{self.file}: {listing.refused}")
+        return _named(listing.classes, self.asked.class_, self.file)
 
     def _kept(
         self,

@@ -127,7 +127,7 @@ def test_a_test_without_figures_is_planned(planned):
     ("text", "words"),
     [
         (entry(MAP, "Bothunits"), "no test 'Bothunits' (did you mean BothUnits?)"),
-        (entry(f"params: {{sise: 1}}, {MAP}"), "params: no 'sise'"),
+        (entry(f"params: {{sizes: 1}}, {MAP}"), "params: no 'sizes'"),
         (entry(f"params: {{size: 30}}, {MAP}"), "params.size: 30; allowed"),
         (entry(MAP, file="gone.py"), "gone.py: cannot be read"),
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),

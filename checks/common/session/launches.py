@@ -68,8 +68,8 @@ class RefusedError(Exception):
 def launch_test(
     launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module: str
 ) -> Callable[..., Any]:
-    """What makes the ReFrame test of one launch: its leaf with all variables set, or what derives
-    from the class of a suite. Raises RefusedError."""
+    """What makes the ReFrame test of one launch: its leaf, or what derives from the class of a
+    suite. Raises RefusedError."""
     definition = CHECKS.get(launch.check)
     if definition is None:
         raise RefusedError(f"check: no check {launch.check!r}; allowed is {', '.join(CHECKS)}")
@@ -90,7 +90,15 @@ def launch_test(
         return maker_of(launch, definition, name, module)
     if launch.check not in leaves:
         leaves[launch.check] = leaf_of(definition)
-    body = {
+    made: type = make_test(
+        name, (leaves[launch.check],), _body(launch, leaves, params), module=module
+    )
+    return made
+
+
+def _body(launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], params: Any) -> dict[str, Any]:
+    """The variables of the test of a launch."""
+    return {
         "valid_systems": ["*"],
         "valid_prog_environs": [launch.environment],
         "launch_index": launch.index,
@@ -104,8 +112,6 @@ def launch_test(
         "resources": launch.resources,
         **leaves[launch.check].settings(params),
     }
-    made: type = make_test(name, (leaves[launch.check],), body, module=module)
-    return made
 
 
 def _problems(error: ValidationError, prefix: str = "") -> str:
