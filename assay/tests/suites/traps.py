@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# mypy: ignore-errors
 # ruff: noqa: RUF012, N802, PTH113, PTH118  as suites are written
 """Tests as public suites write them, each with something that a harness trips over."""
 
