@@ -225,7 +225,8 @@ def _unjudged(tonight: _Tonight) -> list[str | None]:
     texts[few] = f"fewer than {rules.least_launches} valid launches tonight"
     texts[stage_a.values[:, -1] <= 0] = "zero tonight"
     texts[counts == 0] = "no valid launch tonight"
-    texts[[key.better == "unknown" for key in tonight.of.history.series]] = _NO_DIRECTION
+    unknown = [key.better == "unknown" for key in tonight.of.history.series]
+    texts[np.array(unknown, dtype=np.bool_)] = _NO_DIRECTION
     reasons: list[str | None] = texts.tolist()
     return reasons
 

@@ -69,7 +69,8 @@ class Nights:
 
     def __init__(self, history: History, rules: Rules) -> None:
         self.history, self.rules = history, rules
-        known = np.array([[key.better != "unknown"] for key in history.series], dtype=np.bool_)
+        known = np.array([key.better != "unknown" for key in history.series], dtype=np.bool_)
+        known = known.reshape(-1, 1)
         self.values, self.reruns = (
             np.where((counts >= rules.least_launches) & np.isfinite(values) & known, values, np.nan)
             for values, counts in (
