@@ -41,8 +41,9 @@ def campaign_schema() -> JsonSchema:
         for check in sorted(shipped)
     ]
     command = definitions["CommandEntry"]["properties"]
-    for name in command.keys() & entry["properties"].keys():
-        command[name] = {"$ref": f"#/$defs/CaseEntry/properties/{name}"}
+    for brought in (command, definitions["ReframeEntry"]["properties"]):
+        for name in brought.keys() & entry["properties"].keys():
+            brought[name] = {"$ref": f"#/$defs/CaseEntry/properties/{name}"}
     names = [{"enum": sorted(shipped)}, command["name"]]
     schema["properties"]["weights"]["propertyNames"] = {"anyOf": names}
     draft = "https://json-schema.org/draft/2020-12/schema"

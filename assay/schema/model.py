@@ -149,26 +149,26 @@ class ReframeMetric(Section):
     """What a test of a ReFrame suite does not say of a figure."""
 
     better: Literal["higher", "lower"] = key("Which direction is good.")
-    unit: str = key("Its unit, where a hook of the test adds the figure.", default="")
+    unit: str = key("Its unit, where a hook adds it.", default="")
 
 
 class ReframeClass(Section):
     """A test class of a ReFrame suite, as it is."""
 
-    file: str = key("Its file, from the campaign's folder.", min_length=1)
+    file: str = key("Its file.", min_length=1)
     class_: str = key("The class.", alias="class", min_length=1, max_length=200)
     params: dict[str, Any] = key(
-        "Values of its parameters, one or a list; those of others are all.", default={}
+        "Values of its parameters, one or a list; without it all.", default={}
     )
     vars: dict[str, Any] = key("Variables of it to be set, as by `reframe -S`.", default={})
     metrics: dict[str, ReframeMetric | Literal["higher", "lower"]] = key(
-        "Direction of figures, where neither a one-sided reference nor the unit tells it.",
+        "Direction of figures that no reference or unit tells.",
         default={},
     )
     environments: dict[str, Name | list[Name]] = key(
-        "By the name that the suite asks for: the environments that take its place.", default={}
+        "By the name that the suite asks for: the environments in its place.", default={}
     )
-    ranks: Ranks | None = key("Ranks, where a hook after `init` sets num_tasks.", "ranks", None)
+    ranks: Ranks | None = key("Ranks, where a late hook sets them.", "ranks", None)
     ranks_per_node: Ranks | None = key("Ranks on each node; so too.", "ranks", None)
 
 

@@ -97,7 +97,7 @@ def maker_of(
 def _reporting(cls: Any, variant: int, index: int) -> Callable[..., Any]:
     """What makes a test of a class and says why, where that fails or the test skips itself."""
 
-    def make(**options: Any) -> Any:
+    def make(variant_num: int = 0, **options: Any) -> Any:  # noqa: ARG001  the plan says which
         try:
             found = cls(variant_num=variant, **options)
         except SkipTestError as skip:

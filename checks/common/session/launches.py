@@ -134,7 +134,8 @@ def _register_all(path: str) -> None:
         try:
             launch = LaunchRequest.model_validate_json(line)
             index = launch.index
-            _rfm_test_registry.add(launch_test(launch, leaves, __name__))
+            # The one variant, with its fixtures.
+            _rfm_test_registry.add(launch_test(launch, leaves, __name__), variant_num=0)
         except (ValidationError, RefusedError, CheckError, UnfitTestError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"
