@@ -22,8 +22,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -170,16 +172,26 @@ def needs_cluster(page: Path) -> bool:
     return any("cluster" in block.options for block in blocks(page))
 
 
+@contextmanager
+def _open_folder() -> Iterator[Path]:
+    """A folder that others may read: the jobs' user reads the suites of a page."""
+    with tempfile.TemporaryDirectory(prefix="assay-docs-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_run_as_shown(page, tmp_path):
-    for block in to_follow(page, with_cluster=False):
-        block.follow(tmp_path)
+def test_commands_run_as_shown(page):
+    with _open_folder() as folder:
+        for block in to_follow(page, with_cluster=False):
+            block.follow(folder)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     """One folder for all pages: later ones go on with what earlier ones made."""
-    yield tmp_path_factory.mktemp("docs")
+    with _open_folder() as folder:
+        yield folder
     down = [str(Path(sys.executable).with_name("assay")), "cluster", "down", "--name", "docs"]
     subprocess.run(down, check=True, stdout=subprocess.DEVNULL)
 
