@@ -59,6 +59,8 @@ def value_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int):
         return _whole(value)
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return shortened(", ".join(value), _LONGEST)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(text, _LONGEST)
 
