@@ -188,7 +188,7 @@ def test_a_failed_acceptance_leads_to_another_run(cluster: Cluster, folder: Path
 @pytest.mark.parametrize(
     ("begun", "leads_to", "ends"),
     [
-        ("run add.yaml", f"assay doctor --site {SITE}", 0),
+        ("run add.yaml", "assay doctor --site virtual:", 0),
         ("nightly run --campaign add.yaml --history h", "assay status results/add/", 1),
     ],
 )

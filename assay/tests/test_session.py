@@ -112,7 +112,6 @@ UNFIT = {
 #: Messages that are unfit, but name the launch that they are of.
 OF_A_LAUNCH = {
     "unknown status": (json.dumps({**GOOD, "status": "good"}), "status"),
-    "not from a session": (json.dumps({**GOOD, "status": "skipped"}), "status"),
     "text for a number": (json.dumps({**GOOD, "metrics": [{"value": "NaN"}]}), "metrics"),
     "no number": ('{"launch_index":0,"metrics":[{"value":NaN}]}', "byte"),
     "other files": (json.dumps({**GOOD, "files": {"../../x": "/etc/passwd"}}), "files"),
