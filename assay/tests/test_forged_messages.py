@@ -185,6 +185,13 @@ def test_an_honest_message_is_believed(driven):
     assert (record.status, record.metrics) == ("ok", honest.metrics), record.reason
 
 
+def test_no_launch_of_a_check_is_skipped_by_its_session(driven):
+    _, drive = driven
+    _, (record,) = drive(lambda told: json.dumps({**told, "status": "skipped"}).encode() + b"\n")
+    assert record.status == "wrong"
+    assert "`status` is skipped" in record.reason
+
+
 def test_no_forged_message_is_believed_and_the_run_can_be_read_after_each(driven, capsys):
     run, drive = driven
     refused = 0
