@@ -35,6 +35,8 @@ exec "$@"
 """
 #: Deeper files have the mode of those above them, unless somebody chose otherwise.
 _DEPTH = 4
+#: Its folder is a run's: what it keeps private is written, and not read.
+_WRITTEN = "plan.json"
 _SUFFIXES = frozenset({".c", ".gz", ".h", ".json", ".mk", ".py", ".sh", ".so"})
 
 
@@ -74,6 +76,8 @@ def _unreadable(folder: Path, uid: int, gid: int, depth: int = _DEPTH) -> Iterat
     """Folders and sources, down to a depth, that the user could not read if it came so far."""
     if not may(folder, uid, gid, 5):
         yield folder
+        return
+    if (folder / _WRITTEN).exists():
         return
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False):
