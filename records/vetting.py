@@ -92,10 +92,9 @@ class Vetting(Form, kw_only=True):
         default_factory=NodeFacts
     )
 
-    @property
-    def status(self) -> ExitStatus:
-        """The exit status of the word."""
-        return STATUS[self.word]
+
+#: A record from its bytes or text. Raises MsgspecError.
+vetting_of = msgspec.json.Decoder(Vetting).decode
 
 
 class Level(Part, kw_only=True):

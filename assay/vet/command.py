@@ -26,14 +26,13 @@ from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import pairs
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_bytes
-from records.vetting import METRICS, STATUS, WORDS, Vetting
+from records.vetting import METRICS, STATUS, WORDS, Vetting, vetting_of
 from reports.notation.units import percent
 
 #: Vettings of each node for a reference.
 _REFERENCE_VETTINGS = 5
 #: Seconds beyond its budget after which a vetting is ended from outside.
 _GRACE_S = 12.0
-_VETTING = msgspec.json.Decoder(Vetting)
 _PR_SET_PDEATHSIG = 1
 
 
@@ -194,7 +193,7 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
         os.kill(child, signal.SIGKILL)  # not waited for: it may hang in the kernel
     os.close(reading)
     try:
-        return _VETTING.decode(told)
+        return vetting_of(told)
     except msgspec.MsgspecError:
         return not_vetted(node_name(), f"the vetting did not end within {limit_s:.0f} s")
 

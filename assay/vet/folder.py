@@ -23,13 +23,12 @@ from records.history.model import History, Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
 from records.site.node_facts import facts_by_value
-from records.vetting import METRICS, Reference, Vetting
+from records.vetting import METRICS, Reference, Vetting, vetting_of
 
 #: Site and campaign of the vettings in their history.
 SITE, CAMPAIGN = "nodes", "vet"
 #: Records that are in the history are kept as files for so many days.
 _KEPT_DAYS = 30
-_VETTING = msgspec.json.Decoder(Vetting)
 _REFERENCE = msgspec.json.Decoder(Reference)
 
 
@@ -81,7 +80,7 @@ class VetFolder:
         for path in sorted((self.path / "records").glob("*/*")):
             if path.suffix == ".json" and path.stem not in known:
                 with suppress(msgspec.MsgspecError, OSError):
-                    found.append(_VETTING.decode(path.read_bytes()))
+                    found.append(vetting_of(path.read_bytes()))
             elif path.suffix == ".part":
                 with suppress(OSError):
                     if path.stat().st_mtime < hour_ago:

@@ -29,6 +29,7 @@ from assay.vet.measuring import (
 from records.site.node_facts import NodeFacts, kinds_of
 from records.vetting import METRICS, Figure, KindReference, Oddity, Step, Vetting, Word
 from reports.notation.units import percent, readable_unit, significant, time_of
+from reports.verdicts.vetting.judge import judged_figure, oddities, worst_word
 
 Say = Callable[[str], object]
 #: In the order of what they find in a second.
@@ -105,8 +106,6 @@ class _LocalVetting:
             self.troubles.append(f"mount {mount} does not answer")
 
     def _read_reference(self) -> None:
-        from reports.verdicts.vetting.judge import oddities  # slow: SciPy, after the first line
-
         try:
             reference = self.request.folder.reference()
         except (OSError, msgspec.MsgspecError) as error:
@@ -131,8 +130,6 @@ class _LocalVetting:
 
     def _step(self, step: Step) -> None:
         """Measure and judge; a figure that is there already is repeated."""
-        from reports.verdicts.vetting.judge import judged_figure  # slow: SciPy
-
         left_s = self.request.budget_s - self._took_s()
         if step == "link" and not self.request.neighbour:
             return
@@ -163,8 +160,6 @@ class _LocalVetting:
 
     def _look_again(self) -> None:
         """The second look at what is not fit: once, and all the facts if one of them is odd."""
-        from reports.verdicts.vetting.judge import oddities  # slow: SciPy
-
         if any(odd.word == "unfit" for odd in self.oddities):
             self.facts = look_at_facts()
             again = {odd.text for odd in oddities(self.facts, self.node, self.reference)}
@@ -175,8 +170,6 @@ class _LocalVetting:
                 self._step(step)
 
     def _ended(self) -> Vetting:
-        from reports.verdicts.vetting.judge import worst_word  # slow: SciPy
-
         words = [*(f.word for f in self.figures), *(odd.word for odd in self.oddities)]
         doubtful: list[Word] = ["suspect"] if self.troubles or self.reference is None else []
         word = worst_word([*words, *doubtful])

@@ -19,13 +19,12 @@ from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import is_usable, pairs
 from records.errors import InfrastructureError
-from records.vetting import Reference, Vetting
+from records.vetting import Reference, Vetting, vetting_of
 
 #: Seconds that a job may wait for its nodes, and that it may run.
 _WAIT_S, _JOB_S = 30, 60
 #: Most jobs at a time.
 _AT_ONCE = 32
-_VETTING = msgspec.json.Decoder(Vetting)
 #: What each task of a job runs: the node itself, or the other end of its link.
 _TASK = """\
 [ "$SLURMD_NODENAME" = "$1" ] && node=yes || node=
@@ -116,7 +115,7 @@ def _read(printed: str, nodes: Sequence[str], said: str) -> list[Vetting]:
     found: dict[str, Vetting] = {}
     for line in printed.splitlines():
         try:
-            vetting = _VETTING.decode(line)
+            vetting = vetting_of(line)
         except msgspec.MsgspecError:
             continue
         found[vetting.node] = vetting

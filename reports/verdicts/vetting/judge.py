@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import exp, log, sqrt
 
 from msgspec.structs import replace
-from scipy import special  # type: ignore[import-untyped]
 
 from records.site.node_facts import NodeFacts, facts_by_value
 from records.vetting import METRICS, WORDS, Figure, KindReference, Level, Oddity, Word
@@ -60,6 +59,8 @@ def _against(  # noqa: PLR0917
     peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS shows such a value with
     the chance FALSE_FIT at most.
     """
+    from scipy import special  # type: ignore[import-untyped]  # slow, after a vetting's first line
+
     sign = 1 if METRICS[figure.metric][3] == "higher" else -1
     logs, error = sign * log(figure.value), spread * sqrt(1 + 1 / n)
     deviation, lost = logs - centre, log(1 - FOUND_LOSS)
