@@ -59,7 +59,7 @@ def _against(  # noqa: PLR0917
     peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS shows such a value with
     the chance FALSE_FIT at most.
     """
-    from scipy import special  # type: ignore[import-untyped]  # slow, after a vetting's first line
+    from scipy import special  # type: ignore[import-untyped]  # slow: after the first line
 
     sign = 1 if METRICS[figure.metric][3] == "higher" else -1
     logs, error = sign * log(figure.value), spread * sqrt(1 + 1 / n)
