@@ -18,18 +18,8 @@ _AMOUNT = re.compile(
     rf"([kKMGTPE]?)(i(?=b)|)(?:(bytes?|bits?|b)|(flops?|i?ops?))({_PER_S})?", re.IGNORECASE
 )
 _TIME = re.compile(r"([nuµm]?)(?:s|secs?|seconds?)")
-_WORDS = {
-    "microseconds": ("s", 1e-6),
-    "microsecond": ("s", 1e-6),
-    "milliseconds": ("s", 1e-3),
-    "millisecond": ("s", 1e-3),
-    "nanoseconds": ("s", 1e-9),
-    "minutes": ("s", 60.0),
-    "minute": ("s", 60.0),
-    "min": ("s", 60.0),
-    "hours": ("s", 3600.0),
-    "h": ("s", 3600.0),
-}
+_TIMES_S = {"nanosecond": 1e-9, "microsecond": 1e-6, "millisecond": 1e-3}
+_TIMES_S |= {"min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 
 
 @lru_cache(maxsize=4096)
@@ -38,8 +28,8 @@ def si_of(text: str) -> tuple[str, float]:
     ("bytes", 1024), "Gflops" → ("flop/s", 1e9). "Mb" and "Mbit" are bits, an eighth of a byte. A
     text that is not known is its own unit, with factor 1."""
     text = text.strip()
-    if known := _WORDS.get(text.lower()):
-        return known
+    if time_s := _TIMES_S.get(text.lower().removesuffix("s")):
+        return "s", time_s
     if found := _TIME.fullmatch(text):
         return "s", _PREFIXES.get(found[1], 1.0)
     found = _AMOUNT.fullmatch(text)

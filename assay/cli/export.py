@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from assay.nightly.importing import surveyed_history, surveys_of
@@ -12,8 +11,9 @@ from assay.nightly.silence import campaigns_of
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
+from records.forms import as_text
 from records.history.reading import read_history
-from records.history.store import Store
+from records.history.store import Store, no_nights
 from records.run.run_directory import open_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -84,8 +84,7 @@ def _reframe(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.source)
     report = reframe_report(run.records(), run.provenance(), run.path.name)
     folder = arguments.output or run.path / "reframe"
-    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-    files = {"report.json": text, **performance_logs(report)}
+    files = {"report.json": as_text(report), **performance_logs(report)}
     write_folder(folder, files)
     for name in files:
         say(str(folder / name))
@@ -104,7 +103,7 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
     samples, points = list[Sample](), list[Point]()
     with Store(source) as store:
         with_nights = {(site, campaign) for site, campaign, _ in store.groups()}
-        groups = list(campaigns_of(store, arguments.site, arguments.campaign))
+        groups = campaigns_of(store, arguments.site, arguments.campaign)
         for whose in groups:
             history = read_history(store, *whose) if whose in with_nights else None
             missed, nights = store.missed(*whose), len(history.nights) if history else 0
@@ -115,5 +114,5 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
             if history:
                 samples += night_result(newest_night(history, str(source))).samples()
     if not groups:
-        raise AssayError(f"{source} holds no nights of this; see: assay history show")
+        raise no_nights(source)
     return line_protocol(points) if arguments.format == "influx" else openmetrics(samples)

@@ -21,7 +21,7 @@ from records.forms import Form, as_text
 from records.history import MOST_FINDS
 from records.history.model import Acceptance
 from records.history.reading import read_history
-from records.history.store import Store
+from records.history.store import Store, no_nights
 from reports.notation.units import count_text
 from reports.show.slides import write_pictures
 from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, SilentForm
@@ -162,7 +162,7 @@ def silent_command(arguments: argparse.Namespace) -> int:
             whose = arguments.site, arguments.campaign
             found = list(heard(store, *whose, after, datetime.now(UTC)))
         if not found:
-            raise _no_nights(arguments.history)
+            raise no_nights(arguments.history)
     except AssayError as error:
         if notifier is not None:
             notifier.send([failure_notice("history: no night to be found", error, "")])
@@ -193,11 +193,7 @@ def show_command(arguments: argparse.Namespace) -> int:
 
 def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:
     """Site and campaign that the arguments mean: of those that match, the one added last."""
-    for site, campaign, _ in reversed(store.groups()):
-        if arguments.site in (None, site) and arguments.campaign in (None, campaign):
-            return site, campaign
-    raise _no_nights(store.path)
-
-
-def _no_nights(path: Path) -> AssayError:
-    return AssayError(f"{path} holds no nights of this; see: assay history show")
+    groups = store.groups(arguments.site, arguments.campaign)
+    if not groups:
+        raise no_nights(store.path)
+    return groups[-1][:2]

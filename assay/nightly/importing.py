@@ -12,7 +12,7 @@ from records.errors import AssayError
 from records.forms import as_text
 from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
 from records.history.imported import Importer
-from records.history.store import Store
+from records.history.store import Store, no_nights
 from reports.load.reframe_files import files_below, read_file
 from reports.load.reframe_logs import Unread
 from reports.render import html, markdown
@@ -32,10 +32,10 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
     stay as they are. `zone` is that of local times without one. Raises AssayError for a path that
     is not there, an unknown zone, and where no file has a launch."""
     whose, files, unread, first = _zone(zone), set[Path](), 0, list[UnreadPart]()
-    found = list(files_below(paths))
+    found = dict(files_below(paths))
     with Store(history, create=True) as store, store.transaction():
         importer = Importer(store)
-        for file, named in found:
+        for file, named in found.items():
             for one in read_file(file, whose, named=named):
                 files.add(file)
                 if not isinstance(one, Unread):
@@ -43,7 +43,7 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
                     continue
                 unread += 1
                 if len(first) < _MOST_UNREAD:
-                    first.append(UnreadPart(str(one.file), one.line, one.reason))
+                    first.append(UnreadPart(str(one.file), one.line, one.reason[:200]))
         importer.finish()
         if not importer.added + importer.known:
             why = f"; {first[0].file}, line {first[0].line}: {first[0].reason}" if first else ""
@@ -82,14 +82,9 @@ def surveyed_history(history: Path | None) -> Path:
 def surveys_of(history: Path, site: str | None, campaign: str | None) -> list[Survey]:
     """Surveys of all campaigns and systems of a history that are meant."""
     with Store(history) as store:
-        groups = [
-            group[:2]
-            for group in store.groups()
-            if site in (None, group[0]) and campaign in (None, group[1])
-        ]
-        if not groups:
-            raise AssayError(f"{history} holds no nights of this; see: assay history show")
-        return [survey(store, *group) for group in groups]
+        if not (groups := store.groups(site, campaign)):
+            raise no_nights(history)
+        return [survey(store, *whose) for *whose, _ in groups]
 
 
 def show_survey(surveys: Sequence[Survey], out: Path | None, *, json: bool) -> None:

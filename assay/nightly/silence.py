@@ -29,13 +29,9 @@ def duration(text: str) -> timedelta:
 def campaigns_of(store: Store, site: str | None, campaign: str | None) -> list[tuple[str, str]]:
     """Site and campaign of each history of the file that is meant, the one added last at the end;
     before them those that never had a night."""
-    known = [(its_site, its_campaign) for its_site, its_campaign, _ in store.groups()]
-    tried = dict.fromkeys((one.site, one.campaign) for one in store.missed(None, None))
-    return [
-        whose
-        for whose in [*(one for one in tried if one not in known), *known]
-        if site in (None, whose[0]) and campaign in (None, whose[1])
-    ]
+    known = [(its_site, its_campaign) for its_site, its_campaign, _ in store.groups(site, campaign)]
+    tried = dict.fromkeys((one.site, one.campaign) for one in store.missed(site, campaign))
+    return [*(one for one in tried if one not in known), *known]
 
 
 def heard(

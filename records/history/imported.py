@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from records.history.model import Night, SeriesKey
-from records.history.store import Store, insert
+from records.history.store import Store
 from records.unit_texts import better_of, si_of
 from records.values import WORD
 
@@ -142,12 +142,11 @@ class Importer:
         self._values: dict[tuple[int, int], list[float]] = {}
         self._references: dict[int, tuple[float, str, float, float | None, float | None]] = {}
         self._rows: list[tuple[object, ...]] = []
-        rows = store.database.execute("SELECT key, at, since FROM launch")
         self._seen: set[int] = set()
         self._vague: dict[int, list[tuple[float, float]]] = {}
         self._times: dict[int, list[float]] | None = None
-        for key, at, since in rows:
-            self._note(key, at, since)
+        for row in store.database.execute("SELECT key, at, since FROM launch"):
+            self._note(*row)
 
     def _note(self, key: int, at: float, since: float | None) -> None:
         self._seen.add(hash((key, int(at))))
@@ -156,14 +155,14 @@ class Importer:
         if since is not None:
             self._vague.setdefault(key, []).append((since, at))
 
-    def add(self, launch: ImportedLaunch) -> bool:
-        """Take a launch in; False where it is there already."""
+    def add(self, launch: ImportedLaunch) -> None:
+        """Take a launch in that is not there already."""
         texts = launch.system, launch.partition, launch.environ, launch.unique, launch.job
         digest = blake2b("\0".join((*texts, str(launch.copy))).encode(), digest_size=8).digest()
         key = int.from_bytes(digest, "big", signed=True)
         if self._is_known(key, launch):
             self.known += 1
-            return False
+            return
         self._note(key, launch.at, launch.since)
         night = self._night(launch)
         night.begun = min(night.begun, launch.at if launch.since is None else launch.since)
@@ -183,7 +182,6 @@ class Importer:
         if len(self._rows) >= _ROWS:
             self._flush()
         self.added += 1
-        return True
 
     def _is_known(self, key: int, launch: ImportedLaunch) -> bool:
         """Whether the launch is there, also where only the session tells the time of either."""
@@ -212,24 +210,12 @@ class Importer:
         whose = launch.system, launch.night
         if (found := self.nights.get(whose)) is not None:
             return found
-        site = word(launch.system)
         run = word(f"{launch.system}-{launch.night}")
         query = "SELECT id FROM night WHERE run_id=? AND imported=1"
         known = self.store.database.execute(query, (run,)).fetchone()
         if known is None:
-            self.store.refuse_mixing(site, CAMPAIGN, imported=True)
-            row = {
-                "run_id": run,
-                "site": site,
-                "campaign": CAMPAIGN,
-                "started_at": "",
-                "context": "{}",
-            }
-            row |= {"nodes": "[]", "statuses": "{}", "failures": "[]", "warnings": "[]"}
-            row |= {"run_path": ""}
-            marked = {**row, "imported": 1}
-            made = self.store.database.execute(insert("night", marked), marked).lastrowid
-            found = _Added(made or 0, new=True)
+            night = Night(run, word(launch.system), CAMPAIGN, "", {}, (), {}, imported=True)
+            found = _Added(self.store.insert_night(night), new=True)
         else:
             found = _Added(known[0], new=False)
         self.nights[whose] = found
@@ -242,15 +228,15 @@ class Importer:
         found = self.series.get(place)
         if found is None:
             unit, factor = si_of(figure.unit)
-            better = better_of(unit, *_limits(figure)) or "unknown"
+            limits = (figure.lower, figure.upper) if figure.reference else ()  # 0 says nothing
+            better = better_of(unit, *limits) or "unknown"
             found = self._series_id(launch, figure.name, unit, better), factor
             self.series[place] = found
         newest = self._references.get(found[0])
         if newest is None or newest[0] <= launch.at:
             value = figure.reference
-            given = value is not None and math.isfinite(value)
-            told = figure.unit, value if given and value else 0.0, figure.lower, figure.upper
-            self._references[found[0]] = (launch.at, *told)
+            value = value if value and math.isfinite(value) else 0.0
+            self._references[found[0]] = launch.at, figure.unit, value, figure.lower, figure.upper
         return found
 
     def _series_id(self, launch: ImportedLaunch, metric: str, unit: str, better: str) -> int:
@@ -312,10 +298,9 @@ class Importer:
     def _close(self, site: str, added: _Added) -> None:
         """Write a night's begin, nodes and statuses, and take back what was judged since."""
         database = self.store.database
-        begun = datetime.fromtimestamp(added.begun, UTC).isoformat(timespec="seconds")
-        begun = begun.replace("+00:00", "Z")
+        begun = f"{datetime.fromtimestamp(added.begun, UTC):%Y-%m-%dT%H:%M:%SZ}"
         if not added.new:
-            night: Night = self.store.night(added.number)
+            night = self.store.night(added.number)
             added.nodes.update(night.nodes)
             added.statuses.update(night.statuses)
             begun = min(begun, night.started_at)
@@ -330,11 +315,6 @@ class Importer:
 
 def _text(values: list[Any]) -> str:
     return msgspec.json.encode(values).decode()
-
-
-def _limits(figure: ImportedFigure) -> tuple[float | None, float | None]:
-    """The limits of a reference; a reference of 0 says nothing."""
-    return (figure.lower, figure.upper) if figure.reference else (None, None)
 
 
 @lru_cache(maxsize=100_000)

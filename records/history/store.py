@@ -154,15 +154,7 @@ class Store:
         with self.transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
-            self.refuse_mixing(night.site, night.campaign, imported=False)
-            row = {name: getattr(night, name) for name in _PLAIN}
-            row |= {name: json.dumps(getattr(night, name)) for name in _LISTS}
-            row |= {
-                "context": json.dumps(night.context, sort_keys=True),
-                "rerun_of": rerun_of,
-                "elsewhere": int(elsewhere),
-            }
-            place = database.execute(insert("night", row), row).lastrowid
+            place = self.insert_night(night, rerun_of=rerun_of, elsewhere=int(elsewhere))
             for value in values:
                 number, launches = (
                     self.series_id(night.site, night.campaign, value.series),
@@ -175,21 +167,28 @@ class Store:
                 )
             if rerun_of is not None:
                 database.execute("UPDATE night SET judged=0 WHERE id=?", (rerun_of,))
-        assert place is not None
         return self.night(place)
 
-    def refuse_mixing(self, site: str, campaign: str, *, imported: bool) -> None:
-        """Raise AssayError where the group's nights are imported ones and these are not, or the
-        other way round."""
+    def insert_night(self, night: Night, **further: int | None) -> int:
+        """Insert a night without values, inside a transaction; gives its id. Raises AssayError
+        where the group's nights are imported ones and this is not, or the other way round."""
+        site, campaign = night.site, night.campaign
         found = self.database.execute(
             "SELECT imported FROM night WHERE site=? AND campaign=? LIMIT 1", (site, campaign)
         ).fetchone()
-        if found is not None and bool(found[0]) != imported:
+        if found is not None and bool(found[0]) != night.imported:
             raise AssayError(
                 f"{self.path}: the nights of {campaign} on {site} are"
                 f" {'' if found[0] else 'not '}imported, and imported launches are not mixed with"
                 " proven ones. Nothing was added; give another file with --history"
             )
+        row = {name: getattr(night, name) for name in _PLAIN}
+        row |= {name: json.dumps(getattr(night, name)) for name in _LISTS}
+        row["context"] = json.dumps(night.context, sort_keys=True)
+        row |= {"imported": int(night.imported), **further}
+        number = self.database.execute(insert("night", row), row).lastrowid
+        assert number is not None
+        return number
 
     def add_missed(self, missed: Missed) -> None:
         """Keep that a night could not run."""
@@ -239,12 +238,17 @@ class Store:
             raise AssayError(f"run {run!r} is not in {self.path}; see: assay history show")
         return found[0]
 
-    def groups(self) -> list[tuple[str, str, int]]:
-        """Site, campaign and number of nights of each history in the file, newest last."""
+    def groups(
+        self, site: str | None = None, campaign: str | None = None
+    ) -> list[tuple[str, str, int]]:
+        """Site, campaign and number of nights of each history in the file, newest last; None: of
+        all sites, or campaigns."""
         with self.explained("read"):
             rows = self.database.execute(
                 "SELECT site, campaign, count(*) FROM night WHERE rerun_of IS NULL"
-                " GROUP BY site, campaign ORDER BY max(started_at)"
+                " AND site=COALESCE(?, site) AND campaign=COALESCE(?, campaign)"
+                " GROUP BY site, campaign ORDER BY max(started_at)",
+                (site, campaign),
             )
             return [(row[0], row[1], row[2]) for row in rows]
 
@@ -326,6 +330,11 @@ class Store:
                 [(acceptance.author, acceptance.reason, acceptance.at, n) for n in numbers],
             )
         return len(set(numbers))
+
+
+def no_nights(path: Path) -> AssayError:
+    """The error where a history has no nights of the site and campaign that are meant."""
+    return AssayError(f"{path} holds no nights of this; see: assay history show")
 
 
 def refuse_odd(what: str, *names: str) -> None:

@@ -7,31 +7,32 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from datetime import datetime, tzinfo
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError
-from records.history.imported import ImportedLaunch, without_repeat
+from records.history.imported import ImportedLaunch
 from reports.load.reframe_logs import (
+    ODD,
     Read,
     Unread,
     copies_counted,
     figure_of,
     file_log,
     http_json,
-    result_of,
+    launch_of,
 )
 
 _SQLITE = b"SQLite format 3\0"
 #: Greatest report that is read, bytes.
 _MOST_BYTES = 2_000_000_000
-_ODD = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, OSError)
 
 
 def files_below(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-    """The regular files below the paths, each once and links left out, in order of name; True for
+    """The regular files below the paths, links left out, in order of name; True for
     one that was named itself. Raises AssayError for a path that is not there."""
     for path in paths:
         if path.is_file():
@@ -80,7 +81,7 @@ def _json(file: Path, head: bytes, zone: tzinfo | None) -> Iterator[Read]:
         if "session_info" not in report:
             raise ValueError("it has no `session_info`")
     except (ValueError, TypeError, RecursionError) as error:
-        yield Unread(file, getattr(error, "lineno", 1), f"no report of ReFrame ({error})"[:200])
+        yield Unread(file, getattr(error, "lineno", 1), f"no report of ReFrame ({error})")
         return
     yield from _report(file, report)
 
@@ -88,17 +89,14 @@ def _json(file: Path, head: bytes, zone: tzinfo | None) -> Iterator[Read]:
 def _database(file: Path) -> Iterator[Read]:
     """The sessions of ReFrame's database; only their reports have values."""
     try:
-        database = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
-        try:
-            for number, (blob,) in enumerate(
-                database.execute("SELECT json_blob FROM sessions ORDER BY session_start_unix"), 1
-            ):
+        uri = f"{file.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True)) as database:
+            query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
+            for number, (blob,) in enumerate(database.execute(query), 1):
                 try:
                     yield from _report(file, json.loads(blob), number)
                 except (ValueError, TypeError) as error:
-                    yield Unread(file, number, f"session {number}: {error}"[:200])
-        finally:
-            database.close()
+                    yield Unread(file, number, f"session {number}: {error}")
     except sqlite3.Error as error:
         yield Unread(file, 0, f"no database of results of ReFrame ({error})")
 
@@ -112,15 +110,14 @@ def _report(file: Path, report: dict[str, Any], line: int = 1) -> Iterator[Read]
         named = blake2b(f"{told}\0{ends}".encode(), digest_size=8).hexdigest()
         session = str(info.get("uuid") or info.get("session_uuid") or named)
         cases = [case for run in runs for case in run["testcases"]]
-    except _ODD as error:
-        yield Unread(file, line, f"no report of ReFrame ({type(error).__name__}: {error})"[:200])
+    except ODD as error:
+        yield Unread(file, line, f"no report of ReFrame ({type(error).__name__}: {error})")
         return
     for number, case in enumerate(cases, 1):
         try:
             yield _case(case, session, ends)
-        except _ODD as error:
-            reason = f"test case {number}: {type(error).__name__}: {error}"
-            yield Unread(file, line, reason[:200])
+        except ODD as error:
+            yield Unread(file, line, f"test case {number}: {type(error).__name__}: {error}")
 
 
 def _moment(info: dict[str, Any], name: str) -> float:
@@ -139,22 +136,10 @@ def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaun
         for one in case.get("perfvars") or ()
     ]
     for name, (value, reference, lower, upper, unit, *_) in (case.get("perfvalues") or {}).items():
-        told = name.rpartition(":")[2], [value, unit, reference, lower, upper]
-        figures.append(figure_of(*told))
-    at = case.get("job_completion_time_unix")
-    nodes = case.get("job_nodelist") or case.get("nodelist") or ""
-    test = without_repeat(case["name"])
-    return ImportedLaunch(
-        system,
-        str(case.get("partition") or partition),
-        str(case.get("environ") or case.get("environment") or ""),
-        test,
-        str(case.get("unique_name") or case["name"]),
-        str(case.get("jobid") or ""),
-        ends[1] if at is None else float(at),
-        result_of(case.get("result") or "pass"),
-        nodes if isinstance(nodes, str) else ",".join(nodes),
-        tuple(figures),
-        session,
-        ends[0] if at is None else None,
-    )
+        fields = [value, unit, reference, lower, upper]
+        figures.append(figure_of(name.rpartition(":")[2], fields))
+    environ = str(case.get("environ") or case.get("environment") or "")
+    place = system, str(case.get("partition") or partition), environ
+    if (at := case.get("job_completion_time_unix")) is not None:
+        return launch_of(case, place, figures, float(at), session)
+    return launch_of(case, place, figures, ends[1], session, since=ends[0])

@@ -22,7 +22,9 @@ from records.history.imported import ImportedFigure, ImportedLaunch, without_rep
 
 #: Lines that a field with line breaks may take.
 _MOST_LINES = 100
-_NO_FIGURE = {"", "null", "None"}
+_NO_FIGURE = {"", "null", "None", None}
+#: What a field raises that is not what ReFrame writes there.
+ODD = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, OSError)
 _SUFFIXES = ("_value", "_unit", "_ref", "_lower_thres", "_upper_thres")
 #: Former names of results.
 _RESULTS = {"success": "pass", "failure": "fail", "aborted": "abort"}
@@ -51,7 +53,7 @@ def when(text: str, unix: object, zone: tzinfo | None) -> tuple[float, str]:
 
     `zone` is that of a local time without one; None: this machine's.
     """
-    has_unix = unix not in (*_NO_FIGURE, None)
+    has_unix = unix not in _NO_FIGURE
     moment = float(unix) if has_unix else math.nan  # type: ignore[arg-type]
     if text in _NO_FIGURE:
         local = datetime.fromtimestamp(moment, zone).isoformat()
@@ -64,31 +66,27 @@ def when(text: str, unix: object, zone: tzinfo | None) -> tuple[float, str]:
     return moment, _night_of(text[:13])
 
 
-def result_of(text: str) -> str:
-    """A result in today's words."""
-    return _RESULTS.get(text, text)
-
-
 def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
     """The launches of a file log, and the lines that are none."""
     make: Make | None = None
     delimiter, first, width, begun = "|", "", 0, 0
     held: list[str] = []
     for number, line in enumerate((line.rstrip("\r\n") for line in lines), 1):
-        if make is None or line.startswith(first):
-            if held:
-                yield Unread(file, begun, "fewer fields than the header has")
-                held = []
+        fields = line.split(delimiter)
+        is_header = make is None or line.startswith(first)
+        if held and (is_header or len(fields) == width):
+            yield Unread(file, begun, "fewer fields than the header has")
+            held = []
+        if is_header:
             found = re.search(r"[^\w$.]", line)
             delimiter = found[0] if found else "|"
             names = line.split(delimiter)
             make = _maker(names, file, zone)
-            first, width = f"{names[0]}{delimiter}{names[1] if len(names) > 1 else ''}", len(names)
+            first, width = delimiter.join(names[:2]), len(names)
             if make is None:
                 yield Unread(file, number, "no header with the name and the time of tests")
                 return
             continue
-        fields = line.split(delimiter)
         if len(fields) != width:
             # A field with line breaks, or a damaged line.
             held, begun = [*held, line], begun if held else number
@@ -98,13 +96,11 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
                 held = []
             if len(fields) != width:
                 continue
-        elif held:
-            yield Unread(file, begun, "fewer fields than the header has")
-        held = []
+            held = []
         try:
             launch = make(fields)
         except (ValueError, OverflowError, OSError) as error:
-            yield Unread(file, number, f"a field has no value of its kind ({error})"[:200])
+            yield Unread(file, number, f"a field has no value of its kind ({error})")
             continue
         yield launch
     if held:
@@ -155,25 +151,13 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
             fields[unique],
             fields[job],
             at,
-            result_of(fields[result]) if result >= 0 else "pass",
+            _RESULTS.get(fields[result], fields[result]) if result >= 0 else "pass",
             fields[nodes],
-            tuple(_figure(name, [fields[at] for at in at_]) for name, at_ in figures),
+            tuple(figure_of(name, [fields[at] for at in at_]) for name, at_ in figures),
             night,
         )
 
     return make
-
-
-def _figure(name: str, texts: Sequence[str]) -> ImportedFigure:
-    value, unit, *limits = texts
-    number = None if value in _NO_FIGURE else float(value)
-    unit = "" if unit in _NO_FIGURE else unit
-    return ImportedFigure(name, number, unit, *_limits(*limits))
-
-
-@lru_cache(maxsize=10_000)
-def _limits(reference: str, lower: str, upper: str) -> list[float | None]:
-    return [None if one in _NO_FIGURE else float(one) for one in (reference, lower, upper)]
 
 
 def http_json(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
@@ -183,10 +167,8 @@ def http_json(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator
             continue
         try:
             yield _record(json.loads(line), zone)
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, OSError) as error:
-            yield Unread(
-                file, number, f"no httpjson record ({type(error).__name__}: {error})"[:200]
-            )
+        except ODD as error:
+            yield Unread(file, number, f"no httpjson record ({type(error).__name__}: {error})")
 
 
 def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
@@ -196,30 +178,43 @@ def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
     at, night = when(
         known.get("job_completion_time") or "", known["job_completion_time_unix"], zone
     )
-    names = [name[5:-6] for name in known if re.fullmatch(r"perf_.+_value", name)]
-    figures = tuple(
-        figure_of(name, [known.get(f"perf_{name}{suffix}") for suffix in _SUFFIXES])
-        for name in names
-    )
-    nodes = known.get("job_nodelist") or ""
+    figures = [
+        figure_of(name[5:-6], [known.get(name[:-6] + suffix) for suffix in _SUFFIXES])
+        for name in known
+        if re.fullmatch(r"perf_.+_value", name)
+    ]
+    place = known["system"], known["partition"], known["environ"]
+    return launch_of(known, place, figures, at, night)
+
+
+def launch_of(
+    case: dict[str, Any],
+    place: tuple[str, str, str],
+    figures: Iterable[ImportedFigure],
+    at: float,
+    night: str,
+    *,
+    since: float | None = None,
+) -> ImportedLaunch:
+    """A test case as JSON has it; `place`: system, partition, environment."""
+    nodes = case.get("job_nodelist") or case.get("nodelist") or ""
+    result = case.get("result") or "pass"
     return ImportedLaunch(
-        known["system"],
-        known["partition"],
-        known["environ"],
-        without_repeat(known["name"]),
-        str(known.get("unique_name") or known["name"]),
-        str(known.get("jobid") or ""),
+        *place,
+        without_repeat(case["name"]),
+        str(case.get("unique_name") or case["name"]),
+        str(case.get("jobid") or ""),
         at,
-        result_of(known.get("result") or "pass"),
+        _RESULTS.get(result, result),
         nodes if isinstance(nodes, str) else ",".join(nodes),
-        figures,
+        tuple(figures),
         night,
+        since,
     )
 
 
-def figure_of(name: str, values: Sequence[Any]) -> ImportedFigure:
-    """A figure of value, unit, reference and limits as JSON has them."""
-    value, unit, *limits = values
-    numbers = (None if one is None else float(one) for one in (value, *limits))
-    number, reference, lower, upper = numbers
-    return ImportedFigure(name, number, unit or "", reference, lower, upper)
+def figure_of(name: str, fields: Sequence[Any]) -> ImportedFigure:
+    """A figure of the fields of `_SUFFIXES`, texts or as JSON has them."""
+    value, unit, *limits = fields
+    number, *limits = [None if one in _NO_FIGURE else float(one) for one in (value, *limits)]
+    return ImportedFigure(name, number, "" if unit in _NO_FIGURE else unit, *limits)

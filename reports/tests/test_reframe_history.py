@@ -204,6 +204,8 @@ def test_a_folder_without_a_launch_is_refused_and_leaves_no_night(tmp_path: Path
     (tmp_path / "x.log").write_text("nothing of ReFrame\n")
     with pytest.raises(AssayError, match=r"x\.log, line 1"):
         taken(tmp_path / "h.sqlite", tmp_path)
+    with Store(tmp_path / "h.sqlite") as store:
+        assert store.groups() == []
 
 
 def test_lists_of_nodes_are_read_as_slurm_shortens_them() -> None:

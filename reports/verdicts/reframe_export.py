@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pprint import pformat
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -19,8 +18,10 @@ from uuid import NAMESPACE_URL, uuid5
 import yaml
 
 from records.errors import AssayError
+from records.forms import as_text
 from records.run.provenance import Provenance
 from records.run.record import Record
+from reports.notation.units import time_of
 from reports.verdicts.survey.survey import Survey
 
 DATA_VERSION = "4.2"
@@ -32,11 +33,11 @@ _BEFORE = (
 )
 _AFTER = ("short_name", "system", "unique_name")
 
-References = dict[str, dict[str, dict[str, dict[str, list[Any]]]]]
+References = dict[str, dict[str, dict[str, dict[str, tuple[Any, ...]]]]]
 
 
 def _moment(text: str | None) -> float | None:
-    return datetime.fromisoformat(text).timestamp() if text else None
+    return time_of(text).timestamp() if text else None
 
 
 def _name(text: str) -> str:
@@ -147,8 +148,8 @@ def _log(cases: Sequence[dict[str, Any]]) -> Iterator[str]:
         for name in names:
             value, reference, lower, upper, unit, _ = case["perfvalues"].get(name) or [None] * 6
             values += [_field(value), _field(unit), _field(reference), str(lower), str(upper)]
-        told = [_field(case[name]) for name in _BEFORE], [_field(case[name]) for name in _AFTER]
-        yield "|".join((*told[0], *values, *told[1])) + "\n"
+        before, after = ([_field(case[name]) for name in part] for part in (_BEFORE, _AFTER))
+        yield "|".join((*before, *values, *after)) + "\n"
 
 
 def _field(value: Any) -> str:
@@ -172,28 +173,18 @@ def references(surveys: Sequence[Survey]) -> References:
             lower = None if key.better == "lower" else -limit
             upper = None if key.better == "higher" else limit
             level = float(f"{item.level / item.reference.factor:.6g}")
-            told = [level, lower, upper, item.reference.unit]
             places = found.setdefault(name, {}).setdefault(environ, {})
-            places.setdefault(f"{one.checked.night.site}:{partition}", {})[key.title] = told
+            figures = places.setdefault(f"{one.site}:{partition}", {})
+            figures[key.title] = level, lower, upper, item.reference.unit
     return found
 
 
 def references_text(found: References, suffix: str) -> str:
     """References as Python (".py"), YAML or, by default, JSON."""
     if suffix == ".py":
-        told = {
-            test: {
-                environ: {
-                    place: {name: tuple(values) for name, values in figures.items()}
-                    for place, figures in places.items()
-                }
-                for environ, places in environs.items()
-            }
-            for test, environs in found.items()
-        }
         head = "# In a test, before performance is judged:\n"
         use = "# self.reference = REFERENCES[self.name][self.current_environ.name]\n"
-        return f"{head}{use}REFERENCES = {pformat(told, width=96, sort_dicts=False)}\n"
+        return f"{head}{use}REFERENCES = {pformat(found, width=96, sort_dicts=False)}\n"
     if suffix in (".yaml", ".yml"):
         return yaml.safe_dump(found, sort_keys=False, allow_unicode=True)
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return as_text(found)

@@ -16,7 +16,7 @@ Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 #: Standard deviations in a median absolute deviation of a normal distribution.
-_MAD = 1.4826
+MAD = 1.4826
 #: A segment of fewer nights gives no spread.
 _LEAST_SEGMENT = 3
 
@@ -81,7 +81,7 @@ def references(values: Matrix, level: Mask, away: Matrix, rules: Rules) -> Refer
     n_spread = np.isfinite(away).sum(axis=1)
     with warnings.catch_warnings(action="ignore"):  # of rows with fewer than two nights: NaN
         early = np.nanstd(away, axis=1, ddof=1)
-    spread = np.where(n_spread >= rules.robust_from, _MAD * row_medians(np.abs(away)), early)
+    spread = np.where(n_spread >= rules.robust_from, MAD * row_medians(np.abs(away)), early)
     medians = row_medians(np.where(level, values, np.nan))
     return References(level.sum(axis=1), medians, np.maximum(spread, rules.least_spread), n_spread)
 
@@ -103,7 +103,7 @@ def crossed_deviations(away: Matrix, parts: int, rules: Rules) -> Matrix:
         mine = known & (part == number)
         others = np.where(known & ~mine, away, np.nan)
         centre = row_medians(others)[:, np.newaxis]
-        spread = _MAD * row_medians(np.abs(others - centre))
+        spread = MAD * row_medians(np.abs(others - centre))
         scale = np.maximum(spread, rules.least_spread)[:, np.newaxis]
         found.append((np.where(mine, away, np.nan) - centre) / scale)
     return np.concatenate(found)

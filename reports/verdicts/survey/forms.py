@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `assay history import`, `report --json` and of reference files."""
+"""The keys of `assay history import` and `report` with `--json`."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class SurveyForm(Form, kw_only=True):
     imported: Annotated[bool, key("Whether its launches were run by another harness.")]
     nights: Annotated[int, key("Nights of all systems.")]
     answer: Annotated[AnswerPart, key("The answer.")]
-    changes: Annotated[list[SurveyChangePart], key("Lasting changes, the newest first.")]
+    changes: Annotated[list[SurveyChangePart], key("Lasting changes, open regressions first.")]
     nodes: Annotated[list[SlowNodePart], key("Slow nodes, the slowest first.")]
     tests: Annotated[list[FailingTestPart], key("Failing tests; those that a retry hid first.")]
     series: Annotated[list[SurveySeriesPart], key("All series, the noisiest first.")]

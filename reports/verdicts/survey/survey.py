@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -25,8 +26,10 @@ from reports.statistics.descriptive import Matrix
 from reports.verdicts.acceptance.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
 from reports.verdicts.nightly.lasting import lasting_shifts
+from reports.verdicts.nightly.reference import MAD
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
+from reports.verdicts.nightly.wording import case_names
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
@@ -34,17 +37,15 @@ LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
 NODE_GAP, NODE_CHANCE = 0.05, 0.01
 #: A reference is too loose that allows so many times what the data support.
 LOOSE = 2.0
-#: Standard deviations in a median absolute deviation of a normal distribution.
-_MAD = 1.4826
 
 Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference", "fits"]
 
 
 @dataclass(frozen=True)
 class ImportedLaunches:
-    """Values of launches, a row each: series (row of the history), night (position), value over the
-    level of its series at that time, and set of nodes (position in `sets`). `tests_of` has the test
-    of each series: "Stream %n=1 @partition+environment"."""
+    """Values of launches, a row each, by series and night: series (row of the history), night
+    (position), value over the level of its series at that time, and set of nodes (position in
+    `sets`). `tests_of` has the test of each series: "Stream %n=1 @partition+environment"."""
 
     series: NDArray[np.int64]
     nights: NDArray[np.int64]
@@ -53,12 +54,20 @@ class ImportedLaunches:
     sets: list[tuple[str, ...]]
     tests_of: dict[int, str]
 
-    def of_series(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def of_series(self) -> Iterator[tuple[int, slice]]:
         """Each series with the rows of its launches."""
-        order = np.argsort(self.series, kind="stable")
-        rows, begins = np.unique(self.series[order], return_index=True)
-        for row, (low, high) in zip(rows, pairwise([*begins, len(order)]), strict=True):
-            yield int(row), order[low:high]
+        rows, begins = np.unique(self.series, return_index=True)
+        for row, ends in zip(rows, pairwise([*begins, len(self.series)]), strict=True):
+            yield int(row), slice(*ends)
+
+
+class Spread(NamedTuple):
+    """What the nights of a series vary by, and its launches at the present level: 1.4826·MAD over
+    the level; None below three values."""
+
+    series: int
+    noise: float | None
+    within: float | None
 
 
 class ReferenceFinding(NamedTuple):
@@ -99,12 +108,10 @@ class TestFinding(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """`checked` has the history with its changes. `noise`: what nights vary by, fractions of the
-    level, by series; `within`: what launches do; NaN where it is not known."""
+    """`checked` has the history with its changes; `spreads` are of all series, in their order."""
 
     checked: Checked
-    noise: Matrix
-    within: Matrix
+    spreads: list[Spread]
     references: list[ReferenceFinding]
     nodes: list[NodeFinding]
     tests: list[TestFinding]
@@ -115,6 +122,16 @@ class Survey:
     def history(self) -> History:
         """The history."""
         return self.checked.history
+
+    @property
+    def site(self) -> str:
+        """The system."""
+        return self.checked.night.site
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Test, environment and what tells it from the test's other cases, by case id."""
+        return case_names(self.history)
 
     @property
     def hidden(self) -> list[TestFinding]:
@@ -133,36 +150,33 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
     rules = rules_for(len(history.series), finds=newest.finds, imported=newest.imported)
     if not newest.judged:
         history = replace(history, changes=found_changes(history, rules))
-    levels = levels_of(history)
+    starts = _level_starts(history)
+    levels = levels_of(history, starts)
     launches = _launches(store, history, levels, site, campaign)
-    within = np.full(len(history.series), np.nan)
-    references = []
     known = references_of(store, history.series_ids)
+    within: dict[int, float | None] = {}
+    references, nodes = [], list[NodeFinding]()
     for row, at in launches.of_series():
-        since = _last_level(history, row)
+        since = starts[row][-1]
         shares = launches.shares[at][launches.nights[at] >= since]
+        shares = shares[np.isfinite(shares)]
         within[row] = _spread(shares)
-        number = history.series_ids[row]
-        if number in known and len(shares) >= LEAST_LAUNCHES:
-            level = float(levels[row, -1])
+        reference = known.get(history.series_ids[row])
+        if reference is not None and len(shares) >= LEAST_LAUNCHES:
+            better, level = history.series[row].better, float(levels[row, -1])
             shares = shares[-10 * rules.most_nights :]
-            references.append(
-                _referenced((row, history.series[row].better), known[number], level, shares, rules)
-            )
-    noise = np.array([_spread(row) for row in history.values / levels])
-    singles = [len(nodes) == 1 for nodes in launches.sets]
+            references.append(_referenced(row, reference, level, shares, rules, better=better))
+        nodes += _slow_nodes(history, launches, row, at)
     return Survey(
         newest_night(history, str(store.path)),
-        noise,
-        within,
-        references,
         [
-            one
-            for row, at in launches.of_series()
-            for one in _slow_nodes(history, launches, row, at)
+            Spread(row, _spread(shares), within.get(row))
+            for row, shares in enumerate(history.values / levels)
         ],
+        references,
+        nodes,
         _tests(store, site, campaign),
-        any(singles),
+        any(len(one) == 1 for one in launches.sets),
         launches.tests_of,
     )
 
@@ -190,32 +204,29 @@ def found_changes(history: History, rules: Rules) -> list[Change]:
     return [replace(one, id=number) for number, one in enumerate(found, 1)]
 
 
-def levels_of(history: History) -> Matrix:
+def _level_starts(history: History) -> list[list[int]]:
+    """The positions of the first nights of each series' levels, ascending."""
+    starts = [{0} for _ in history.series]
+    for change in history.changes:
+        starts[change.series].add(history.position(change.since))
+    return [*map(sorted, starts)]
+
+
+def levels_of(history: History, starts: Sequence[Sequence[int]]) -> Matrix:
     """The level of each series on each night, shape (series, nights): the median of the nights
     between two changes; NaN where none is positive."""
     levels = np.full(history.values.shape, np.nan)
-    starts: dict[int, list[int]] = {}
-    for change in history.changes:
-        starts.setdefault(change.series, []).append(history.position(change.since))
-    for row, values in enumerate(history.values):
-        borders = sorted({0, *starts.get(row, ()), len(values)})
-        for low, high in pairwise(borders):
+    for values, level, begins in zip(history.values, levels, starts, strict=True):
+        for low, high in pairwise([*begins, len(values)]):
             part = values[low:high]
             positive = part[part > 0]
-            levels[row, low:high] = np.median(positive) if len(positive) else np.nan
+            level[low:high] = np.median(positive) if len(positive) else np.nan
     return levels
 
 
-def _last_level(history: History, row: int) -> int:
-    """The position of the first night of a series' present level."""
-    since = (history.position(one.since) for one in history.changes if one.series == row)
-    return max(since, default=0)
-
-
-def _spread(shares: Matrix) -> float:
-    """1.4826·MAD of values over their level; NaN below three."""
+def _spread(shares: Matrix) -> float | None:
     known = shares[np.isfinite(shares)]
-    return float(_MAD * np.median(np.abs(known - 1))) if len(known) >= 3 else float("nan")
+    return float(MAD * np.median(np.abs(known - 1))) if len(known) >= 3 else None
 
 
 def _launches(
@@ -235,39 +246,35 @@ def _launches(
             values.append(value)
             nodes.append(ran)
             tests_of[rows[number]] = launch.test
-    where = np.array(series, dtype=np.int64), np.array(nights, dtype=np.int64)
-    shares = np.array(values, dtype=np.float64) / levels[where]
-    order = np.argsort(where[1], kind="stable")
-    ran_on = np.array(nodes, dtype=np.int64)
+    rows_of, nights_of, sets_of = (np.array(one, dtype=np.int64) for one in (series, nights, nodes))
+    shares = np.array(values, dtype=np.float64) / levels[rows_of, nights_of]
+    order = np.lexsort((nights_of, rows_of))
     return ImportedLaunches(
-        where[0][order], where[1][order], shares[order], ran_on[order], list(sets), tests_of
+        rows_of[order], nights_of[order], shares[order], sets_of[order], list(sets), tests_of
     )
 
 
 def _referenced(
-    series: tuple[int, str],
+    row: int,
     reference: ImportedReference,
     level: float,
     shares: Matrix,
     rules: Rules,
+    *,
+    better: str,
 ) -> ReferenceFinding:
     """What a reference allows against what the launches at the present level support: the 99.9 %
     prediction limit of one launch, at least 3 %."""
-    n = len(shares)
-    spread = max(_spread(shares), rules.least_spread)
+    n, base = len(shares), reference.value * reference.factor / level
+    spread = max(_spread(shares) or 0.0, rules.least_spread)
     quantile = float(stats.t.ppf((1 + rules.level_suspect) / 2, n - 1))
     reach = spread * float(np.sqrt(1 + np.pi / (2 * n))) * quantile
     supported = max(rules.floor, reach)
-    (row, better), base = series, reference.value * reference.factor / level
-    low, high = (
-        None if limit is None else base * (1 + limit)
-        for limit in (reference.lower, reference.upper)
-    )
-    sides = [1 - low] if low is not None and better != "lower" else []
-    sides += [high - 1] if high is not None and better != "higher" else []
-    beyond = (shares < (-np.inf if low is None else low)) | (
-        shares > (np.inf if high is None else high)
-    )
+    low = -np.inf if reference.lower is None else base * (1 + reference.lower)
+    high = np.inf if reference.upper is None else base * (1 + reference.upper)
+    worse = ((1 - low, "higher"), (high - 1, "lower"))
+    sides = [side for side, of in worse if np.isfinite(side) and better in (of, "unknown")]
+    beyond = (shares < low) | (shares > high)
     allows = min(sides, default=None)
     advice: Advice = "fits"
     if not reference.value:
@@ -284,7 +291,7 @@ def _referenced(
 
 
 def _slow_nodes(
-    history: History, launches: ImportedLaunches, row: int, at: NDArray[np.int64]
+    history: History, launches: ImportedLaunches, row: int, at: slice
 ) -> Iterator[NodeFinding]:
     """The nodes that are slower than the others in a series, the slowest first. Launches that one
     of them took part in say nothing of the others."""
@@ -292,37 +299,34 @@ def _slow_nodes(
     if key.better == "unknown":
         return
     sign, gap = (1 if key.better == "higher" else -1), float(-np.log1p(-NODE_GAP))
-    at = at[launches.shares[at] > 0]
-    logs, sets = sign * np.log(launches.shares[at]), launches.sets_of[at]
+    is_positive = launches.shares[at] > 0
+    logs = sign * np.log(launches.shares[at][is_positive])
     members: dict[str, list[int]] = {}
-    for place, number in enumerate(sets.tolist()):
+    for place, number in enumerate(launches.sets_of[at][is_positive].tolist()):
         for node in launches.sets[number]:
             members.setdefault(node, []).append(place)
-    left = np.ones(len(at), dtype=np.bool_)
-    tests = len(members)
+    tests = len(members) * len(history.series)
     while True:
-        known = {node: [one for one in places if left[one]] for node, places in members.items()}
-        known = {node: places for node, places in known.items() if len(places) >= LEAST_OF_A_NODE}
-        if len(known) < 3:
+        members = {one: places for one, places in members.items() if len(places) >= LEAST_OF_A_NODE}
+        if len(members) < 3:
             return
-        table = np.full((len(known), max(map(len, known.values()))), np.nan)
-        for line, places in enumerate(known.values()):
+        table = np.full((len(members), max(map(len, members.values()))), np.nan)
+        for line, places in enumerate(members.values()):
             table[line, : len(places)] = logs[places]
         peers = _peers(table)
         top = peers.top(gap)
-        reach = reach_of(peers, top.level, 1 - NODE_CHANCE / (tests * len(history.series)))
+        reach = reach_of(peers, top.level, 1 - NODE_CHANCE / tests)
         slow = (reach.high < -gap) & (scores_of(peers, top) < -3.5)
         if not slow.any():
             return
         worst = int(np.argmin(np.where(slow, peers.centres, np.inf)))
-        node = list(known)[worst]
-        share = (
-            float(np.expm1(-(peers.centres[worst] - top.level)))
-            if sign < 0
-            else float(-np.expm1(peers.centres[worst] - top.level))
-        )
-        yield NodeFinding(node, row, share, len(known[node]), len(known) - 1)
-        left[members.pop(node)] = False
+        node = list(members)[worst]
+        gone = set(members.pop(node))
+        share = -sign * float(np.expm1(sign * (peers.centres[worst] - top.level)))
+        yield NodeFinding(node, row, share, len(gone), len(members))
+        members = {
+            one: [place for place in places if place not in gone] for one, places in members.items()
+        }
 
 
 def _peers(logs: Matrix) -> Peers:
