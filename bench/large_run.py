@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -137,17 +137,28 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def measured(words: list[str]) -> str:
-    """Run a command; its time and memory."""
+class Used(NamedTuple):
+    """What a command took."""
+
+    seconds: float
+    processor_s: float
+    peak_bytes: int
+    status: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.seconds:7.2f} s (CPU {self.processor_s:.2f} s),"
+            f" peak {self.peak_bytes / 2**20:.0f} MiB, exit status {self.status}"
+        )
+
+
+def measured(words: list[str], folder: str | None = None) -> Used:
+    """Run a command, in a folder; its time and memory."""
     begun = time.monotonic()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, cwd=folder)
     _, status, used = os.wait4(process.pid, 0)
-    took, processor = time.monotonic() - begun, used.ru_utime + used.ru_stime
-    code = os.waitstatus_to_exitcode(status)
-    return (
-        f"{took:7.2f} s (CPU {processor:.2f} s), peak {used.ru_maxrss / 1024:.0f} MiB,"
-        f" exit status {code}"
-    )
+    seconds, code = time.monotonic() - begun, os.waitstatus_to_exitcode(status)
+    return Used(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, code)
 
 
 if __name__ == "__main__":

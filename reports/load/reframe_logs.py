@@ -73,11 +73,11 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
     held: list[str] = []
     for number, line in enumerate((line.rstrip("\r\n") for line in lines), 1):
         fields = line.split(delimiter)
-        is_header = make is None or line.startswith(first)
+        is_header = line.startswith(first)
         if held and (is_header or len(fields) == width):
             yield Unread(file, begun, "fewer fields than the header has")
             held = []
-        if is_header:
+        if make is None or is_header:
             found = re.search(r"[^\w$.]", line)
             delimiter = found[0] if found else "|"
             names = line.split(delimiter)
@@ -216,5 +216,10 @@ def launch_of(
 def figure_of(name: str, fields: Sequence[Any]) -> ImportedFigure:
     """A figure of the fields of `_SUFFIXES`, texts or as JSON has them."""
     value, unit, *limits = fields
-    number, *limits = [None if one in _NO_FIGURE else float(one) for one in (value, *limits)]
-    return ImportedFigure(name, number, "" if unit in _NO_FIGURE else unit, *limits)
+    number = None if value in _NO_FIGURE else float(value)
+    return ImportedFigure(name, number, "" if unit in _NO_FIGURE else unit, *_limits(*limits))
+
+
+@lru_cache(maxsize=10_000)
+def _limits(*fields: Any) -> tuple[float | None, ...]:
+    return tuple(None if one in _NO_FIGURE else float(one) for one in fields)

@@ -150,8 +150,8 @@ def test_what_cannot_be_read_is_counted_with_file_and_line(tmp_path: Path) -> No
     lines[4] = lines[4].replace("|GB/s|100|", "|GB/s|a hundred|")
     log = tmp_path / "Stream0.log"
     log.write_text("\n".join(lines) + "\n")
-    form = taken(tmp_path / "h.sqlite", tmp_path)
-    assert form.added == 2
+    form = taken(tmp_path / "h.sqlite", tmp_path, log)
+    assert (form.added, form.known) == (2, 0)
     assert [(one.file, one.line) for one in form.unread_parts] == [(str(log), 3), (str(log), 5)]
 
 
