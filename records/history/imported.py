@@ -292,12 +292,20 @@ class Importer:
                 " upper=excluded.upper WHERE excluded.at >= at",
                 (series, *told),
             )
+        first: dict[str, str] = {}
         for (system, _), added in self.nights.items():
-            self._close(word(system), added)
+            begun = self._close(added)
+            first[word(system)] = min(begun, first.get(word(system), begun))
+        where = "SELECT id FROM night WHERE site=? AND started_at>=? AND imported AND judged"
+        for changed in (
+            "DELETE FROM change WHERE author IS NULL AND found",
+            "UPDATE change SET closed=NULL WHERE closed",
+            "UPDATE night SET judged=0 WHERE id",
+        ):
+            database.executemany(f"{changed} IN ({where})", first.items())
 
-    def _close(self, site: str, added: _Added) -> None:
-        """Write a night's begin, nodes and statuses, and take back what was judged since."""
-        database = self.store.database
+    def _close(self, added: _Added) -> str:
+        """Write a night's begin, nodes and statuses; gives its begin."""
         begun = f"{datetime.fromtimestamp(added.begun, UTC):%Y-%m-%dT%H:%M:%SZ}"
         if not added.new:
             night = self.store.night(added.number)
@@ -305,12 +313,9 @@ class Importer:
             added.statuses.update(night.statuses)
             begun = min(begun, night.started_at)
         told = begun, json.dumps(sorted(added.nodes)), json.dumps(added.statuses), added.number
-        database.execute("UPDATE night SET started_at=?, nodes=?, statuses=? WHERE id=?", told)
-        later = (site, CAMPAIGN, begun)
-        where = "SELECT id FROM night WHERE site=? AND campaign=? AND started_at>=? AND judged"
-        database.execute(f"DELETE FROM change WHERE author IS NULL AND found IN ({where})", later)  # noqa: S608
-        database.execute(f"UPDATE change SET closed=NULL WHERE closed IN ({where})", later)  # noqa: S608
-        database.execute(f"UPDATE night SET judged=0 WHERE id IN ({where})", later)  # noqa: S608
+        query = "UPDATE night SET started_at=?, nodes=?, statuses=? WHERE id=?"
+        self.store.database.execute(query, told)
+        return begun
 
 
 def _text(values: list[Any]) -> str:
@@ -319,7 +324,7 @@ def _text(values: list[Any]) -> str:
 
 @lru_cache(maxsize=100_000)
 def nodes_of(text: str) -> tuple[str, ...]:
-    """The nodes of a list: "n1,n2", "nid[001-003,7]"; more than 100,000 are none."""
+    """The nodes of a list: "n1,n2", "nid[001-003,7]"; 100,000 at most."""
     found: list[str] = []
     for part in re.findall(r"(?:[^,\[\]\s]|\[[^\]]*\])+", text):
         head, _, rest = part.partition("[")

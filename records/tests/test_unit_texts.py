@@ -19,6 +19,8 @@ from records.unit_texts import better_of, si_of
         ("kIOPS", ("1/s", 1e3)),
         ("us", ("s", 1e-6)),
         ("seconds", ("s", 1.0)),
+        ("milliseconds", ("s", 1e-3)),
+        ("Hour", ("s", 3600.0)),
         ("ns/day", ("ns/day", 1.0)),
         ("W", ("W", 1.0)),
         ("", ("1", 1.0)),

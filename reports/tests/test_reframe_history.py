@@ -111,6 +111,19 @@ def test_importing_again_adds_nothing_and_more_lines_add_themselves(tmp_path: Pa
     assert values_of(history) == values_of(tmp_path / "at-once.sqlite")
 
 
+def test_nights_from_the_first_that_grew_on_are_judged_anew(tmp_path: Path) -> None:
+    lines, log = log_lines(0, 20, 2), tmp_path / "Stream0.log"
+    log.write_text("\n".join([*lines[:22], *lines[23:31]]) + "\n")  # one launch of night 10 lacks
+    taken(tmp_path / "h.sqlite", log)
+    with Store(tmp_path / "h.sqlite") as store:
+        check_history(store, "daint", CAMPAIGN)
+        assert all(night.judged for night in store.nights("daint", CAMPAIGN))
+        log.write_text("\n".join(lines) + "\n")
+        taken(tmp_path / "h.sqlite", log)
+        judged = [night.judged for night in store.nights("daint", CAMPAIGN)]
+    assert judged == [True] * 10 + [False] * 10
+
+
 @pytest.mark.parametrize("version", ["4.6", "4.9"])
 def test_layouts_of_all_versions_give_the_same_series(tmp_path: Path, version: str) -> None:
     taken(tmp_path / "new.sqlite", write_logs(tmp_path / "new", 3, 12, 3))
