@@ -44,6 +44,13 @@ def test_quick_commands_load_no_analysis(module):
     assert not slow & loaded_by(f"import assay.cli.{module}")
 
 
+@pytest.mark.parametrize("module", ["assay.cli.campaign", "assay.cli.checks"])
+def test_what_only_suites_need_is_not_loaded_without_them(module):
+    loaded = loaded_by(f"import {module}")
+    assert "checks.common.reframe_tests" in loaded
+    assert not [name for name in loaded if name.startswith("checks.common.foreign")]
+
+
 def works(parser: argparse.ArgumentParser) -> Iterator[str]:
     """What the commands of a parser, and those below them, name as their work."""
     below = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]

@@ -10,7 +10,7 @@ import pytest
 
 from assay.tests.test_run_on_cluster import ASSAY, SITE
 from assay.tests.test_run_on_cluster import pytestmark as on_cluster
-from records.flags import REFERENCE_MISSED, UNPROVEN
+from records.flags import EXPECTED_FAILURE, REFERENCE_MISSED, UNEXPECTED_PASS, UNPROVEN
 from records.run.record import Record, read_records
 from records.run.run_directory import RunDirectory
 
@@ -39,6 +39,10 @@ CLASSES = {
     "OldStyle": "      metrics: {speed: {better: higher, unit: MB/s}}",
     "NoFigures": "",
     "Unright": "",
+    "OddParameters": "",
+    "BrokenAsKnown": "",
+    "BetterThanKnown": "",
+    "SlowAsKnown": "",
     "Skips": "",
     "OwnSrun": "",
     "Compiles": "",
@@ -52,6 +56,10 @@ EXPECTED = {
     "old_style": ("ok", [UNPROVEN, REFERENCE_MISSED], "speed=1234.125"),
     "no_figures": ("ok", [UNPROVEN], ""),
     "unright": ("wrong", [], "never"),
+    "odd_parameters": ("ok", [UNPROVEN], ""),
+    "broken_as_known": ("ok", [UNPROVEN, EXPECTED_FAILURE], "known bug"),
+    "better_than_known": ("ok", [UNPROVEN, UNEXPECTED_PASS], "known bug"),
+    "slow_as_known": ("ok", [UNPROVEN, EXPECTED_FAILURE], ""),
     "skips": ("skipped", [], "no GPU here"),
     "own_srun": ("ok", [UNPROVEN], ""),
     "compiles": ("ok", [], ""),

@@ -16,6 +16,7 @@ from reframe.core.builtins import (
     run_after,
     run_before,
     sanity_function,
+    xfail,
 )
 
 
@@ -113,6 +114,55 @@ class Unright(_Prints):
     @sanity_function
     def printed(self):
         return sn.assert_found("never", self.stdout)
+
+
+class _Thing:
+    """A value that JSON has not; its `repr` has its address."""
+
+
+@rfm.simple_test
+class OddParameters(_Prints):
+    """Parameters of kinds that no plan holds."""
+
+    deep = parameter([{"a": {"b": [("c", 1), {"d": [2]}]}}])
+    several = parameter([{"x", "y", "z"}])
+    thing = parameter([_Thing()])
+
+
+@rfm.xfail("known bug", lambda test: True)
+@rfm.simple_test
+class BrokenAsKnown(_Prints):
+    """Its sanity fails, as it is expected to."""
+
+    @sanity_function
+    def printed(self):
+        return sn.assert_found("never", self.stdout)
+
+
+@rfm.xfail("known bug", lambda test: True)
+@rfm.simple_test
+class BetterThanKnown(_Prints):
+    """Its sanity holds, against what is expected."""
+
+
+@rfm.simple_test
+class SlowAsKnown(_Prints):
+    """It misses its reference, as it is expected to."""
+
+    reference = {"*": {"rate": xfail("slow disk", (9999.0, -0.1, None, "MB/s"))}}
+
+    @performance_function("MB/s")
+    def rate(self):
+        return sn.extractsingle(r"rate=(\S+)", self.stdout, 1, float)
+
+
+@rfm.simple_test
+class AfterAnother(_Prints):
+    """Needs another test to run before."""
+
+    @run_after("init")
+    def after(self):
+        self.depends_on("Skips")
 
 
 @rfm.simple_test

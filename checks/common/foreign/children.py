@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Self
 
 import msgspec
@@ -52,12 +51,10 @@ def list_files(
     Raises InfrastructureError where no process can be had.
     """
     around = around or Surroundings()
-    if around.user is None and os.geteuid() == 0:
+    if os.geteuid() == 0 and (around.user is None or 0 in around.user):
         around = replace(around, user=(_OVERFLOW_ID, _OVERFLOW_ID))
     root = os.path.commonpath([file.absolute().parent for file in files]) if files else "/"
-    waiting: SimpleQueue[int] = SimpleQueue()
-    for number in range(len(files)):
-        waiting.put(number)
+    waiting = iter(range(len(files)))  # of all threads
     found: dict[int, Listing] = {}
 
     def work() -> None:
@@ -65,10 +62,8 @@ def list_files(
             if around.user is not None:
                 os.chown(folder, *around.user)
             with _Server(Order(folder, root, around, NAMESPACES)) as server:
-                while not waiting.empty():
-                    with suppress(Empty):
-                        number = waiting.get_nowait()
-                        found[number] = server.listing(files[number])
+                for number in waiting:
+                    found[number] = server.listing(files[number])
 
     count = min(workers or len(os.sched_getaffinity(0)), MOST_SERVERS, len(files)) or 1
     with ThreadPoolExecutor(count) as pool:

@@ -31,6 +31,8 @@ from reframe.utility import import_module_from_file
 
 from checks.common.foreign.isolation import MEMORY_BYTES
 from checks.common.foreign.listing import (
+    KEPT_CHARACTERS,
+    KEPT_ENTRIES,
     MOST_VARIANTS,
     ListedClass,
     ListedFigure,
@@ -40,11 +42,10 @@ from checks.common.foreign.listing import (
     ListedVariable,
     ListedVariant,
     Listing,
+    plain,
 )
 from checks.common.foreign.touching import Watch
 
-#: Characters that are kept of a text, entries of a list.
-KEPT_CHARACTERS, KEPT_ENTRIES = 2000, 1000
 #: Bytes that are kept free for saying that memory ran out.
 SPARE_BYTES = 16 << 20
 #: Variables of ReFrame's own that a class may leave to who uses it.
@@ -95,11 +96,11 @@ def _class(cls: Any, file: str) -> ListedClass:
         tags=sorted(map(str, default("tags", ()))),
         maintainers=[*map(str, default("maintainers", ()))],
         parameters=[
-            ListedParameter(name, [*map(_plain, param.values[:KEPT_ENTRIES])])
+            ListedParameter(name, [*map(plain, param.values[:KEPT_ENTRIES])])
             for name, param in cls.raw_params.items()
         ],
         variables=[
-            ListedVariable(name, _plain(default(name, None)), not var.is_defined())
+            ListedVariable(name, plain(default(name, None)), not var.is_defined())
             for name, var in space.items()
             if name not in RegressionTest.var_space.vars
             or (name in _NEEDED and not var.is_defined())
@@ -129,7 +130,7 @@ def _variant(cls: Any, number: int) -> ListedVariant:
     known = ListedVariant(
         number=number,
         unique_name=cls.variant_name(number),
-        parameters={name: _plain(value) for name, value in info["params"].items()},
+        parameters={name: plain(value) for name, value in info["params"].items()},
     )
     try:
         unset = [name for name in _VALID if not cls.var_space.vars[name].is_defined()]
@@ -146,9 +147,13 @@ def _variant(cls: Any, number: int) -> ListedVariant:
             setattr(known, name, [*getattr(test, name)])
         known.num_tasks = getattr(test, "num_tasks", None)
         known.num_tasks_per_node = test.num_tasks_per_node
-        known.modules = [_plain(m if isinstance(m, str) else m["name"]) for m in test.modules]
-        known.resources = _plain(test.extra_resources)
+        known.modules = [plain(m if isinstance(m, str) else m["name"]) for m in test.modules]
+        known.resources = plain(test.extra_resources)
         known.figures, known.references = [*_figures(test)], [*_references(test)]
+        fixtures = getattr(test, "_rfm_fixture_registry", None)  # dependencies, too
+        own = {name for one in getattr(fixtures, "_registry", {}).values() for name in one}
+        if others := sorted({name for name, _ in test.user_deps()} - own):
+            known.refused = f"depends_on {', '.join(others)}: only fixtures run before a test"
     except SkipTestError as skip:
         known.refused = f"skipped: {skip}"[:KEPT_CHARACTERS]
     except Exception as error:
@@ -169,22 +174,8 @@ def _references(test: Any) -> Iterator[ListedReference]:
         for figure, values in entry.items() if isinstance(entry, Mapping) else ():
             if not isinstance(values, tuple | list):
                 continue
-            value, lower, upper, unit = (*map(_plain, values), None, None, None, None)[:4]
+            value, lower, upper, unit = (*map(plain, values), None, None, None, None)[:4]
             yield ListedReference(str(system), str(figure), value, lower, upper, str(unit or ""))
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it; what it has not as the text of `repr`."""
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, str):
-        return value[:KEPT_CHARACTERS]
-    if isinstance(value, list | tuple | set | frozenset):
-        return [*map(_plain, [*value][:KEPT_ENTRIES])]
-    if isinstance(value, Mapping):
-        pairs = [*value.items()][:KEPT_ENTRIES]
-        return {str(name)[:KEPT_CHARACTERS]: _plain(one) for name, one in pairs}
-    return repr(value)[:KEPT_CHARACTERS]
 
 
 def answer(file: str, variables: Mapping[str, Any], watch: Watch) -> Listing:

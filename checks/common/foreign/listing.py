@@ -7,6 +7,8 @@ are the text that Python's `repr` gives.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct, field
@@ -15,8 +17,25 @@ from records.forms import Form, Part, key
 
 #: Greatest number of variants of a class that are made and listed one by one.
 MOST_VARIANTS = 256
+#: Characters that are kept of a text, entries of a list.
+KEPT_CHARACTERS, KEPT_ENTRIES = 2000, 1000
 #: How a child is kept apart from the system.
 Isolation = Literal["namespaces", "limits", "none"]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; what it has not as the text of `repr`, without addresses."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return value[:KEPT_CHARACTERS]
+    if isinstance(value, list | tuple | set | frozenset):
+        kept = [*map(plain, [*value][:KEPT_ENTRIES])]
+        return sorted(kept, key=repr) if isinstance(value, set | frozenset) else kept
+    if isinstance(value, Mapping):
+        pairs = [*value.items()][:KEPT_ENTRIES]
+        return {str(name)[:KEPT_CHARACTERS]: plain(one) for name, one in pairs}
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))[:KEPT_CHARACTERS]
 
 
 class ListedFigure(Part):
@@ -122,25 +141,45 @@ class Listing(Form, kw_only=True):
     seconds: Annotated[float, key("Time that listing took.")] = 0.0
 
 
+def configuration_for(
+    system: str,
+    partition: str,
+    features: Iterable[str],
+    extras: Mapping[str, Any],
+    environments: Mapping[str, Collection[str]],
+    *,
+    cores: int = 0,
+    modules_system: str = "nomod",
+) -> dict[str, Any]:
+    """ReFrame's `site_configuration` of a site for listing; `environments`: name → features;
+    `cores` of a node, 0: not known."""
+    described = {
+        "name": partition,
+        "scheduler": "slurm",
+        "launcher": "srun",
+        "features": sorted({"remote", "scontrol", *features}),
+        "extras": dict(extras),
+        "environs": [*environments],
+        "processor": {"num_cpus": cores} if cores else {},
+    }
+    whole = {
+        "name": system,
+        "hostnames": [".*"],
+        "modules_system": modules_system,
+        "partitions": [described],
+    }
+    return {
+        "systems": [whole],
+        # The program of the module system runs where a file asks it, not before.
+        "general": [{"resolve_module_conflicts": False}],
+        "environments": [
+            {"name": name, "features": sorted(has)} for name, has in environments.items()
+        ],
+    }
+
+
 #: A site of one partition with a plain environment, for suites without a site.
-NEUTRAL: dict[str, Any] = {
-    "systems": [
-        {
-            "name": "site",
-            "hostnames": [".*"],
-            "partitions": [
-                {
-                    "name": "all",
-                    "scheduler": "slurm",
-                    "launcher": "srun",
-                    "features": ["remote"],
-                    "environs": ["builtin"],
-                }
-            ],
-        }
-    ],
-    "environments": [{"name": "builtin"}],
-}
+NEUTRAL = configuration_for("site", "all", (), {}, {"builtin": ()})
 
 
 class Surroundings(Struct):
@@ -148,8 +187,8 @@ class Surroundings(Struct):
 
     `environment`: all of its variables, but for PATH and LANG where it lacks them; folders of its
     PYTHONPATH are searched for modules. `user` (uid, gid) owns the process: None is the caller,
-    for root a user who owns no file. `configuration`: a `site_configuration` of ReFrame with one
-    system. `variables` are set in the classes as by `reframe -S`: NAME or CLASS.NAME → value.
+    never root but a user who owns no file. `configuration`: a `site_configuration` of ReFrame with
+    one system. `variables` are set in the classes as by `reframe -S`: NAME or CLASS.NAME → value.
     """
 
     environment: dict[str, str] = {}

@@ -68,11 +68,8 @@ class Server:
     ) -> tuple[bytes, bytes, str]:
         """Its answer, what it printed, and how it ended without an answer. A descendant may hold
         the pipes open for longer than the child lives."""
-        answer, printed, until = (
-            bytearray(),
-            bytearray(),
-            time.monotonic() + self.order.around.limit_s,
-        )
+        answer, printed = bytearray(), bytearray()
+        until = time.monotonic() + self.order.around.limit_s
         open_ends, status, ended = [answers, output], None, ""
         while not ended:
             ready, _, _ = select.select(open_ends, [], [], _LOOK_S)

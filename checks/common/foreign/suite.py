@@ -72,40 +72,6 @@ def suite_form(path: Path, around: Surroundings, site: str | None) -> SuiteForm:
     return SuiteForm(suite=str(path), site=site, files=listings, classes=classes)
 
 
-def configuration_for(
-    system: str,
-    partition: str,
-    features: Iterable[str],
-    extras: Mapping[str, Any],
-    environments: Mapping[str, Collection[str]],
-    *,
-    modules_system: str = "nomod",
-) -> dict[str, Any]:
-    """ReFrame's `site_configuration` of a site for listing; `environments`: name → features."""
-    described = {
-        "name": partition,
-        "scheduler": "slurm",
-        "launcher": "srun",
-        "features": sorted({"remote", *features}),
-        "extras": dict(extras),
-        "environs": [*environments],
-    }
-    whole = {
-        "name": system,
-        "hostnames": [".*"],
-        "modules_system": modules_system,
-        "partitions": [described],
-    }
-    return {
-        "systems": [whole],
-        # The program of the module system runs where a file asks it, not before.
-        "general": [{"resolve_module_conflicts": False}],
-        "environments": [
-            {"name": name, "features": sorted(has)} for name, has in environments.items()
-        ],
-    }
-
-
 def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], list[str], str]:
     """The environments of a configuration that a variant of the class accepts, as ReFrame matches
     them; the names that a campaign may map to others; and why it cannot run, "" where it can.
@@ -129,7 +95,7 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
         fitting = {
             one["name"]
             for one in configuration["environments"]
-            if _accepts(asked, {"*", one["name"]}, one)
+            if accepts(asked, {"*", one["name"]}, one)
         }
         accepted |= fitting
         mappable |= {one for one in asked if one[:1].isalnum() or one[:1] == "_"} - {*known}
@@ -144,7 +110,7 @@ def _elsewhere(asked: Iterable[str] | None, system: Mapping[str, Any]) -> str:
     partition = system["partitions"][0]
     name, part = system["name"], partition["name"]
     names = {"*", "*:*", name, f"{name}:{part}", f"*:{part}", f"{name}:*"}
-    if asked is None or _accepts(asked, names, partition):
+    if asked is None or accepts(asked, names, partition):
         return ""
     has = ", ".join(sorted(_features(partition))) or "no features"
     return f"asks for system {_alternatives(asked)}; {name}:{part} has {has}"
@@ -158,10 +124,11 @@ def _features(described: Mapping[str, Any]) -> set[str]:
     return {*described.get("features", ()), *described.get("extras", ())}
 
 
-def _accepts(
+def accepts(
     specifications: Iterable[str], names: Collection[str], described: Mapping[str, Any]
 ) -> bool:
-    """Whether one of the specifications, such as `+mpi -gpu %cores=4` or a name, holds."""
+    """Whether one of the specifications, such as `+mpi -gpu %cores=4` or a name, holds for what has
+    these names, and `features` and `extras`."""
     features, extras = _features(described), described.get("extras", {})
 
     def holds(word: str) -> bool:

@@ -7,15 +7,17 @@ Without ReFrame, and without the suite: nothing of its code is executed here.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ConfigDict
 
 from checks.common.definition import CheckDefinition, Layout, SiteCapacity
 from checks.common.parameters import Parameters, Ranks, quantity
 from records.errors import AssayError
-from records.metric import MetricDefinition
 from records.run.brought import ReframeTest
+from records.run.plan import canonical_json
 
 #: Seconds of a launch while none is known, and how many times as long it may take.
 _ROUGH_S, _LIMIT_FACTOR = 30.0, 10.0
@@ -46,11 +48,9 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
     def __init__(self, name: str, line: ReframeTest) -> None:
         self.line = line
         # Of every definition these are attributes of its class.
-        self.__dict__.update(name=name, title=line.title, metrics=self._metrics())
+        metrics = tuple({one.metric.name: one.metric for one in line.figures}.values())
+        self.__dict__.update(name=name, title=line.title, metrics=metrics)
         self.__dict__.update(shown=self.metrics[0].name if self.metrics else "")
-
-    def _metrics(self) -> tuple[MetricDefinition, ...]:
-        return tuple({one.metric.name: one.metric for one in self.line.figures}.values())
 
     def memory_bytes_per_node(self, params: TestParameters, cores_per_node: int) -> int:
         """Unknown: the suite does not tell it."""
@@ -69,6 +69,18 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
                 f"{self.line.file}: is not the file that was planned; put that back, or begin a"
                 " new run"
             )
+
+
+def planned(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as a plan can hold them: deeper values as their canonical text."""
+
+    def flat(value: Any, levels: int = 2) -> bool:
+        if isinstance(value, list | dict):
+            inside = value.values() if isinstance(value, dict) else value
+            return levels > 0 and all(flat(one, levels - 1) for one in inside)
+        return True
+
+    return {k: v if flat(v) else canonical_json(v) for k, v in params.items()}
 
 
 def digest_of(file: Path, cls: str) -> str:

@@ -7,8 +7,6 @@ right, what it measures.
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -20,8 +18,9 @@ from reframe.core.builtins import fixture, run_after, run_before
 from reframe.core.exceptions import SkipTestError
 from reframe.core.meta import make_test
 
+from checks.common.foreign.listing import plain
 from checks.common.json_lines import Secrets
-from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
+from checks.common.reframe_tests import ReframeDefinition, UnfitTestError, planned
 from checks.common.session.builds import Programs
 from checks.common.session.outcome import Outcome, report_refusal, send
 from checks.common.slurm.scheduler import END_MARKER, run_options
@@ -46,19 +45,11 @@ def class_of(file: str, name: str) -> Any:
     return found
 
 
-def plain(value: Any) -> Any:
-    """A parameter's value as a listing and a plan have it."""
-    try:
-        return json.loads(json.dumps(value, allow_nan=False))
-    except (TypeError, ValueError):
-        return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
-
-
 def variant_of(cls: Any, wanted: Mapping[str, Any]) -> int:
     """The number of the first variant with these parameters. Raises UnfitTestError."""
     for number in range(cls.num_variants):
-        found = cls.get_variant_info(number, recurse=True).get("params", {})
-        if {name: plain(value) for name, value in found.items()} == dict(wanted):
+        found = cls.get_variant_info(number)["params"]
+        if planned({name: plain(value) for name, value in found.items()}) == wanted:
             return number
     raise UnfitTestError(f"{cls.__name__} has no variant with {dict(wanted)!s:.200}")
 
@@ -124,14 +115,12 @@ def _pin(test: Any, launch: Any) -> None:
         test.num_tasks = launch.ranks
     if test.num_tasks_per_node is None:
         test.num_tasks_per_node = launch.ranks_per_node
-    asked, planned = (
-        (test.num_tasks, test.num_tasks_per_node),
-        (launch.ranks, launch.ranks_per_node),
-    )
-    if asked != planned:
+    asked = test.num_tasks, test.num_tasks_per_node
+    wanted = launch.ranks, launch.ranks_per_node
+    if asked != wanted:
         raise UnfitTestError(
             f"a hook of the test sets num_tasks = {asked[0]}, num_tasks_per_node = {asked[1]}; the"
-            f" plan has {planned[0]}, {planned[1]}: say ranks and ranks_per_node of the test in the"
+            f" plan has {wanted[0]}, {wanted[1]}: say ranks and ranks_per_node of the test in the"
             " campaign"
         )
     if launch.cpus_per_task:

@@ -20,7 +20,7 @@ from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
-from checks.common.brought import BROUGHT_FILE, bring_from_file
+from checks.common.brought import bring_from_file
 from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
 from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
@@ -124,10 +124,9 @@ def _problems(error: ValidationError, prefix: str = "") -> str:
 def _register_all(path: str) -> None:
     leaves: dict[str, type[MpiCheck]] = {}
     bring_from_file()
-    if BROUGHT_FILE in os.environ:
+    if tests := [one.line for one in CHECKS.values() if isinstance(one, ReframeDefinition)]:
         from checks.common.reframe_tests.launcher import install  # slow: needed by suites only
 
-        tests = [one.line for one in CHECKS.values() if isinstance(one, ReframeDefinition)]
         install({ours: seen for test in tests for ours, seen in test.seen_as.items()})
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place

@@ -13,13 +13,23 @@ from typing import Any
 
 import pytest
 
-from checks.common.foreign.listing import ListedClass, ListedVariant, Surroundings
-from checks.common.foreign.suite import SuiteForm, configuration_for, fit, suite_form
+from checks.common.foreign.listing import (
+    ListedClass,
+    ListedVariant,
+    Surroundings,
+    configuration_for,
+)
+from checks.common.foreign.suite import SuiteForm, fit, suite_form
 from checks.common.tests.test_foreign_hostile import TEST, suite
 
 __all__ = ["suite"]
 SITE = configuration_for(
-    "island", "long", ["cpu"], {"cores": 8}, {"mpich": ["mpi"], "openmpi": ["mpi", "openmp"]}
+    "island",
+    "long",
+    ["cpu"],
+    {"cores": 8},
+    {"mpich": ["mpi"], "openmpi": ["mpi", "openmp"]},
+    cores=8,
 )
 HEAD = "import reframe as rfm\nfrom reframe.core.builtins import *\n"
 #: The four styles of reframe suites: a library class, a site's test, a mixin with modules, Spack.
@@ -123,7 +133,7 @@ def test_a_missing_variable_is_named_and_can_be_given(suite: Path) -> None:
     assert own.classes[0].variants[0].num_tasks == 0
     assert [v.value for v in own.classes[0].variables if v.name == "scratch"] == ["/scratch"]
     assert form.classes[0].reason == (
-        "asks for system daint:gpu or +uenv; island:long has cores, cpu, remote"
+        "asks for system daint:gpu or +uenv; island:long has cores, cpu, remote, scontrol"
     )
 
 
@@ -147,7 +157,7 @@ found = [str(one) for one in rt.runtime().modules_system.available_modules('')]
     lmod.chmod(0o755)
     around = Surroundings(
         configuration=configuration_for(
-            "island", "long", [], {}, {"mpich": []}, modules_system="lmod"
+            "island", "long", [], {}, {"mpich": []}, cores=1, modules_system="lmod"
         ),
         environment={"LMOD_CMD": str(lmod)},
     )
