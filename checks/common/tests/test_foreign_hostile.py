@@ -39,6 +39,8 @@ if os.fork() == 0:
     time.sleep(600)"""
 #: What a file does while it is loaded → part of its reason; "" where it is listed as usual.
 HOSTILE = {
+    # Before the file that uses up all processes, which one loaded at the same time may lack.
+    "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()": "",
     "import sys; sys.exit(3)": "calls exit(3) while it is loaded",
     "import os; os._exit(4)": "ends the process that loads it, with status 4",
     "import os, signal; os.kill(os.getpid(), signal.SIGSEGV); import ctypes; ctypes.string_at(0)": (
@@ -54,7 +56,6 @@ HOSTILE = {
     "def": "SyntaxError",
     GARBAGE: "",
     "import sys; sys.stdout.write('x' * 10**8)": "",
-    "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()": "",
 }
 
 
