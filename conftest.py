@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of all tests and the number of their workers."""
+"""The order of all tests, the number of their workers, and what a module leaves to the next."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
+
+from checks.common.brought import brought_by
+from checks.common.registry import CHECKS
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_brought_checks() -> Iterator[None]:
+    """The register of checks has none that a campaign of the module brought."""
+    yield
+    for name in brought_by([*CHECKS]):
+        del CHECKS[name]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
