@@ -96,8 +96,8 @@ class Demonstration:
             nothing = " and can prove nothing" if self.length < length_needed(0) else ""
             return (
                 f"{begin}{nothing}: with {allowed}, a machine at the promise's lower limit passes"
-                f" with {_share(self.buyers_risk)} (at most {_share(RISK)} is a proof). A proof with"
-                f" {allowed} takes {_days(needed)} ({needed / self.promised_s:.2f} MTBI)."
+                f" with {_share(self.buyers_risk)} (at most {_share(RISK)} is a proof). A proof"
+                f" with {allowed} takes {_days(needed)} ({needed / self.promised_s:.2f} MTBI)."
             )
         better = ", ".join(f"{_share(1 - self.vendors_risk(k))} at {k} ×" for k in (2, 4, 8))
         return (
