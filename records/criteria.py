@@ -187,5 +187,10 @@ class Criteria(Section):
         0,
         ge=0,
     )
+    unproven: Literal["refuse", "accept"] = key(
+        "Whether launches without evidence from inside the ranks count; where they do not, what"
+        " rests on them is INCONCLUSIVE.",
+        default="refuse",
+    )
     criteria: Annotated[list[AnyCriterion], Field(min_length=1)] = key("What must hold.")
     waivers: list[Waiver] = key("What is accepted all the same.", default=[])

@@ -14,6 +14,8 @@ from records.criteria import Criteria
 from records.flags import MEANINGS, UNPROVEN
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.acceptance.criteria_judges import NOT_COUNTED
+from reports.verdicts.acceptance.dossier import Dossier
 from reports.verdicts.acceptance.wording import sentences
 
 CRITERIA = """
@@ -37,11 +39,42 @@ def test_a_choice_says_how_many_launches_are_unproven(tmp_path: Path) -> None:
     assert any(text.startswith("12 of 12 ok launches are unpr") for text in verdicts["summary"])
 
 
-def test_an_acceptance_says_how_many_launches_are_unproven(tmp_path: Path) -> None:
-    run = acceptance_runs.write_run(tmp_path / "run", checks=("hpl",))
+def judged(run: Path, marked: range, more: str = "") -> Dossier:
+    """An acceptance of a run whose launches of blocks in `marked` are unproven."""
+    acceptance_runs.write_run(run, checks=("hpl",))
     file = run / "records.jsonl"
-    lines = [json.dumps(unproven(json.loads(line))) for line in file.read_text().splitlines()]
-    file.write_text("".join(f"{line}\n" for line in lines))
-    judged = acceptance_runs.dossier(run, Criteria.model_validate(yaml.safe_load(CRITERIA)))
-    said = [one.text for one in sentences(judged)]
+    records = map(json.loads, file.read_text().splitlines())
+    told = [unproven(one) if one["block"] in marked else one for one in records]
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in told))
+    return acceptance_runs.dossier(run, Criteria.model_validate(yaml.safe_load(CRITERIA + more)))
+
+
+def test_unproven_launches_do_not_decide_an_acceptance(tmp_path: Path) -> None:
+    found = judged(tmp_path / "run", range(1, 6))
+    assert found.judgement.verdict == "INCONCLUSIVE"
+    answers, hpl = found.judgement.criteria
+    assert hpl.note == f"5 {NOT_COUNTED}"
+    assert answers.items[0].note == f"5 {NOT_COUNTED}"
+    assert not found.judgement.rerun
+    said = [one.text for one in sentences(found)]
     assert f"5 of 5 launches are unproven: {MEANINGS[UNPROVEN]}." in said
+
+
+def test_unproven_launches_do_not_fail_a_machine_either(tmp_path: Path) -> None:
+    impossible = CRITERIA.replace("at_least: 1,", "at_least: 1.0e+30,")
+    found = judged(tmp_path / "run", range(1, 6))
+    strict = Criteria.model_validate(yaml.safe_load(impossible))
+    assert acceptance_runs.dossier(found.run.path, strict).judgement.verdict == "INCONCLUSIVE"
+
+
+def test_proven_launches_are_judged_without_the_unproven_ones(tmp_path: Path) -> None:
+    answers, hpl = judged(tmp_path / "run", range(1, 3)).judgement.criteria
+    assert (hpl.verdict, hpl.items[0].bounds.n) == ("PASS", 3)
+    assert answers.verdict == "INCONCLUSIVE"
+
+
+def test_criteria_can_accept_unproven_launches_and_the_document_says_so(tmp_path: Path) -> None:
+    found = judged(tmp_path / "run", range(1, 6), "unproven: accept\n")
+    assert found.judgement.verdict == "PASS"
+    said = [one.text for one in sentences(found)]
+    assert "The criteria accept unproven launches: verdicts rest on them." in said

@@ -20,6 +20,7 @@ from records.criteria import (
     RatioCriterion,
     Selection,
 )
+from records.flags import UNPROVEN
 from records.run.plan import PlannedCase
 from reports.notation.labels import CheckLabels, check_labels
 from reports.notation.units import as_stated, count_text, significant
@@ -35,6 +36,8 @@ from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
 #: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
 MOST_OF_NOMINAL = 2.0
+#: Why launches without evidence decide nothing, and what to do.
+NOT_COUNTED = "unproven, which count only where the criteria say `unproven: accept`"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class Context:
         for key in self.evidence.launches:
             found.setdefault(key[0], []).append(key)
         return found
+
+    def lacks_proof(self, key: LaunchKey) -> bool:
+        """Whether a launch does not count because it is unproven."""
+        flags = self.evidence.launches[key].flags
+        return self.criteria.unproven != "accept" and UNPROVEN in flags
 
     def metric_title(self, name: str) -> str:
         """Readable name of a metric."""
@@ -148,17 +156,21 @@ class Context:
     def missing(
         self, criterion: Criterion, case: PlannedCase, subject: str, place: tuple[str, ...] = ()
     ) -> Item:
-        """An item for what was planned to have a value and has none."""
+        """An item for what was planned to have a value and has none that counts."""
+        launches = self._launches.get(case.id, [])
+        doubtful = sum(map(self.lacks_proof, launches))
+        note = f"planned, but no launch has its {self.metric_title(criterion.metric)}"
         return self.item(
             case,
             criterion.metric,
             subject,
             Bounds(0, 0.0, None, None, self.criteria.confidence, "none"),
-            note=f"planned, but no launch has its {self.metric_title(criterion.metric)}",
-            launches=tuple(self._launches.get(case.id, ())),
+            note=f"{doubtful} {NOT_COUNTED}" if doubtful else note,
+            launches=tuple(launches),
             place=place,
             state="missing",
             about="missing",
+            decidable=not doubtful,
         )
 
     def judged(
@@ -209,12 +221,15 @@ class Context:
         skipped = [case.skipped for case in cases if case.skipped is not None]
         if len(skipped) == len(cases):
             return f"every case of check {chosen.check} is skipped: {skipped[0]}"
-        counts = Counter(
-            self.evidence.launches[key].status
+        found = [
+            key
             for case in cases
             if case.skipped is None
             for key in self._launches.get(case.id, ())
-        )
+        ]
+        if doubtful := sum(map(self.lacks_proof, found)):
+            return f"{doubtful} {NOT_COUNTED}"
+        counts = Counter(self.evidence.launches[key].status for key in found)
         launches = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         return (
             f"no ok launch of {chosen.check} has {chosen.metric} as selected"

@@ -16,6 +16,7 @@ from reports.notation.units import count_text
 from reports.notation.values import about
 from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
 from reports.verdicts.acceptance.criteria_judges import (
+    NOT_COUNTED,
     Context,
     judge_efficiency,
     judge_limit,
@@ -58,8 +59,10 @@ def judge(
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
 
     Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
-    limit that something keeps to, nothing passes.
+    limit that something keeps to, nothing passes. Launches that are unproven count only where the
+    criteria accept them.
     """
+    evidence = evidence if criteria.unproven == "accept" else evidence.proven()
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
     results, left_out = [with_waivers(_answers(context), valid)], []
@@ -113,7 +116,7 @@ def _answers(context: Context) -> JudgedCriterion:
     """Every launch gave the right answer: one item for each check and environment of the run.
 
     Counts have no interval. FAIL: a wrong answer, or more launches without an answer than the
-    criteria allow. INCONCLUSIVE: launches lost to the machine or not run yet.
+    criteria allow. INCONCLUSIVE: launches lost to the machine, not run yet, or unproven.
     """
     evidence = context.evidence
     cases: dict[tuple[str, str], list[PlannedCase]] = {}
@@ -153,12 +156,15 @@ def _answers_item(
         for block in range(1, context.evidence.fresh)
     )
     counts = Counter({status: len(keys) for status, keys in found.items()})
-    verdict: Verdict = "INCONCLUSIVE" if counts["lost"] or missing else "PASS"
+    doubtful = [key for key in found.get("ok", ()) if context.lacks_proof(key)]
+    is_open = counts["lost"] or missing or doubtful
+    verdict: Verdict = "INCONCLUSIVE" if is_open else "PASS"
     if counts["failed"] > context.criteria.failed_launches_at_most or counts["wrong"]:
         verdict = "FAIL"
     notes = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
     notes += [f"{missing} not run"] if missing else []
-    bad = [key for status, keys in found.items() if status != "ok" for key in keys]
+    notes += [f"{len(doubtful)} {NOT_COUNTED}"] if doubtful else []
+    bad = [key for status, keys in found.items() if status != "ok" for key in keys] + doubtful
     total = counts.total()
     return context.item(
         cases[0],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
 from records.errors import AssayError
-from records.flags import INVALID_ON_PURPOSE
+from records.flags import INVALID_ON_PURPOSE, UNPROVEN
 from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.provenance import SiteAsRun
@@ -160,6 +160,16 @@ class CriterionEvidence:
     nodes: tuple[str, ...]
     fresh: int
     scans: tuple[ScanValues, ...] = ()
+
+    def proven(self) -> CriterionEvidence:
+        """The same without values of launches that are unproven."""
+        gone = {key for key, launch in self.launches.items() if UNPROVEN in launch.flags}
+        values = []
+        for one in self.values if gone else ():
+            kept = np.array([(one.case.id, block) not in gone for block in one.blocks.tolist()])
+            if kept.any():
+                values.append(replace(one, blocks=one.blocks[kept], values=one.values[kept]))
+        return replace(self, values=values) if gone else self
 
     @cached_property
     def _by_metric(self) -> dict[tuple[str, str], list[Values]]:

@@ -225,6 +225,8 @@ def _caveats(dossier: Dossier) -> Iterator[_Fact]:
     if unproven := sum(UNPROVEN in launch.flags for launch in launches):
         text = f"{unproven} of {count_text(len(launches), 'launch')} are unproven"
         yield f"{text}: {MEANINGS[UNPROVEN]}", "method", "open"
+        if dossier.criteria.unproven == "accept":
+            yield "the criteria accept unproven launches: verdicts rest on them", "method", "open"
     if run.provenance.site.virtual:
         yield REHEARSAL, "provenance", "open"
     for warning in run.warnings[:2]:
