@@ -222,10 +222,7 @@ class Context:
         if len(skipped) == len(cases):
             return f"every case of check {chosen.check} is skipped: {skipped[0]}"
         found = [
-            key
-            for case in cases
-            if case.skipped is None
-            for key in self._launches.get(case.id, ())
+            key for case in cases if case.skipped is None for key in self._launches.get(case.id, ())
         ]
         if doubtful := sum(map(self.lacks_proof, found)):
             return f"{doubtful} {NOT_COUNTED}"
