@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI profile of an application: one histogram of all ranks.
+
+Each entry stands for the calls of one function with one message size (or one power of two of
+sizes) on communicators of one shape. The times of all entries add up to the time in MPI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isclose, isfinite
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from records.errors import AssayError
+from records.files import write_whole
+from records.forms import Form, Part, as_text, key
+from records.input_files import decoded_once, read_whole
+
+#: Bytes of a profile file, at most.
+MOST_PROFILE_BYTES = 1 << 20
+#: Point to point: two ranks, on one node or on two.
+PAIR = 2
+#: Rounding of sums that were added in another order, and of numbers with nine digits.
+_ROUNDING = 1e-6
+
+
+class OverRanks(Part, kw_only=True):
+    """A number that each rank has."""
+
+    mean: Annotated[float, key("Mean over the ranks.")]
+    least: Annotated[float, key("The least of them.")]
+    greatest: Annotated[float, key("The greatest of them.")]
+
+    @property
+    def imbalance(self) -> float:
+        """Greatest over mean, less 1; 0 if the mean is 0."""
+        return self.greatest / self.mean - 1 if self.mean else 0.0
+
+
+class ProfiledCall(Part, kw_only=True):
+    """Calls of one function with one size on communicators of one shape, of all ranks together."""
+
+    call: Annotated[str, key("The MPI function, without `MPI_`.")]
+    least_bytes: Annotated[int, key("The shortest message, bytes; equal to greatest_bytes: exact.")]
+    greatest_bytes: Annotated[
+        int,
+        key(
+            "The longest message. Of a collective a message is one rank's block: what a rank gives"
+            " (all-to-all: gives each other rank), or the root gives each rank."
+        ),
+    ]
+    bytes: Annotated[int, key("Exact sum of the messages' bytes.")]
+    ranks: Annotated[
+        int, key("Ranks of the communicator; of point to point 2; 0 if it is unknown.")
+    ]
+    nodes: Annotated[
+        int,
+        key(
+            "Nodes on which they run: of point to point 1 (same node) or 2 (another node); 0 if it"
+            " is unknown."
+        ),
+    ]
+    count: Annotated[int, key("Calls.")]
+    time_s: Annotated[
+        float,
+        key(
+            "Time in them, s. Of a nonblocking call with its part of the call that completes it"
+            " (Wait…, Test…); that of several requests is divided evenly among them."
+        ),
+    ]
+    completing_s: Annotated[float, key("The part of time_s in completing calls, s.")] = 0.0
+    outside_s: Annotated[
+        float,
+        key(
+            "Of nonblocking calls: time between posting and the completing call that the rank was"
+            " outside MPI, s: what can overlap."
+        ),
+    ] = 0.0
+    sampled: Annotated[int, key("Calls whose wait was measured.")] = 0
+    sampled_s: Annotated[float, key("The time of these, s.")] = 0.0
+    wait_s: Annotated[
+        float,
+        key("The part of sampled_s that passed before the other rank, or the last one, came, s."),
+    ] = 0.0
+
+    @property
+    def size(self) -> float:
+        """Mean bytes of a message."""
+        return self.bytes / self.count
+
+    @property
+    def wait_share(self) -> float | None:
+        """Share of the time that is wait; None if no call of the entry was sampled."""
+        return self.wait_s / self.sampled_s if self.sampled_s else None
+
+
+class ApplicationProfile(Form, kw_only=True):
+    """The MPI profile of one launch of an application."""
+
+    source: Annotated[Literal["assay", "mpiP"], key("What made the profile.")]
+    command: Annotated[list[str], key("The command that was profiled, word by word.")]
+    library: Annotated[str, key("Version text of the MPI library; empty if it is unknown.")] = ""
+    environment: Annotated[
+        str, key("The site's environment, if the launch was a case of a run; else empty.")
+    ] = ""
+    ranks: Annotated[int, key("Ranks.")]
+    nodes: Annotated[int, key("Nodes that they ran on.")]
+    ranks_per_node: Annotated[int, key("Ranks of the node that has most.")]
+    complete: Annotated[
+        bool, key("Whether every rank reached MPI_Finalize; else the profile ends before.")
+    ] = True
+    wall_s: Annotated[
+        float | None, key("Time of the launcher's run, s; null if it was not measured.")
+    ] = None
+    elapsed_s: Annotated[OverRanks, key("Time from MPI_Init to MPI_Finalize, s.")]
+    mpi_s: Annotated[OverRanks, key("Time in MPI calls, s.")]
+    outside_s: Annotated[OverRanks, key("Time between MPI_Init and MPI_Finalize outside MPI, s.")]
+    sampled_share: Annotated[
+        float, key("Share of the time in MPI whose wait was measured; the rest is extrapolated.")
+    ] = 0.0
+    clock_error_s: Annotated[
+        float, key("Uncertainty of clocks of two nodes, s; shorter waits between nodes count as 0.")
+    ] = 0.0
+    notes: Annotated[list[str], key("What the profile cannot say, a sentence each.")] = (
+        msgspec.field(default_factory=list)
+    )
+    calls: Annotated[list[ProfiledCall], key("The histogram, by call, shape and size.")]
+
+
+def read_profile(path: Path) -> ApplicationProfile:
+    """The profile in a file. Raises AssayError for a file that holds none, or one that contradicts
+    itself."""
+    decode = msgspec.json.Decoder(ApplicationProfile).decode
+    profile = decoded_once(decode, read_whole(path), str(path), "an application's MPI profile")
+    if profile.schema != 1:
+        raise AssayError(f"{path}: schema {profile.schema}; this version reads schema 1")
+    if fault := next(_faults(profile), None):
+        raise AssayError(f"{path}: the profile contradicts itself: {fault}")
+    return profile
+
+
+def write_profile(profile: ApplicationProfile, path: Path) -> None:
+    """Write a profile, its calls in their order. Raises OSError."""
+    write_whole(path, as_text(profile).encode())
+
+
+def _faults(profile: ApplicationProfile) -> Iterator[str]:
+    spread = (profile.elapsed_s, profile.mpi_s, profile.outside_s)
+    if not all(0 <= one.least <= one.greatest and isfinite(one.greatest) for one in spread):
+        yield "a time over the ranks is negative, infinite or its least is above its greatest"
+    if not 1 <= profile.nodes <= profile.ranks:
+        yield f"{profile.ranks} ranks on {profile.nodes} nodes"
+    for one in profile.calls:
+        where = f"{one.call} of {one.least_bytes} to {one.greatest_bytes} bytes"
+        if one.count < 1 or not 0 <= one.sampled <= one.count:
+            yield f"{where}: {one.count} calls, {one.sampled} sampled"
+        low, high = one.count * one.least_bytes, one.count * one.greatest_bytes
+        if not (one.least_bytes >= 0 and low <= one.bytes <= high):
+            yield f"{where}: {one.count} messages have {one.bytes} bytes"
+        parts = (one.completing_s, one.sampled_s)
+        most = one.time_s * (1 + _ROUNDING) + 1e-9
+        if not (min(parts) >= 0 and max(parts) <= most and isfinite(one.time_s)):
+            yield f"{where}: {one.time_s} s, of them {max(parts)} s"
+        if not (0 <= one.wait_s <= one.sampled_s * (1 + _ROUNDING) + 1e-9 and one.outside_s >= 0):
+            yield f"{where}: {one.wait_s} s of wait in {one.sampled_s} s"
+    total = sum(one.time_s for one in profile.calls)
+    if not isclose(total, profile.mpi_s.mean * profile.ranks, rel_tol=_ROUNDING, abs_tol=1e-6):
+        yield f"{profile.mpi_s.mean * profile.ranks} s in MPI; its calls took {total} s"
