@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the Python environment .venv from requirements.lock, with `make setup`; does nothing when it
-# is complete. Installs nothing else, needs no root. PYTHON names the interpreter (3.11 or newer),
+# is complete. Compiles what `assay vet` measures with, where there is a C compiler: nodes may have
+# none, and jobs may not write here. Installs nothing else, needs no root. PYTHON names the interpreter (3.11 or newer),
 # WHEELS a folder of packages that was carried over, for a machine without internet.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -30,13 +31,22 @@ quietly() {
     }
 }
 
+# Unless it is current. No program is no error: assay vet names what it needs.
+measuring_program() {
+    .venv/bin/python -c 'from assay.vet.measuring import build_program; build_program()' \
+        >/dev/null 2>&1 || true
+}
+
 python=${PYTHON:-$(find_python)}
 is_new_enough "$python" || {
     echo "setup: $python is no Python 3.11 or newer; name another: make setup PYTHON=…" >&2
     exit 4
 }
 wanted=$(cat requirements.lock pyproject.toml | sha256sum)
-[ "$(cat .venv/installed.sha256 2>/dev/null)" = "$wanted" ] && exit 0
+[ "$(cat .venv/installed.sha256 2>/dev/null)" = "$wanted" ] && {
+    measuring_program
+    exit 0
+}
 from=()
 if [ -n "${WHEELS:-}" ]; then
     [ -d "$WHEELS" ] || { echo "setup: WHEELS=$WHEELS is no folder" >&2; exit 2; }
@@ -56,3 +66,4 @@ pip=(.venv/bin/pip install --disable-pip-version-check)
 quietly "${pip[@]}" "${from[@]}" --require-hashes -r requirements.lock
 quietly "${pip[@]}" --no-index --no-deps --no-build-isolation -e .
 echo "$wanted" >.venv/installed.sha256
+measuring_program

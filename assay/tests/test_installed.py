@@ -98,6 +98,19 @@ def contents(packages: Path) -> dict[Path, tuple[int, int]]:
 
 
 @pytest.mark.long
+def test_an_installed_assay_vets_from_any_folder_with_the_environments_program(
+    packages: Path, tmp_path: Path
+) -> None:
+    environment, words = packages.parents[2], ["vet", "--local", "--steps=latency"]
+    for folder in (tmp_path, Path("/")):
+        argv = [f"{environment}/bin/assay", *words, f"--folder={tmp_path}/vettings"]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+        assert "memory latency" in done.stdout, done.stdout + done.stderr
+    assert [*environment.glob("build/vet-*/vet")]
+    assert not (tmp_path / "build").exists()
+
+
+@pytest.mark.long
 @needs[0]
 @needs[1]
 @needs[2]

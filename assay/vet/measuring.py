@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from assay import BASE
+from assay import IS_CLONE, ROOT
 from assay.commands import run_command
 from assay.probe.node_text import node_facts
 from checks.common.sources import CHECKS, LIBRARY, c_sources
@@ -44,8 +45,10 @@ class StepError(Exception):
 
 
 def program_path() -> Path:
-    """Where the measuring program is kept, for processors of this kind."""
-    return BASE / "build" / f"vet-{platform.machine()}" / "vet"
+    """Where the measuring program is kept, for processors of this kind: in the clone, else in the
+    environment that Assay is installed in, which nodes see and jobs do not write."""
+    folder = ROOT if IS_CLONE else Path(sys.prefix)
+    return folder / "build" / f"vet-{platform.machine()}" / "vet"
 
 
 def build_program(*, current: bool = True) -> Path:
@@ -80,7 +83,9 @@ def build_program(*, current: bool = True) -> Path:
         said = str(error)
     if path.is_file():
         return path
-    raise StepError(f"no measuring program: {said}; run `assay vet --local` where there is a cc")
+    do = "make setup" if IS_CLONE else "assay vet --local"
+    owner = f"run `{do}` as its owner on a host with a C compiler"
+    raise StepError(f"no measuring program {path} ({said}): {owner}")
 
 
 def look_at_facts() -> NodeFacts:

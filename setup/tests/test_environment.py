@@ -62,6 +62,23 @@ def test_set_up_needs_no_root_no_debian_and_no_internet(checkout):
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
 
 
+def test_set_up_compiles_what_a_vetting_measures_with_for_all_users(tmp_path):
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
+    copy = ["xargs", "-0", "cp", "--parents", f"--target-directory={tmp_path}"]
+    subprocess.run(copy, cwd=ROOT, check=True, input=names.stdout)
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    for _ in ("missing", "older than its sources"):
+        done = subprocess.run(
+            ["make", "setup"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        (program,) = tmp_path.glob("build/vet-*/vet")
+        assert program.stat().st_mode & 0o777 == 0o755
+        assert program.stat().st_size > 0
+        program.write_bytes(b"")
+        os.utime(program, (0, 0))
+
+
 def test_without_internet_the_way_out_is_named(checkout):
     if os.geteuid() != 0:
         pytest.skip("only root can take the network away")
