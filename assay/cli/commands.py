@@ -47,6 +47,9 @@ def _command(text: str, run: str, *arguments: Argument, **defaults: Any) -> Comm
 _LATEST = "default: the one added last"
 _NOTIFY = flag("--notify", "tell those whom the history names (docs/monitoring.md)")
 _WHOSE = (argument("--campaign CAMPAIGN", _LATEST), site(None, _LATEST))
+_CONTRACT = argument(
+    "folder CONTRACT", "a started contract; default: the one started last", nargs="?"
+)
 _ONLY = "of a history only this one; default: all"
 _HISTORY_OR_IMPORTED = argument(
     "--history", f"default: {IMPORTED_HISTORY} if it is there, else {DEFAULT_HISTORY}", type=Path
@@ -323,6 +326,23 @@ COMMANDS: dict[str, Command] = {
         site(None, "where to re-run; default: where the run was made"),
         *(shared.CHECKS, JSON),
     ),
+    "acceptance": Command(
+        "an acceptance as a contract has it: stages, waivers, signatures, one document",
+        metavar="ACTION",
+        below={
+            "start": _command(
+                "what a contract's stages risk, and its folder; runs nothing yet",
+                "assay.contracts.commands:start_command",
+                argument("name CONTRACT", "a name in campaigns/acceptance/, or a file"),
+                site(),
+            ),
+            "status": _command(
+                "the stages, what was waived, who signed, and the command that comes next",
+                "assay.contracts.commands:status_command",
+                _CONTRACT,
+            ),
+        },
+    ),
     "verify": _command(
         "recompute checksums and verdicts of an acceptance",
         "verify:verify_command",
@@ -463,7 +483,7 @@ COMMANDS: dict[str, Command] = {
         "schema:schema_command",
         argument(
             "of OF",
-            "campaign, criteria, site (default: campaign), or a form; `forms` lists those",
+            "campaign (the default), contract, criteria, site, or a form; `forms` lists those",
             nargs="?",
             default="campaign",
         ),

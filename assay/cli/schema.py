@@ -16,6 +16,7 @@ from assay import ROOT, forms
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
 from assay.cli.status import RawForm
+from assay.contracts.loading import contract_schema
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.check import SiteCheckForm
@@ -68,7 +69,12 @@ FORMS: dict[str, type[Part] | None] = {
     "verdicts": VerdictsForm,
     "verify": VerifyForm,
 }
-_WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": site_schema}
+_WRITTEN = {
+    "campaign": campaign_schema,
+    "contract": contract_schema,
+    "criteria": criteria_schema,
+    "site": site_schema,
+}
 
 
 def schema_command(arguments: argparse.Namespace) -> int:

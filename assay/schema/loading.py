@@ -20,6 +20,8 @@ from records.run.plan import Plan
 
 #: The campaign that a night writes into its run, an acceptance into a folder below.
 RERUN = "rerun.yaml"
+#: Folders of campaigns/ with files of another kind.
+_NOT_CAMPAIGNS = ("criteria", "acceptance")
 _NEEDS = (
     "a campaign is a mapping with at least the keys schema, name, question, environments and cases"
 )
@@ -34,7 +36,7 @@ def _known() -> dict[str, Path]:
     """The campaigns of `campaigns/` and of the folders below it, by name: those of Assay, then
     those of the working folder, which come first."""
     files = known_files(ROOT / "campaigns", "campaigns", "**/*.yaml")
-    return {path.stem: path for path in files if path.parent.name != "criteria"}
+    return {path.stem: path for path in files if path.parent.name not in _NOT_CAMPAIGNS}
 
 
 def load_campaign(name_or_path: str) -> Campaign:

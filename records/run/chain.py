@@ -52,6 +52,7 @@ class Chain:
 
     began_with: dict[str, str]
     seal: Seal | None = None
+    names: tuple[str, ...] = BEGINNING
     extensions: dict[int, bytes] = field(default_factory=dict)
     records: int = 0
     unchained: int = 0
@@ -59,18 +60,18 @@ class Chain:
     _before: Any = field(default_factory=hashlib.sha256)
 
     @classmethod
-    def of(cls, directory: Path) -> Chain:
-        """The chain of a run directory before its first record. Raises AssayError for a damaged
-        seal, and for files other than those it was made with."""
+    def of(cls, directory: Path, names: tuple[str, ...] = BEGINNING) -> Chain:
+        """The chain of a directory that began with `names` before its first record. Raises
+        AssayError for a damaged seal, and for files other than those it was made with."""
         found = {
             name: hashlib.sha256(read_whole(directory / name)).hexdigest()
-            for name in BEGINNING
+            for name in names
             if kind_at(directory / name)
         }
         seal = read_seal(directory)
         began_with = seal.began_with if seal else found
         for name in sorted(found.keys() | began_with.keys()):
-            if name not in BEGINNING or name in found.keys() - began_with.keys():
+            if name not in names or name in found.keys() - began_with.keys():
                 what = "holds" if name in began_with else "lacks"
                 raise AssayError(
                     f"{directory / SEAL}:1: `began_with` {what} {name!r}; it names what the run"
@@ -85,7 +86,7 @@ class Chain:
         decode = msgspec.json.Decoder(_Extended).decode
         for where, line in whole_lines(path) if kind_at(path) else ():
             extensions[decoded(decode, line, where, "an extension").records] = line
-        return cls(found, seal, extensions)
+        return cls(found, seal, names, extensions)
 
     @property
     def due(self) -> str:
@@ -100,7 +101,7 @@ class Chain:
         """The hash that the records so far end with."""
         if self._last:
             return self._last
-        parts = [*(self.began_with.get(name, "") for name in BEGINNING), self._before.hexdigest()]
+        parts = [*(self.began_with.get(name, "") for name in self.names), self._before.hexdigest()]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def follow(self, lines: Sequence[bytes], carried: Sequence[str | _Unset]) -> str | None:
@@ -139,9 +140,10 @@ class Chain:
                 f"the chain is broken: line {self.records} is not what was written, or lines"
                 " between the two are missing"
             )
+        began = " or ".join(self.names)
         before = f", or one of the {self.unchained} lines before it" if self.unchained else ""
         return (
-            f"the chain does not begin here: {' or '.join(BEGINNING)}{before} is not what the run"
+            f"the chain does not begin here: {began}{before} is not what the run"
             " began with, or lines before it are missing"
         )
 
@@ -161,9 +163,12 @@ class Chain:
         )
 
 
-def chain_of(directory: Path) -> Chain:
-    """The chain of all records of a run directory. Raises AssayError naming the line of a fault."""
-    chain, path = Chain.of(directory), directory / "records.jsonl"
+def chain_of(
+    directory: Path, file: str = "records.jsonl", names: tuple[str, ...] = BEGINNING
+) -> Chain:
+    """The chain of all records of a run directory, or of another `file` of a directory that began
+    with `names`. Raises AssayError naming the line of a fault."""
+    chain, path = Chain.of(directory, names), directory / file
     decode = msgspec.json.Decoder(_Link).decode
     for where, line in whole_lines(path) if kind_at(path) else ():
         if fault := chain.follow([line], [decoded(decode, line, where, "a record").chain]):
