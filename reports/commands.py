@@ -127,6 +127,11 @@ def verify(run: AskedRun, name: str) -> NextCommand:
     return _command("verify", name, checks=run.provenance.asked.checks)
 
 
+def contract(folder: str, action: str) -> NextCommand:
+    """A step of a started contract."""
+    return _command("acceptance", action, contract=folder)
+
+
 def night_status(run: str) -> NextCommand:
     """How the launches of a night's run ended."""
     return _command("status", run)

@@ -4,38 +4,26 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 from assay import criteria_files
 from assay.cli.arguments import tell_pictures
+from assay.contracts.judging import STATUS, judged_run
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
-from assay.documents.verify import unproven
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
-from assay.run.provenance import made_with
-from assay.run.start import start_run
 from assay.schema.problems import listed
 from assay.screens.screen import Screen
 from checks.common.brought import bring
-from records.errors import AssayError, ExitStatus
+from records.errors import AssayError
 from records.forms import as_text
 from records.input_files import kind_at, opened
 from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
-from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
-
-_STATUS = {
-    "PASS": ExitStatus.PASS,
-    "FAIL": ExitStatus.FAIL,
-    "INCONCLUSIVE": ExitStatus.INCONCLUSIVE,
-    "SUSPECT": ExitStatus.INCONCLUSIVE,
-}
 
 
 def accept_command(arguments: argparse.Namespace) -> int:
@@ -54,14 +42,10 @@ def accept_command(arguments: argparse.Namespace) -> int:
         _default(run) if arguments.criteria is None else arguments.criteria
     )
     added = [open_run(name).path for name in arguments.reruns]
-    dossier = _judge(run, criteria, text, added)
-    while arguments.rerun and dossier.judgement.rerun:
-        asked_as = run.provenance().site.asked_as or run.plan().site
-        site = arguments.site or asked_as
-        live = False if arguments.json else None
-        status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
-        added.append(Path(status.path))
-        dossier = _judge(run, criteria, text, added)
+    live = False if arguments.json else None
+    dossier = judged_run(
+        run, criteria, text, added, rerun=arguments.rerun, site=arguments.site, live=live
+    )
     result = acceptance_result(dossier, str(run.path))
     if arguments.json:
         print(as_text(result.data), end="")
@@ -74,7 +58,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         written = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
-    return _STATUS[dossier.judgement.verdict]
+    return STATUS[dossier.judgement.verdict]
 
 
 def _default(run: RunDirectory) -> str:
@@ -92,33 +76,3 @@ def _default(run: RunDirectory) -> str:
         f"{run.path} has not been judged before, and its campaign {plan.campaign} {named}: say by"
         f" what with --criteria FILE, a name in campaigns/criteria/ ({listed(names)}) or a file"
     )
-
-
-def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Dossier:
-    reruns = store.merged_reruns(store.known_reruns(run.path), added)
-    for path in (run.path, *reruns):
-        _refuse_unproven(open_run(str(path)))
-    dossier = make_dossier(
-        run.path,
-        reruns,
-        criteria=criteria,
-        criteria_text=text,
-        day=datetime.now(UTC).date(),
-        made_with=made_with(),
-    )
-    store.write(dossier, text)
-    return dossier
-
-
-def _refuse_unproven(run: RunDirectory) -> None:
-    """Raise AssayError where raw output is missing, or does not give the values of a record."""
-    from assay.run.rereading import Rereader  # slow: ReFrame
-
-    reread = Rereader(run.plan(), run.provenance()).faults
-    faults = [*unproven(run.path, run.records(), reread)]
-    if faults:
-        raise AssayError(
-            f"{run.path}: is not judged, for its raw output does not bear out its records:"
-            f" {'; '.join(faults[:3])}; {len(faults)} such faults. assay verify {run.path} names"
-            " them; put back the files that the run wrote, or run those launches anew"
-        )

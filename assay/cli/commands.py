@@ -47,9 +47,13 @@ def _command(text: str, run: str, *arguments: Argument, **defaults: Any) -> Comm
 _LATEST = "default: the one added last"
 _NOTIFY = flag("--notify", "tell those whom the history names (docs/monitoring.md)")
 _WHOSE = (argument("--campaign CAMPAIGN", _LATEST), site(None, _LATEST))
-_CONTRACT = argument(
-    "folder CONTRACT", "a started contract; default: the one started last", nargs="?"
+_STARTED = (
+    argument(
+        "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
+    ),
+    JSON,
 )
+_BY = argument("--by NAME", "who decides")
 _ONLY = "of a history only this one; default: all"
 _HISTORY_OR_IMPORTED = argument(
     "--history", f"default: {IMPORTED_HISTORY} if it is there, else {DEFAULT_HISTORY}", type=Path
@@ -334,12 +338,46 @@ COMMANDS: dict[str, Command] = {
                 "what a contract's stages risk, and its folder; runs nothing yet",
                 "assay.contracts.commands:start_command",
                 argument("name CONTRACT", "a name in campaigns/acceptance/, or a file"),
-                site(),
+                *(site(), JSON),
             ),
             "status": _command(
-                "the stages, what was waived, who signed, and the command that comes next",
+                "the stages, what is open, waived and signed, and the command that comes next",
                 "assay.contracts.commands:status_command",
-                _CONTRACT,
+                *_STARTED,
+            ),
+            "next": _command(
+                "run the next stage, or go on with the one that was killed",
+                "assay.contracts.commands:next_command",
+                argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
+                *_STARTED,
+            ),
+            "waive": _command(
+                "accept all the same what is not met, by name and reason",
+                "assay.contracts.commands:waive_command",
+                argument("stage STAGE", "the stage"),
+                argument("criterion CRITERION", "default: all that are not met", nargs="?"),
+                argument("--subject", "only for this node, or pair of nodes as n1-n2"),
+                argument("--until", "the last day on which it holds; default: in a year"),
+                *(_BY, argument("--reason", "why"), *_STARTED),
+            ),
+            "sign": _command(
+                "sign a stage, or the whole contract, as it is now",
+                "assay.contracts.commands:sign_command",
+                argument("stage STAGE", "default: the whole contract", nargs="?"),
+                argument("--role", "for which party of the contract", required=True),
+                argument("--reason", "a remark"),
+                argument(
+                    "--key",
+                    "also write the document, and sign its SHA256SUMS with this private key"
+                    " (ssh-keygen -Y sign)",
+                    type=Path,
+                ),
+                *(_BY, *_STARTED),
+            ),
+            "report": _command(
+                "write the document for those who sign, and the evidence for the vendor",
+                "assay.contracts.commands:report_command",
+                *_STARTED,
             ),
         },
     ),

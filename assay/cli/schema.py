@@ -32,6 +32,7 @@ from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
+from reports.verdicts.contract.forms import ContractForm
 from reports.verdicts.nightly import forms as nightly
 from reports.verdicts.papers.result import PaperForm
 from reports.verdicts.prediction.outcome import PredictionForm
@@ -42,6 +43,7 @@ FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
+    "acceptance": ContractForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,

@@ -13,29 +13,50 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay import ROOT, contract_files
-from assay.criteria.loading import load_criteria
+from assay.criteria.loading import criteria_from_text, load_criteria
 from assay.criteria.rules import criteria_problems
 from assay.schema.document import Location, Problem, read_text
 from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign
 from assay.schema.problems import checked, model_problems
+from records.contract.course import ContractCourse
+from records.contract.log import ContractFolder
 from records.contract.model import Contract, Stage
 from records.criteria import Criteria, Waiver
 from records.errors import AssayError
 from records.forms import DIALECT
 
 SCHEMA_FILE = ROOT / "campaigns" / "acceptance" / "contract.schema.json"
+#: How the names of what a started contract keeps of a stage end.
+_CRITERIA, _CAMPAIGN = "criteria.yaml", "campaign.yaml"
 _NEEDS = "a contract needs at least schema, name, title and stages"
 
 
 @dataclass(frozen=True)
 class LoadedStage:
-    """A stage with what its names stand for; `text` is that of the criteria, without waivers."""
+    """A stage with what its names stand for: its campaign, and its criteria with their text,
+    without waivers."""
 
     stage: Stage
-    campaign_name: str
+    campaign: Campaign
     criteria: Criteria
     text: str
+
+    @property
+    def campaign_file(self) -> str:
+        """The file of the campaign."""
+        assert self.campaign.origin is not None
+        return self.campaign.origin.file
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What is kept with a started contract: criteria and campaign, by file name."""
+        assert self.campaign.origin is not None
+        name = self.stage.name
+        return {
+            f"{name}.{_CRITERIA}": self.text,
+            f"{name}.{_CAMPAIGN}": self.campaign.origin.text,
+        }
 
     def with_waivers(self, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
         """The criteria with further waivers, and their text."""
@@ -68,22 +89,39 @@ def contract_from_text(file: str, text: str) -> Contract:
 
 
 def loaded_stage(contract: Contract, stage: Stage, folder: Path) -> LoadedStage:
-    """A stage that is a campaign, with its criteria; files that it names are in `folder`. Raises
-    AssayError for a faulty one."""
-    assert stage.campaign is not None
-    name = _here(stage.campaign, folder)
+    """A stage that is a campaign; files that it names are in `folder`. Raises AssayError naming the
+    stage for a faulty one."""
+    campaign = _campaign_of(stage, folder)
     if stage.judged_by is not None:
-        return LoadedStage(stage, name, *load_criteria(_here(stage.judged_by, folder)))
+        try:
+            return LoadedStage(stage, campaign, *load_criteria(_here(stage.judged_by, folder)))
+        except AssayError as error:
+            raise AssayError(f"stage {stage.name}: {error}", error.status) from error
     criteria = Criteria.model_validate(_as_criteria(stage.model_dump(), contract))
-    return LoadedStage(stage, name, criteria, _text_of(criteria))
+    return LoadedStage(stage, campaign, criteria, _text_of(criteria))
 
 
-def campaign_of(stage: LoadedStage) -> Campaign:
-    """The campaign of a stage. Raises AssayError naming the stage."""
+def started_stage(course: ContractCourse, stage: Stage, folder: ContractFolder) -> LoadedStage:
+    """A stage of a started contract, by the criteria kept with it. Raises AssayError where its
+    campaign is another than when the contract was started."""
+    path = folder.path / f"{stage.name}.{_CRITERIA}"
+    text, campaign = read_text(path), _campaign_of(stage, Path(course.file).parent)
+    found = LoadedStage(stage, campaign, criteria_from_text(str(path), text), text)
+    kept = folder.path / f"{stage.name}.{_CAMPAIGN}"
+    if found.files[kept.name] != read_text(kept):
+        raise AssayError(
+            f"{found.campaign_file}: was changed since the contract was started, which keeps it as"
+            f" {kept}; put that back, or start the contract anew"
+        )
+    return found
+
+
+def _campaign_of(stage: Stage, folder: Path) -> Campaign:
+    assert stage.campaign is not None
     try:
-        return load_campaign(stage.campaign_name)
+        return load_campaign(_here(stage.campaign, folder))
     except AssayError as error:
-        raise AssayError(f"stage {stage.stage.name}: {error}", error.status) from error
+        raise AssayError(f"stage {stage.name}: {error}", error.status) from error
 
 
 def _here(name: str, folder: Path) -> str:

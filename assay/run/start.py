@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -54,12 +54,14 @@ def start_run(
     narrowing: Narrowing = WHOLE,
     in_one_job: bool = False,
     allocation_s: float | None = None,
+    begun: Callable[[RunDirectory], object] | None = None,
 ) -> RunStatus:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
     `nodes_left_out`: nodes that no launch may use. `in_one_job`: all launches are steps of one
-    allocation, of `allocation_s` seconds; None: as long as the plan needs.
+    allocation, of `allocation_s` seconds; None: as long as the plan needs. `begun` is called
+    with the run directory before the first launch.
     """
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
@@ -92,6 +94,8 @@ def start_run(
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
         ) from error
+    if begun is not None:
+        begun(run)
     return _drive(run, run.ledger(), site, progress, shared)
 
 

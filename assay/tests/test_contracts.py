@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import json
+import os
 
 import jsonschema
 import pytest
 import yaml
 
 from assay.cli import main
+from assay.contracts import documents
 from assay.contracts.loading import SCHEMA_FILE, contract_from_text, contract_schema, load_contract
+from assay.documents import acceptance_files
 from records.contract.log import CONTRACTS, open_contract
 from records.errors import AssayError
+from reports.tests import acceptance_runs as runs
 
 CONTRACT = """\
 schema: 1
@@ -62,7 +66,7 @@ def test_a_fault_is_named_with_its_place_and_nothing_is_started(place, capsys, o
 def test_a_started_contract_shows_its_stages(place, capsys):
     assert main(["acceptance", "start", "mine.yaml"]) == 0
     capsys.readouterr()
-    assert main(["acceptance", "status"]) == 0
+    assert main(["acceptance", "status"]) == 3
     assert "NOT RUN" in capsys.readouterr().out
 
 
@@ -91,3 +95,115 @@ def test_the_contract_of_a_started_folder_cannot_be_changed(place):
 def test_a_stage_needs_a_campaign_or_a_period():
     with pytest.raises(AssayError, match="needs a campaign with criteria, or stability"):
         contract_from_text("c", CONTRACT.replace("    campaign: acceptance\n", ""))
+
+
+WALKED = (
+    CONTRACT.replace("at_least: 1,", "at_least: 1.0e+9,")
+    .replace("dgemm_rate", "stream_triad")
+    .replace("unit: flop/s", "unit: bytes/s")
+    + """\
+    reruns_at_most: 0
+"""
+)
+
+
+@pytest.fixture
+def walk(place, monkeypatch):
+    """A started contract, and how its stage ends with a run that was measured before."""
+    monkeypatch.setattr(documents, "find_browser", lambda: None)
+    monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
+    (place / "mine.yaml").write_text(WALKED)
+    assert main(["acceptance", "start", "mine.yaml"]) == 0
+    folder = open_contract(None)
+
+    def ended(number, **slow):
+        run = runs.write_run(place / "results" / "a" / f"20261120T000000Z-000{number}", **slow)
+        path = os.path.relpath(run, folder.path)
+        folder.append("begun", stage="nodes", attempt=number, run=path)
+        return main(["acceptance", "next", "nodes"])
+
+    return folder, ended
+
+
+def test_a_stage_that_was_killed_after_its_run_goes_on_to_its_verdict(walk, capsys):
+    folder, ended = walk
+    assert ended(1) == 0
+    assert "PASS: Its stage is passed." in capsys.readouterr().out
+    assert [one.what for one in folder.entries()] == ["started", "begun", "ended"]
+    assert main(["acceptance", "next"]) == 2
+    assert "every stage has run" in capsys.readouterr().err
+
+
+def test_a_repeated_stage_keeps_both_attempts_and_the_latest_counts(walk, capsys):
+    _, ended = walk
+    assert ended(1, slow_node={"n2": 0.02}) == 1
+    assert ended(2) == 0
+    capsys.readouterr()
+    assert main(["acceptance", "report", "--json"]) == 0
+    stage = json.loads(capsys.readouterr().out)["stages"][0]
+    assert [one["verdict"] for one in stage["attempts"]] == ["FAIL", "PASS"]
+
+
+def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk, capsys):
+    folder, ended = walk
+    assert ended(1, slow_node={"n2": 0.02}) == 1
+    waive = ["acceptance", "waive", "nodes", "dgemm", "--reason", "to be replaced"]
+    before = folder.log.read_bytes()
+    for who in ([], ["--by", " "]):
+        assert main([*waive, *who]) == 2
+        assert "--by is missing or blank" in capsys.readouterr().err
+    assert main([*waive[:3], "dgem", *waive[4:], "--by", "A. Buyer"]) == 2
+    assert main([*waive, "--by", "A. Buyer", "--until", "soon"]) == 2
+    assert folder.log.read_bytes() == before
+    assert main([*waive, "--by", "A. Buyer", "--subject", "n2"]) == 0
+    assert main(["acceptance", "report"]) == 0
+    page = (folder.path / "document.html").read_text()
+    for told in ("A. Buyer", "to be replaced", "waived"):
+        assert told in page
+    assert [one.verdict for one in folder.entries() if one.what == "ended"] == ["FAIL", "PASS"]
+
+
+def test_signatures_need_a_party_and_a_stage_that_has_ended(walk, capsys):
+    folder, ended = walk
+    sign = ["acceptance", "sign", "--by", "A. Buyer", "--role"]
+    assert main([*sign, "Buyer"]) == 2
+    assert "has not ended" in capsys.readouterr().err
+    ended(1)
+    assert main([*sign, "Byer"]) == 2
+    assert "did you mean Buyer?" in capsys.readouterr().err
+    assert main([*sign, "Buyer"]) == 0
+    assert folder.entries()[-1].verdict == "PASS"
+    assert "current" in capsys.readouterr().out
+    ended(2, slow_node={"n2": 0.02})
+    assert "superseded" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_vendor_gets_what_fails_with_raw_output(walk):
+    folder, ended = walk
+    ended(1, slow_node={"n2": 0.02})
+    assert main(["acceptance", "report"]) == 1
+    page = (folder.path / "vendor.html").read_text()
+    assert "n2" in page
+    assert "20261120T000000Z-0001/raw/" in page
+    ended(2)
+    assert main(["acceptance", "report"]) == 0
+    assert not (folder.path / "vendor.html").exists()
+
+
+def test_a_judgement_that_was_changed_is_refused(walk, capsys):
+    folder, ended = walk
+    ended(1)
+    kept = next((folder.path / "judgements").iterdir())
+    kept.write_bytes(kept.read_bytes().replace(b"PASS", b"FAIL"))
+    assert main(["acceptance", "status"]) == 2
+    assert kept.name in capsys.readouterr().err
+
+
+def test_a_stage_that_holds_up_others_is_named(place, capsys):
+    second = WALKED[WALKED.index("  - name: nodes") :].replace("name: nodes", "name: links")
+    first = WALKED.replace("    checks: [node]\n", "    checks: [node]\n    holds_up: true\n")
+    (place / "mine.yaml").write_text(first + second)
+    assert main(["acceptance", "start", "mine.yaml"]) == 0
+    capsys.readouterr()
+    assert main(["acceptance", "next", "links"]) == 2
+    assert "stage links waits: stage nodes" in capsys.readouterr().err

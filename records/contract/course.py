@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from records.contract.log import LogEntry
 from records.contract.model import Contract, Stage
 
-#: From best to worst; a stage without a verdict is NOT RUN.
-_ORDER = ("PASS", "NOT RUN", "INCONCLUSIVE", "SUSPECT", "FAIL")
+#: A stage without a verdict is NOT RUN.
+ContractVerdict = Literal["PASS", "NOT RUN", "INCONCLUSIVE", "SUSPECT", "FAIL"]
+#: From best to worst.
+_ORDER: tuple[ContractVerdict, ...] = get_args(ContractVerdict)
 
 
 @dataclass(frozen=True)
 class StageAttempt:
-    """An attempt at a stage; `verdict` is "" while it is under way. A judgement with waivers
-    replaces the verdict and its seal."""
+    """An attempt at a stage; `runs`: its run directory and those of re-runs, from the contract's
+    folder; `verdict` is "" while it is under way. A later judgement, with waivers, gives another
+    verdict and seal."""
 
     number: int
     began: str
-    run: str = ""
+    runs: tuple[str, ...] = ()
     ended: str = ""
     verdict: str = ""
     seal: str = ""
@@ -39,7 +43,12 @@ class ContractCourse:
     @property
     def site(self) -> str:
         """The site that the contract was started on."""
-        return next((one.site for one in self.entries if one.what == "started"), "")
+        return self.entries[0].site if self.entries else ""
+
+    @property
+    def file(self) -> str:
+        """The file that the contract was read from."""
+        return self.entries[0].file if self.entries else ""
 
     def attempts(self, stage: str) -> list[StageAttempt]:
         """The attempts at a stage, the latest last."""
@@ -49,17 +58,19 @@ class ContractCourse:
                 continue
             if one.what == "begun":
                 began = found.get(one.attempt, StageAttempt(one.attempt, one.at))
-                found[one.attempt] = replace(began, run=one.run or began.run)
+                more = (one.run,) if one.run else ()
+                found[one.attempt] = replace(began, runs=(*began.runs, *more))
             elif one.what == "ended":
                 began = found[one.attempt]
                 ended = began.ended or one.at
                 found[one.attempt] = replace(began, ended=ended, verdict=one.verdict, seal=one.seal)
         return [*found.values()]
 
-    def verdict_of(self, stage: str) -> str:
+    def verdict_of(self, stage: str) -> ContractVerdict:
         """The verdict of a stage's latest attempt, its waivers included."""
         attempts = self.attempts(stage)
-        return (attempts[-1].verdict if attempts else "") or "NOT RUN"
+        found = attempts[-1].verdict if attempts else ""
+        return next((word for word in _ORDER if word == found), "NOT RUN")
 
     def waivers(self, stage: str) -> list[LogEntry]:
         """The waivers of a stage."""
@@ -71,7 +82,7 @@ class ContractCourse:
         return [one for one in self.entries if one.what == "signed"]
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> ContractVerdict:
         """The worst of the stages' verdicts."""
         found = [self.verdict_of(stage.name) for stage in self.contract.stages]
         return max(found, key=_ORDER.index)

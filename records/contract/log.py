@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import getpass
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from records.errors import AssayError, InfrastructureError
 from records.files import append_whole, write_whole
 from records.forms import Part, key
 from records.input_files import decoded, kind_at, whole_lines
-from records.run.chain import chain_of, write_seal
+from records.run.chain import Chain, chain_of, write_seal
 from records.run.record import has_torn_tail
 from records.run.run_directory import RESULTS, refuse_other
 
@@ -44,6 +44,7 @@ class LogEntry(Part, kw_only=True, omit_defaults=True):
     attempt: Annotated[int, key("The attempt at the stage, from 1.")] = 0
     run: Annotated[str, key("Its run directory, from the contract's folder.")] = ""
     site: Annotated[str, key("The site.")] = ""
+    file: Annotated[str, key("The file that the contract was read from.")] = ""
     verdict: Annotated[str, key("What was judged, or what was signed.")] = ""
     seal: Annotated[str, key("The SHA-256 of the judgement, or of what was signed.")] = ""
     criterion: Annotated[str, key("The criterion that is waived.")] = ""
@@ -62,16 +63,22 @@ class ContractFolder:
         self.path = path
         self.file, self.log = path / CONTRACT, path / LOG
 
+    @property
+    def chain(self) -> Chain:
+        """The chain of the log, which begins with every YAML file of the folder. Raises AssayError
+        where a line or a file was changed, or is missing."""
+        return chain_of(self.path, LOG, tuple(sorted(one.name for one in self.path.glob("*.yaml"))))
+
     def entries(self) -> list[LogEntry]:
         """The log. Raises AssayError where a line was changed or is missing."""
-        chain_of(self.path, LOG, (CONTRACT,))
+        _ = self.chain
         decode = msgspec.json.Decoder(LogEntry).decode
         return [decoded(decode, line, where, "an entry") for where, line in whole_lines(self.log)]
 
     def append(self, what: What, **more: Any) -> LogEntry:
         """Add a line to the log, on disk when this returns."""
         refuse_other(self.log)
-        chain = chain_of(self.path, LOG, (CONTRACT,))
+        chain = self.chain
         at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         entry = LogEntry(at=at, user=getpass.getuser(), what=what, **more, chain=chain.due)
         line = msgspec.json.encode(entry)
@@ -110,12 +117,13 @@ class ContractFolder:
             os.close(descriptor)
 
 
-def create_contract(name: str, text: str) -> ContractFolder:
-    """The folder of a contract that starts now, with its text."""
+def create_contract(name: str, texts: Mapping[str, str]) -> ContractFolder:
+    """The folder of a contract that starts now, with the texts of its files."""
     path = CONTRACTS / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     try:
         path.mkdir(parents=True)
-        write_whole(path / CONTRACT, text.encode())
+        for file, text in texts.items():
+            write_whole(path / file, text.encode())
     except OSError as error:
         raise InfrastructureError(f"{path}: cannot be made ({error.strerror})") from error
     return ContractFolder(path)

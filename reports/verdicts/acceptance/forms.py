@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from reports.answers import AnswerPart
-from reports.verdicts.acceptance.bounds import Verdict
+from reports.verdicts.acceptance.bounds import Bounds, Verdict
 from reports.verdicts.acceptance.model import (
     AcceptanceFinding,
     AcceptanceJudgement,
@@ -195,6 +195,34 @@ def judged_keys(judgement: AcceptanceJudgement, evidence: CriterionEvidence) -> 
         "rerun_wanted": list(judgement.rerun),
         "rerun_pairs": pairs or UNSET,
     }
+
+
+def criterion_of(part: CriterionPart) -> JudgedCriterion:
+    """The judged criterion that a form keeps; its launches are in the form only."""
+    items = tuple(
+        Item(
+            **{name: getattr(part_of_item, name) for name in _KEPT},
+            bounds=Bounds(*(getattr(part_of_item, name) for name in BoundsPart.__struct_fields__)),
+            group=part_of_item.point,
+            launches=(),
+        )
+        for part_of_item in part.items
+    )
+    return JudgedCriterion(
+        part.id,
+        part.kind,
+        part.title,
+        part.statement,
+        items,
+        part.note,
+        part.further_passed,
+        part.absolute,
+        part.further_explained or 0,
+    )
+
+
+#: The keys of an item's form that the item has by the same name.
+_KEPT = sorted({*ItemPart.__struct_fields__} & {*Item.__dataclass_fields__} - {"launches"})
 
 
 def _finding(finding: AcceptanceFinding) -> FindingPart:

@@ -62,13 +62,15 @@ _TONES: dict[str, Literal["good", "bad", "open"]] = {
     "confirmed": "bad",
     "suspected": "open",
 }
-_OUTCOMES: dict[Verdict, Literal["", "failure", "skipped"]] = {
+#: What a verdict is for a test's reader.
+OUTCOMES: dict[Verdict, Literal["", "failure", "skipped"]] = {
     "PASS": "",
     "FAIL": "failure",
     "SUSPECT": "skipped",
     "INCONCLUSIVE": "skipped",
 }
-_NUMBERS = numeric("observed", "bound", "limit", "n", "margin")
+#: The headings over an item's numbers, which `number_cells` gives.
+NUMBERS = numeric("observed", "bound", "limit", "n", "margin")
 _RULE = (
     "Each verdict rests on a bound, not on a mean: PASS if the whole bound is inside the limit,"
     " FAIL if it is outside, SUSPECT if it is outside and fails unless a re-run clears it, else"
@@ -180,8 +182,8 @@ def _criteria(dossier: Dossier) -> Iterator[Block | None]:
         criteria,
         [
             ("what must hold", lambda one: Cell(one.title, href=f"#criterion-{one.id}")),
-            ("verdict", _judged_cell),
-            (["nearest to the limit", *_NUMBERS], _telling_cells),
+            ("verdict", judged_cell),
+            (["nearest to the limit", *NUMBERS], telling_cells),
         ],
         anchor="table-criteria",
         title="Criteria",
@@ -194,7 +196,8 @@ def _criteria(dossier: Dossier) -> Iterator[Block | None]:
     yield Sentence(text, code=f"assay accept {run} --pictures DIR")
 
 
-def _judged_cell(result: JudgedCriterion) -> Cell:
+def judged_cell(result: JudgedCriterion) -> Cell:
+    """A criterion's verdict, and whether it is waived."""
     waived = "waived" if result.effective == "PASS" else "partly waived"
     return _verdict_cell(result.verdict, waived if any(i.waived for i in result.items) else "")
 
@@ -204,15 +207,17 @@ def _verdict_cell(verdict: Verdict, badge: str = "") -> Cell:
     return Cell(f"{_MARK[verdict]} {verdict}", tone=_TONES[verdict], badges=badges)
 
 
-def _telling_cells(result: JudgedCriterion) -> list[str]:
+def telling_cells(result: JudgedCriterion) -> list[str]:
+    """Where a criterion's most telling item is, and its numbers."""
     item = result.most_telling()
     if item is None:
-        return [result.note, *["–"] * len(_NUMBERS)]
+        return [result.note, *["–"] * len(NUMBERS)]
     charged = f", charged to {item.charged_to}" if item.charged_to else ""
-    return [f"{place_text(item)}{charged}", *_number_cells(item)]
+    return [f"{place_text(item)}{charged}", *number_cells(item)]
 
 
-def _number_cells(item: Item) -> list[str]:
+def number_cells(item: Item) -> list[str]:
+    """What was observed, the bound, the limit, n and the margin."""
     words = [centre_text(item), bound_text(item), limit_words(item)]
     return [*words, str(item.bounds.n), margin_text(item)]
 
@@ -244,7 +249,7 @@ def _finding(
             ("by criterion", lambda one: titles[one.criterion]),
             ("where", lambda one: place_text(one.item)),
             (numeric("measured"), lambda one: measured_text(one.item)),
-            (_NUMBERS, lambda one: _number_cells(one.item)),
+            (NUMBERS, lambda one: number_cells(one.item)),
             ("re-runs", lambda one: one.item.note),
         ],
         anchor="",
@@ -314,7 +319,7 @@ def _item_columns(
     ]
     if any(item.measured is not None for item in result.items):
         columns.append((numeric("measured"), measured_text))
-    columns.append((_NUMBERS, _number_cells))
+    columns.append((NUMBERS, number_cells))
     if any(map(_note, result.items)):
         columns.append(("note", _note))
     return [*columns, ("raw output, by block", partial(_raw, dossier, links))]
@@ -414,5 +419,5 @@ def _test(result: JudgedCriterion) -> Test:
     """A criterion as a test: what is open or awaits a re-run is skipped, what is waived passes."""
     item = result.most_telling()
     message = result.note if item is None else item_text(item)
-    outcome, kind = _OUTCOMES[result.effective], result.effective.lower()
+    outcome, kind = OUTCOMES[result.effective], result.effective.lower()
     return Test(f"acceptance.{result.kind}", f"{result.id}: {result.title}", outcome, message, kind)
