@@ -78,10 +78,10 @@ def contract_file(folder: ContractFolder) -> ContractFile:
     )
 
 
-def write_documents(folder: ContractFolder) -> list[Path]:
-    """Write the documents and their checksums; those for people come first. The PDFs are left out
-    where no browser is installed; what goes to the vendor, where all is met."""
-    contract = contract_file(folder)
+def _results(
+    folder: ContractFolder, contract: ContractFile
+) -> dict[str, Result[ContractForm] | None]:
+    """The documents by their names."""
     runs = dict(_latest_runs(folder, contract.course))
     stages: dict[str, Provenance] = {name: run.provenance() for name, run in runs.items()}
     by_id = {run.run_id: run.path for run in _every_run(folder, contract.course)}
@@ -98,11 +98,15 @@ def write_documents(folder: ContractFolder) -> list[Path]:
     def odd(stage: str, node: str) -> list[str]:
         return oddities(stages[stage].nodes, node) if stage in stages else []
 
-    results: dict[str, Result[ContractForm] | None] = {
-        DOCUMENT: contract_result(contract),
-        VENDOR: evidence_result(contract, raw, odd),
-    }
-    written = []
+    vendor = evidence_result(contract, raw, odd)
+    return {DOCUMENT: contract_result(contract), VENDOR: vendor}
+
+
+def write_documents(folder: ContractFolder) -> list[Path]:
+    """Write the documents and their checksums; those for people come first. The PDFs are left out
+    where no browser is installed; what goes to the vendor, where all is met."""
+    contract, written = contract_file(folder), list[Path]()
+    results = _results(folder, contract)
     try:
         for old in (SUMS, SUMS + SIGNATURE):
             (folder.path / old).unlink(missing_ok=True)
