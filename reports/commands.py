@@ -65,7 +65,7 @@ def _again(command: str, run: AskedRun, **options: object) -> NextCommand:
     }
     checks = run.plan.narrowed.get("checks")
     return _command(
-        *(command, _campaign(run.provenance, run.plan.campaign)),
+        *(command, campaign_of(run)),
         site=_site(run.provenance, run.plan.site),
         with_=run.provenance.site.builds,
         **narrowed,
@@ -85,6 +85,17 @@ def run_again(run: AskedRun) -> NextCommand:
 def plan(run: AskedRun) -> NextCommand:
     """What would run, and why not."""
     return _again("plan", run)
+
+
+def campaign_of(run: AskedRun) -> str:
+    """The campaign of a run as it was asked for, by path or name."""
+    return _campaign(run.provenance, run.plan.campaign)
+
+
+def plan_campaign(run: AskedRun, campaign: str, **options: object) -> NextCommand:
+    """A part of a campaign on the site of a run."""
+    site = _site(run.provenance, run.plan.site)
+    return _command("plan", campaign, site=site, with_=run.provenance.site.builds, **options)
 
 
 def more_blocks(run: AskedRun, blocks: int) -> NextCommand:

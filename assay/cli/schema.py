@@ -30,6 +30,7 @@ from records.forms import DIALECT, Part, json_schema, key_table
 from records.run.plan import SCHEMA, Plan
 from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
+from reports.verdicts.advice.outcome import AdviceForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.contract.forms import ContractForm
@@ -44,6 +45,7 @@ FOLDER = ROOT / "docs" / "schemas"
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "acceptance": ContractForm,
+    "advise": AdviceForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,

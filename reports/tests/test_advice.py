@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on simulated libraries with known times: what it says is true, and it says no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from records.application_profile import ApplicationProfile, ProfiledCall
+from records.errors import AssayError
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
+from reports.render import html, terminal
+from reports.tests.advice_machine import (
+    HALO,
+    MACHINES,
+    SIZES,
+    Machine,
+    curves_run,
+    profile_of,
+    program_s,
+)
+from reports.verdicts.advice.advise import Advice, advise
+from reports.verdicts.advice.outcome import AdvisedPart
+from reports.verdicts.advice.result import advice_result
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return curves_run(tmp_path_factory.mktemp("advice") / "run")
+
+
+def advice_of(run: Path, profile: ApplicationProfile, **options: float) -> Advice:
+    return advise(analyse(load_run(run)), profile, **options)  # type: ignore[arg-type]
+
+
+def by_name(advice: Advice) -> dict[str, AdvisedPart]:
+    return {one.environment: one for one in advice.advised}
+
+
+def test_the_profiles_own_environment_takes_what_was_measured(run: Path) -> None:
+    profile = profile_of()
+    found = by_name(advice_of(run, profile))["mpich"]
+    assert found.time_s.value == pytest.approx(profile.elapsed_s.mean, rel=1e-9)
+
+
+def test_the_order_is_the_true_one_and_libraries_alike_are_tied(run: Path) -> None:
+    small = (("Isend", 64, 20_000), ("Allreduce", 8, 10_000))
+    found = by_name(advice_of(run, profile_of(small, compute_s=0.1)))
+    assert found["openmpi"].place == 3
+    assert found["mpich"].tied_with == ["lam"]
+    assert found["openmpi"].tied_with == []
+
+
+def test_the_ratio_turns_with_the_size_of_messages(run: Path) -> None:
+    profile = profile_of((("Send", 64, 20_000),), compute_s=0.01)
+    assert advice_of(run, profile).advised[0].environment != "openmpi"
+    assert advice_of(run, profile, sizes=10_000).advised[0].environment == "openmpi"
+
+
+def test_ninety_percent_intervals_hold_the_truth_in_about_ninety_percent(tmp_path: Path) -> None:
+    """The program's factor over the curves differs between libraries by about what is allowed
+    for."""
+    import numpy as np
+
+    rng, inside, every = np.random.default_rng(5), 0, 0
+    for seed in range(12):
+        at = curves_run(tmp_path / str(seed), seed=seed, noise=0.03)
+        factor = {name: 1.2 * float(np.exp(0.1 * rng.standard_normal())) for name in MACHINES}
+        profile = profile_of(factor=factor["mpich"], compute_s=0.05)
+        found = by_name(advice_of(at, profile))
+        own = program_s(MACHINES["mpich"], HALO, 4, factor["mpich"])
+        for name, machine in MACHINES.items():
+            if name == "mpich":
+                continue
+            truth = program_s(machine, HALO, 4, factor[name]) / own
+            mine = found[name].communication_s
+            every += 1
+            inside += mine.low <= truth * own <= mine.high
+    assert 0.7 * every <= inside
+
+
+def test_more_ranks_without_a_new_profile_use_the_operations_on_so_many(run: Path) -> None:
+    profile = profile_of((("Allreduce", 4096, 10_000),), ranks=2, factor=1.0, compute_s=0.01)
+    found = by_name(advice_of(run, profile, ranks=4))
+    truth = program_s(MACHINES["openmpi"], (("Allreduce", 4096, 10_000),), 4)
+    assert found["openmpi"].communication_s.value == pytest.approx(truth, rel=0.1)
+
+
+def test_what_is_beyond_the_measured_lengths_is_named_and_wider(run: Path) -> None:
+    profile = profile_of((("Send", SIZES[-1], 100),), compute_s=0.01)
+    inside, beyond = advice_of(run, profile), advice_of(run, profile, sizes=4)
+    data = advice_result(beyond, profile, None).data
+    assert data.beyond
+    assert not advice_result(inside, profile, None).data.beyond
+    widths = [by_name(one)["openmpi"].communication_s for one in (inside, beyond)]
+    assert widths[1].high / widths[1].low > widths[0].high / widths[0].low
+    assert advice_of(run, profile, sizes=100).refused
+
+
+def call(name: str, time_s: float, **further: float) -> ProfiledCall:
+    fixed = {"least_bytes": 0, "greatest_bytes": 0, "bytes": 0, "ranks": 4, "nodes": 4, "count": 4}
+    return ProfiledCall(call=name, time_s=time_s, **fixed, **further)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("profile", "why"),
+    [
+        (profile_of(wait=0.4), "wait for other ranks"),
+        (profile_of(further=[call("Win_fence", 5.0)]), "Win_fence"),
+        (profile_of(further=[call("Alltoall", 5.0)]), "total exchange was not measured"),
+        (profile_of(on_node=2), "2 ranks a node"),
+        (profile_of(ranks=64), "64 ranks"),
+        (profile_of(factor=9), "times what the curves"),
+        (profile_of(()), "no communication"),
+    ],
+    ids=["wait", "unknown-call", "no-curve", "crowded-node", "too-many-ranks", "off", "none"],
+)
+def test_it_refuses_where_it_cannot_know(run: Path, profile: ApplicationProfile, why: str) -> None:
+    advice = advice_of(run, profile)
+    assert why in "; ".join(advice.refused)
+    result = advice_result(advice, profile, advice.confirm)
+    assert result.answer is not None
+    assert result.answer.sentence.startswith("It cannot be told from the profile")
+    assert not result.data.environments
+
+
+def test_an_environment_that_the_run_has_not_is_named(run: Path) -> None:
+    with pytest.raises(AssayError, match="it has mpich, openmpi, lam"):
+        advise(analyse(load_run(run)), profile_of(), environment="other")
+
+
+def test_a_foreign_profile_is_predicted_more_widely(run: Path) -> None:
+    own = by_name(advice_of(run, profile_of()))["lam"].ratio
+    foreign = by_name(advice_of(run, profile_of(environment="")))["lam"].ratio
+    assert foreign.high / foreign.low > own.high / own.low
+
+
+def test_what_decides_comes_first_and_a_tie_has_a_run_that_tells_more(run: Path) -> None:
+    mix = (("Send", 64, 40_000), ("Allreduce", 8, 10))
+    profile = profile_of(mix, compute_s=0.01)
+    advice = advice_of(run, profile)
+    assert advice.deciding[0].call == "Send"
+    assert advice.deciding[0].share > 0.9
+    assert advice.confirm is not None
+    assert sorted(advice.confirm.environments) == ["lam", "mpich"]
+    assert advice.confirm.checks == ["pt2pt"]
+
+
+def test_the_same_is_on_page_and_terminal(run: Path) -> None:
+    profile = profile_of(machine=Machine(), compute_s=0.1)
+    advice = advice_of(run, profile)
+    result = advice_result(advice, profile, advice.confirm)
+    assert result.answer is not None
+    for made in (html.page(result), terminal.text(result)):
+        assert "assay plan" in made
+        assert "openmpi" in made
+    assert result.answer.sentence in terminal.text(result)
+    assert len(result.pictures()) == 2

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application's time in each environment of a run: computing + wait + Σ calls · time of a call.
+
+The profile's own time in messages and in collectives is what the curves of its environment are held
+against; the factor between the two, which tells how the program's calls differ from the check's,
+is taken over to the other environments, with an error that grows with it. Wait is the program's
+imbalance and the same everywhere. All numbers of a row come from the same resampled blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from records.application_profile import ApplicationProfile
+from records.errors import AssayError
+from reports.analysis.run import Analysis
+from reports.checks.collectives.measured import CHECK as COLLECTIVES
+from reports.commands import campaign_of
+from reports.notation.units import percent, significant
+from reports.statistics.descriptive import Vector
+from reports.verdicts.advice.curves import MESSAGES, CallTime, Curves, Gap
+from reports.verdicts.advice.demand import OPERATIONS, Application, Family, application_of
+from reports.verdicts.advice.outcome import (
+    AdvisedPart,
+    ConfirmPart,
+    DecidingPart,
+    ExplainedPart,
+    LeftOutPart,
+    LikelyPart,
+)
+from reports.verdicts.prediction.library import SEED
+
+#: From this share of the time in MPI in wait or behind computing on, curves say nothing of it.
+MOST_HIDDEN = 0.3
+#: Calls without a curve may take this share of the time in MPI.
+MOST_UNKNOWN = 0.05
+#: The curves must give between 1/so many and so many times of what was measured.
+MOST_UNEXPLAINED = 4.0
+#: Relative error of a family's time in another environment than the profile's: at least, and what
+#: is added for each factor e that the curves are off by [choice; `bench advice` counts coverage].
+MODEL_ERROR, ERROR_OF_FACTOR = 0.06, 0.25
+#: The same where the profile is of no environment of the run.
+UNCALIBRATED_ERROR = 0.3
+#: One launch against the next: of the profile, of which there is one.
+LAUNCH_ERROR = 0.03
+#: Errors are so many times as great where the curves' ranks shared cores.
+CROWDED = 2.0
+#: Rows that are shown of what decides, and the share of it that is worth another run.
+MOST_DECIDING, LEAST_SHARE = 5, 0.1
+#: The campaign that measures what advice needs.
+CAMPAIGN = "advice"
+#: Checks with curves; a run with none of them says nothing.
+CURVES = (MESSAGES, "echo", COLLECTIVES)
+#: Blocks of a run that measures what is missing.
+FIRST_BLOCKS = 6
+_FAMILIES: tuple[Family, ...] = ("messages", "collectives")
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """An environment: its communication and the whole in s by resample, the time of each demand in
+    row 0, what of it is extrapolated, and whether its curves are of ranks that shared cores."""
+
+    environment: str
+    communication_s: Vector
+    whole_s: Vector
+    demand_s: tuple[float, ...]
+    beyond: tuple[str, ...]
+    crowded: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """A profile, and what is asked of it: the same at another size, in the environments of a run.
+    `profiled_in` is the environment of the profile, "" where the run has it not."""
+
+    analysis: Analysis
+    profile: Application
+    asked: Application
+    profiled_in: str
+    sizes: float = 1.0
+
+    @cached_property
+    def _curves(self) -> dict[str, Curves]:
+        return {name: Curves(self.analysis, name) for name in self.analysis.looks}
+
+    def _times(self, asked: Application, environment: str) -> list[CallTime | Gap]:
+        curves = self._curves[environment]
+        return [curves.of(one, asked.on_node, asked.nodes) for one in asked.demands]
+
+    @cached_property
+    def _own_s(self) -> dict[Family, Vector]:
+        """What the curves of the profile's environment give for it, by family and resample."""
+        if not self.profiled_in:
+            return {}
+        found: dict[Family, Vector] = {}
+        times = self._times(self.profile, self.profiled_in)
+        for demand, one in zip(self.profile.demands, times, strict=True):
+            if isinstance(one, CallTime):
+                so_far = found.get(demand.family, 0.0)
+                found[demand.family] = so_far + demand.count * one.time_s
+        return found
+
+    @property
+    def explained(self) -> list[ExplainedPart]:
+        """The curves held against the profile."""
+        measured = self.profile.measured_s
+        return [
+            ExplainedPart(family=of, measured_s=measured[of], curves_s=float(own[0]))
+            for of, own in self._own_s.items()
+        ]
+
+    @cached_property
+    def overlap_s(self) -> float:
+        """Communication that passed behind computing: of a message no longer than it takes."""
+        hidden = 0.0
+        every = [self._times(self.profile, name) for name in self._curves]
+        for place, demand in enumerate(self.profile.demands):
+            known = [one[place] for one in every]
+            times = [float(one.time_s[0]) for one in known if isinstance(one, CallTime)]
+            if times and demand.outside_s:
+                hidden += min(demand.outside_s, demand.count * float(np.median(times)))
+        return hidden
+
+    @cached_property
+    def _outcomes(self) -> list[Predicted | LeftOutPart]:
+        return [self._outcome(place, name) for place, name in enumerate(self._curves)]
+
+    @property
+    def predicted(self) -> list[Predicted]:
+        """Every environment with curves for the calls, the fastest first."""
+        found = (one for one in self._outcomes if isinstance(one, Predicted))
+        return sorted(found, key=lambda one: float(one.whole_s[0]))
+
+    @property
+    def left_out(self) -> list[LeftOutPart]:
+        """The environments without."""
+        return [one for one in self._outcomes if isinstance(one, LeftOutPart)]
+
+    def _outcome(self, place: int, name: str) -> Predicted | LeftOutPart:
+        times = self._times(self.asked, name)
+        pairs = [*zip(self.asked.demands, times, strict=True)]
+        lost = sorted(
+            ((one.time_s, gap.why) for one, gap in pairs if isinstance(gap, Gap)), reverse=True
+        )
+        known = [(one, time) for one, time in pairs if isinstance(time, CallTime)]
+        if not known or sum(time_s for time_s, _ in lost) > MOST_UNKNOWN * self.profile.mpi_s:
+            return LeftOutPart(environment=name, why=[*dict.fromkeys(why for _, why in lost)])
+        crowded = any(time.crowded for _, time in known)
+        luck = np.random.default_rng([SEED, place])
+        shared = np.random.default_rng(SEED)
+        rows = len(known[0][1].time_s)
+        total, own_factor = np.zeros(rows), dict[Family, float]()
+        for family in _FAMILIES:
+            factor, error = self._factor(family, name)
+            own_factor[family] = float(np.ravel(factor)[0])
+            of = [(one, time) for one, time in known if one.family == family]
+            found = sum((one.count * time.time_s for one, time in of), np.zeros(rows))
+            there = max(float(found[0]), 1e-300)
+            beyond = sum(one.count * float(time.time_s[0]) * time.error for one, time in of) / there
+            error = math.hypot(error * (CROWDED if crowded else 1.0), beyond)
+            noise = LAUNCH_ERROR * shared.standard_normal(rows) + error * luck.standard_normal(rows)
+            noise[0] = 0.0
+            total = total + factor * found * np.exp(noise)
+        rest = self.asked.compute_s + self.asked.wait_s + sum(self.asked.other_s.values())
+        return Predicted(
+            environment=name,
+            communication_s=total,
+            whole_s=total + rest,
+            demand_s=tuple(
+                one.count * float(time.time_s[0]) * own_factor[one.family]
+                if isinstance(time, CallTime)
+                else 0.0
+                for one, time in pairs
+            ),
+            beyond=tuple(dict.fromkeys(time.beyond for _, time in known if time.beyond)),
+            crowded=crowded,
+        )
+
+    def _factor(self, family: Family, name: str) -> tuple[Vector | float, float]:
+        """What a family's time by the curves is multiplied with in an environment, and its error:
+        none where it is what was measured."""
+        own = self._own_s.get(family)
+        measured = self.profile.measured_s[family]
+        if own is None or measured <= 0:
+            return 1.0, UNCALIBRATED_ERROR
+        if name == self.profiled_in and self.asked is self.profile:
+            return measured / own, 0.0
+        return measured / own, MODEL_ERROR + ERROR_OF_FACTOR * abs(math.log(measured / own[0]))
+
+    @cached_property
+    def refused(self) -> list[str]:
+        """Why the profile says nothing of other libraries; empty where it does."""
+        return [*self._refusals()]
+
+    def _refusals(self) -> Iterator[str]:
+        of = self.profile
+        if of.mpi_s <= 0 or not of.demands:
+            yield "the profile has no communication that a library could be chosen for"
+            return
+        share = (of.wait_s + self.overlap_s) / (of.mpi_s + self.overlap_s)
+        if share >= MOST_HIDDEN:
+            yield (
+                f"{percent(share, 0)} of the time in MPI is wait for other ranks or overlaps with"
+                f" computing, which no curve describes (allowed: below {percent(MOST_HIDDEN, 0)})"
+            )
+        other = sum(of.other_s.values())
+        if other > MOST_UNKNOWN * of.mpi_s:
+            names = sorted(of.other_s, key=lambda name: -of.other_s[name])[:3]
+            yield (
+                f"{percent(other / of.mpi_s, 0)} of the time in MPI is in calls that no check"
+                f" measures: {', '.join(names)} (allowed: {percent(MOST_UNKNOWN, 0)})"
+            )
+        for one in self.explained:
+            factor = one.measured_s / one.curves_s if one.curves_s else math.inf
+            weighs = one.measured_s > MOST_UNKNOWN * of.mpi_s
+            if weighs and not 1 / MOST_UNEXPLAINED <= factor <= MOST_UNEXPLAINED:
+                yield (
+                    f"its {one.family} took {significant(factor)} times what the curves of"
+                    f" {self.profiled_in} give for them (allowed:"
+                    f" {significant(1 / MOST_UNEXPLAINED)} to {significant(MOST_UNEXPLAINED)})"
+                )
+        if len(self.predicted) < 2:
+            whys = list(dict.fromkeys(why for one in self.left_out for why in one.why))
+            yield "; ".join(whys[:3]) or "the run has fewer than two environments"
+
+    @cached_property
+    def advised(self) -> list[AdvisedPart]:
+        """The predictions, the fastest first, with what cannot be told apart."""
+        every = self.predicted
+        first = every[0]
+        parts = []
+        for one in every:
+            ties = [other.environment for other in every if other is not one and _tied(one, other)]
+            slower = [
+                other for other in every if LikelyPart.of(one.whole_s / other.whole_s).low > 1
+            ]
+            part = AdvisedPart(
+                environment=one.environment,
+                place=1 + len(slower),
+                time_s=LikelyPart.of(one.whole_s),
+                communication_s=LikelyPart.of(one.communication_s),
+                ratio=LikelyPart.of(one.whole_s / first.whole_s),
+                communication_ratio=LikelyPart.of(one.communication_s / first.communication_s),
+                tied_with=ties,
+            )
+            parts.append(part)
+        return parts
+
+    @property
+    def deciding(self) -> list[DecidingPart]:
+        """The calls that differ most between the first environment and the next that is apart from
+        it, else the next one."""
+        every = self.predicted
+        first = every[0]
+        apart = [one for one in every[1:] if not _tied(one, first)]
+        other = (apart or every[1:])[0]
+        gaps = [b - a for a, b in zip(first.demand_s, other.demand_s, strict=True)]
+        whole = sum(map(abs, gaps)) or 1.0
+        order = sorted(range(len(gaps)), key=lambda place: -abs(gaps[place]))
+        return [
+            DecidingPart(
+                call=(demand := self.asked.demands[place]).call,
+                message_bytes=demand.message_bytes,
+                ranks=demand.ranks,
+                within_node=demand.within,
+                count=demand.count,
+                time_s={one.environment: one.demand_s[place] for one in every},
+                share=abs(gaps[place]) / whole,
+            )
+            for place in order[:MOST_DECIDING]
+            if gaps[place]
+        ]
+
+    @property
+    def confirm(self) -> ConfirmPart | None:
+        """The cheapest run of curves that tells more: of what is missing, or of a tie of the first.
+        None where the first is apart from all others, and where no curve would help."""
+        every = self.predicted
+        if len(every) < 2:
+            gaps = (one for name in self._curves for one in self._times(self.asked, name))
+            checks = {one.check for one in gaps if isinstance(one, Gap) and one.check}
+            names = [*self._curves]
+        else:
+            ties = [one.environment for one in every[1:] if _tied(one, every[0])]
+            names = [every[0].environment, *ties]
+            decide = self.deciding if ties and not self.refused else []
+            calls = [one.call for one in decide if one.share >= LEAST_SHARE]
+            checks = {COLLECTIVES if call in OPERATIONS else MESSAGES for call in calls}
+        if not checks:
+            return None
+        plan = self.analysis.run.plan
+        again = checks <= {case.check for case in plan.cases}
+        return ConfirmPart(
+            campaign=campaign_of(self.analysis.run) if again else CAMPAIGN,
+            environments=names,
+            checks=sorted(checks),
+            blocks=2 * plan.blocks if again else FIRST_BLOCKS,
+        )
+
+
+def advise(
+    analysis: Analysis,
+    profile: ApplicationProfile,
+    *,
+    sizes: float = 1.0,
+    ranks: int | None = None,
+    environment: str = "",
+) -> Advice:
+    """What a profile asks of the environments of a run, with messages `sizes` times as long and on
+    `ranks` ranks; `environment` is that of the profile where it does not say it itself. Raises
+    AssayError for one that the run does not have."""
+    if environment and environment not in analysis.looks:
+        raise AssayError(
+            f"--environment {environment}: not in the run; it has {', '.join(analysis.looks)}"
+        )
+    name = environment or profile.environment
+    own = application_of(profile)
+    same = sizes == 1.0 and ranks in (None, own.ranks)
+    asked = own if same else own.scaled(sizes, ranks)
+    return Advice(analysis, own, asked, name if name in analysis.looks else "", sizes)
+
+
+def _tied(one: Predicted, other: Predicted) -> bool:
+    """Whether the interval of the two's ratio holds 1."""
+    ratio = LikelyPart.of(one.whole_s / other.whole_s)
+    return ratio.low <= 1 <= ratio.high

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an application asks of a library: its profile as messages and collectives of a mean rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from records.application_profile import ApplicationProfile, ProfiledCall
+
+#: Collective calls, and the operation of the check `collectives` that has their curve.
+OPERATIONS = {
+    "Barrier": "barrier",
+    "Bcast": "broadcast",
+    "Gather": "gather",
+    "Gatherv": "gather",
+    "Scatter": "scatter",
+    "Scatterv": "scatter",
+    "Reduce": "reduce",
+    "Scan": "scan",
+    "Alltoall": "total_exchange",
+    "Alltoallv": "total_exchange",
+    "Allreduce": "allreduce",
+    "Allgather": "allgather",
+    "Allgatherv": "allgather",
+    "Reduce_scatter": "reduce_scatter",
+    "Reduce_scatter_block": "reduce_scatter",
+}
+#: Each message is counted once, where it is sent.
+_SENDS = (
+    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
+    *("Start", "Startall", "Sendrecv", "Sendrecv_replace"),
+)
+_RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
+#: Calls with no message of their own, whose time belongs to messages.
+_COMPLETING = (
+    *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
+    *("Probe", "Iprobe", "Mprobe", "Improbe"),
+)
+#: Calls that a program makes once and no library is chosen for.
+SET_UP = ("Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Wtime", "Get_count")
+
+#: What of the time in MPI a demand is part of; each has a calibration of its own.
+Family = Literal["messages", "collectives"]
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """So many calls of one kind by a mean rank: `message_bytes` and `count` are means; `within`:
+    between ranks of one node; `time_s` is what the profile has for them, without wait."""
+
+    call: str
+    message_bytes: float
+    ranks: int
+    within: bool
+    count: float
+    time_s: float
+    outside_s: float = 0.0
+
+    @property
+    def family(self) -> Family:
+        """Messages of two ranks, or a collective operation."""
+        return "collectives" if self.call in OPERATIONS else "messages"
+
+
+@dataclass(frozen=True)
+class Application:
+    """A profile as times of a mean rank in s. `compute_s` is outside MPI, `wait_s` the part of the
+    time in MPI that others were late, `measured_s` the rest by family, `other_s` the time of calls
+    that no curve is for, by call."""
+
+    ranks: int
+    nodes: int
+    on_node: int
+    compute_s: float
+    wait_s: float
+    measured_s: dict[Family, float]
+    other_s: dict[str, float]
+    demands: tuple[Demand, ...]
+    wait_known: bool
+
+    @property
+    def mpi_s(self) -> float:
+        """Time in MPI."""
+        return self.wait_s + sum(self.measured_s.values()) + sum(self.other_s.values())
+
+    def scaled(self, sizes: float = 1.0, ranks: int | None = None) -> Application:
+        """The same calls with messages `sizes` times as long, on so many ranks: as much computing,
+        as many calls and as much wait a rank, and as many ranks a node."""
+        wanted = ranks or self.ranks
+        demands = tuple(
+            replace(
+                one,
+                message_bytes=one.message_bytes * sizes,
+                ranks=wanted if one.ranks == self.ranks and one.call in OPERATIONS else one.ranks,
+            )
+            for one in self.demands
+        )
+        nodes = self.nodes if wanted == self.ranks else -(-wanted // self.on_node)
+        return replace(self, ranks=wanted, nodes=nodes, demands=demands)
+
+
+def application_of(profile: ApplicationProfile) -> Application:
+    """The mean rank of a profile. Wait is extrapolated from the sampled calls of an entry, else
+    from those of all its family."""
+    families: dict[Family, list[ProfiledCall]] = {"messages": [], "collectives": []}
+    other: dict[str, float] = {}
+    for one in profile.calls:
+        if one.call in OPERATIONS:
+            families["collectives"].append(one)
+        elif one.call in (*_SENDS, *_RECEIVES, *_COMPLETING):
+            families["messages"].append(one)
+        elif one.call not in SET_UP:
+            other[one.call] = other.get(one.call, 0.0) + one.time_s / profile.ranks
+    wait_s, measured, demands = 0.0, dict[Family, float](), list[Demand]()
+    for family, calls in families.items():
+        sampled = sum(one.sampled_s for one in calls)
+        share = sum(one.wait_s for one in calls) / sampled if sampled else 0.0
+        waits = [
+            one.time_s * (share if one.wait_share is None else one.wait_share) for one in calls
+        ]
+        wait_s += sum(waits) / profile.ranks
+        whole = sum(one.time_s for one in calls) - sum(waits)
+        measured[family] = whole / profile.ranks
+        demands += _demands(profile, calls, whole)
+    return Application(
+        ranks=profile.ranks,
+        nodes=profile.nodes,
+        on_node=profile.ranks_per_node,
+        compute_s=max(0.0, profile.elapsed_s.mean - profile.mpi_s.mean),
+        wait_s=wait_s,
+        measured_s=measured,
+        other_s=other,
+        demands=tuple(demands),
+        wait_known=profile.sampled_share > 0,
+    )
+
+
+def _demands(
+    profile: ApplicationProfile, calls: list[ProfiledCall], whole_s: float
+) -> Iterator[Demand]:
+    """A demand for each entry that counts messages, with its share of the family's time by bytes
+    and calls alone where it is spread over sends and receives."""
+    counted = [one for one in calls if one.call in _SENDS or one.call in OPERATIONS]
+    counted = counted or [one for one in calls if one.call in _RECEIVES]
+    total = sum(one.time_s for one in counted) or 1.0
+    every = sum(one.outside_s for one in calls)
+    begun = sum(one.count for one in counted) or 1
+    for one in counted:
+        collective = one.call in OPERATIONS
+        yield Demand(
+            call=one.call,
+            message_bytes=one.size,
+            ranks=(one.ranks or profile.ranks) if collective else 2,
+            within=(one.nodes or profile.nodes) == 1,
+            count=one.count / profile.ranks,
+            time_s=whole_s * one.time_s / total / profile.ranks,
+            outside_s=every * one.count / begun / profile.ranks,
+        )
