@@ -5,7 +5,7 @@ A foreign simulator of flows that share links (H. Casanova et al., J. Parallel D
 2014; Debian: libsimgrid-dev) gives the times of messages of our own pt2pt and su3_rmd, on 1 to 8
 ranks to learn from and on 16 to 64 to compare with. Computing, which it does not simulate, is added
 at a fixed rate. Two clusters: a crossbar, whose times must lie in the intervals, and one backbone
-that 64 ranks overload, which no count up to 8 shows: told without a goal.
+that 64 ranks overload, which no count up to 8 shows: reported without a goal.
 """
 
 from __future__ import annotations

@@ -304,7 +304,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "advise": _command(
         "which environment an application should use, from its MPI profile and a run's curves",
-        "advise:advise_command",
+        "predict:advise_command",
         argument("profile PROFILE", "a file of `assay profile`", type=Path),
         argument("--run RUN", f"{shared.RUN}; default: the newest with curves", dest="run_name"),
         argument("--sizes FACTOR", "messages so many times as long", type=float, default=1.0),

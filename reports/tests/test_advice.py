@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from records.application_profile import ApplicationProfile, ProfiledCall
@@ -62,8 +63,6 @@ def test_the_ratio_turns_with_the_size_of_messages(run: Path) -> None:
 def test_ninety_percent_intervals_hold_the_truth_in_about_ninety_percent(tmp_path: Path) -> None:
     """The program's factor over the curves differs between libraries by about what is allowed
     for."""
-    import numpy as np
-
     rng, inside, every = np.random.default_rng(5), 0, 0
     for seed in range(12):
         at = curves_run(tmp_path / str(seed), seed=seed, noise=0.03)

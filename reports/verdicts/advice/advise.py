@@ -23,15 +23,15 @@ from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.commands import campaign_of
 from reports.notation.units import percent, significant
 from reports.statistics.descriptive import Vector
-from reports.verdicts.advice.curves import MESSAGES, CallTime, Curves, Gap
+from reports.verdicts.advice.curves import MESSAGES, CallTime, EnvironmentCurves, NoCurve
 from reports.verdicts.advice.demand import OPERATIONS, Application, Family, application_of
 from reports.verdicts.advice.outcome import (
     AdvisedPart,
     ConfirmPart,
     DecidingPart,
     ExplainedPart,
-    LeftOutPart,
     LikelyPart,
+    WithoutPart,
 )
 from reports.verdicts.prediction.library import SEED
 
@@ -62,7 +62,7 @@ _FAMILIES: tuple[Family, ...] = ("messages", "collectives")
 
 
 @dataclass(frozen=True, eq=False)
-class Predicted:
+class Forecast:
     """An environment: its communication and the whole in s by resample, the time of each demand in
     row 0, what of it is extrapolated, and whether its curves are of ranks that shared cores."""
 
@@ -86,10 +86,10 @@ class Advice:
     sizes: float = 1.0
 
     @cached_property
-    def _curves(self) -> dict[str, Curves]:
-        return {name: Curves(self.analysis, name) for name in self.analysis.looks}
+    def _curves(self) -> dict[str, EnvironmentCurves]:
+        return {name: EnvironmentCurves(self.analysis, name) for name in self.analysis.looks}
 
-    def _times(self, asked: Application, environment: str) -> list[CallTime | Gap]:
+    def _times(self, asked: Application, environment: str) -> list[CallTime | NoCurve]:
         curves = self._curves[environment]
         return [curves.of(one, asked.on_node, asked.nodes) for one in asked.demands]
 
@@ -128,29 +128,29 @@ class Advice:
         return hidden
 
     @cached_property
-    def _outcomes(self) -> list[Predicted | LeftOutPart]:
+    def _outcomes(self) -> list[Forecast | WithoutPart]:
         return [self._outcome(place, name) for place, name in enumerate(self._curves)]
 
     @property
-    def predicted(self) -> list[Predicted]:
+    def predicted(self) -> list[Forecast]:
         """Every environment with curves for the calls, the fastest first."""
-        found = (one for one in self._outcomes if isinstance(one, Predicted))
+        found = (one for one in self._outcomes if isinstance(one, Forecast))
         return sorted(found, key=lambda one: float(one.whole_s[0]))
 
     @property
-    def left_out(self) -> list[LeftOutPart]:
+    def left_out(self) -> list[WithoutPart]:
         """The environments without."""
-        return [one for one in self._outcomes if isinstance(one, LeftOutPart)]
+        return [one for one in self._outcomes if isinstance(one, WithoutPart)]
 
-    def _outcome(self, place: int, name: str) -> Predicted | LeftOutPart:
+    def _outcome(self, place: int, name: str) -> Forecast | WithoutPart:
         times = self._times(self.asked, name)
         pairs = [*zip(self.asked.demands, times, strict=True)]
         lost = sorted(
-            ((one.time_s, gap.why) for one, gap in pairs if isinstance(gap, Gap)), reverse=True
+            ((one.time_s, gap.why) for one, gap in pairs if isinstance(gap, NoCurve)), reverse=True
         )
         known = [(one, time) for one, time in pairs if isinstance(time, CallTime)]
         if not known or sum(time_s for time_s, _ in lost) > MOST_UNKNOWN * self.profile.mpi_s:
-            return LeftOutPart(environment=name, why=[*dict.fromkeys(why for _, why in lost)])
+            return WithoutPart(environment=name, why=[*dict.fromkeys(why for _, why in lost)])
         crowded = any(time.crowded for _, time in known)
         luck = np.random.default_rng([SEED, place])
         shared = np.random.default_rng(SEED)
@@ -168,7 +168,7 @@ class Advice:
             noise[0] = 0.0
             total = total + factor * found * np.exp(noise)
         rest = self.asked.compute_s + self.asked.wait_s + sum(self.asked.other_s.values())
-        return Predicted(
+        return Forecast(
             environment=name,
             communication_s=total,
             whole_s=total + rest,
@@ -284,7 +284,7 @@ class Advice:
         every = self.predicted
         if len(every) < 2:
             gaps = (one for name in self._curves for one in self._times(self.asked, name))
-            checks = {one.check for one in gaps if isinstance(one, Gap) and one.check}
+            checks = {one.check for one in gaps if isinstance(one, NoCurve) and one.check}
             names = [*self._curves]
         else:
             ties = [one.environment for one in every[1:] if _tied(one, every[0])]
@@ -326,7 +326,7 @@ def advise(
     return Advice(analysis, own, asked, name if name in analysis.looks else "", sizes)
 
 
-def _tied(one: Predicted, other: Predicted) -> bool:
+def _tied(one: Forecast, other: Forecast) -> bool:
     """Whether the interval of the two's ratio holds 1."""
     ratio = LikelyPart.of(one.whole_s / other.whole_s)
     return ratio.low <= 1 <= ratio.high

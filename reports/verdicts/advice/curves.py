@@ -40,7 +40,7 @@ _BARELY = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class NoCurve:
     """Why a call has no time, and the check that measures it."""
 
     why: str
@@ -59,7 +59,7 @@ class CallTime:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class LengthCurve:
     """Times by ascending message length, shape (resamples, lengths)."""
 
     sizes: Vector
@@ -82,7 +82,7 @@ class Curve:
         return np.maximum(found, 0.5 * low), max(1.0, length / float(sizes[-1]))
 
 
-class Curves:
+class EnvironmentCurves:
     """What a run measured of one environment."""
 
     def __init__(self, analysis: Analysis, environment: str) -> None:
@@ -95,9 +95,9 @@ class Curves:
         n = len(blocks)
         wide = special.stdtrit(n - 1, 0.95) / special.ndtri(0.95) if n > 1 else 1.0
         self._wider = wide * math.sqrt(n / (n - 1)) if n > 1 else 1.0
-        self._operations: dict[tuple[str, bool, int], tuple[list[Row], dict[int, Curve]]] = {}
+        self._operations: dict[tuple[str, bool, int], tuple[list[Row], dict[int, LengthCurve]]] = {}
 
-    def of(self, demand: Demand, on_node: int, nodes: int) -> CallTime | Gap:
+    def of(self, demand: Demand, on_node: int, nodes: int) -> CallTime | NoCurve:
         """One call of a demand, of an application with so many ranks a node on so many nodes."""
         if demand.call in OPERATIONS:
             return self._collective(demand, min(on_node, demand.ranks), nodes)
@@ -110,34 +110,36 @@ class Curves:
         return wider
 
     @cached_property
-    def _echo(self) -> dict[bool, Curve | None]:
+    def _echo(self) -> dict[bool, LengthCurve | None]:
         """The half round trip within a node and between nodes."""
-        found: dict[bool, Curve | None] = {}
+        found: dict[bool, LengthCurve | None] = {}
         for within, place in ((True, "within-node"), (False, "between-nodes")):
             times = echo_times(self.analysis, self.environment, placement=place)
             found[within] = self._curve(times) if times else None
         return found
 
-    def _curve(self, times: Mapping[int, ByBlock], crowded: bool = False) -> Curve:
+    def _curve(self, times: Mapping[int, ByBlock], crowded: bool = False) -> LengthCurve:
         sizes = sorted(times)
-        return Curve(np.array(sizes, float), self._medians([times[m] for m in sizes]), crowded)
+        return LengthCurve(
+            np.array(sizes, float), self._medians([times[m] for m in sizes]), crowded
+        )
 
-    def _message(self, demand: Demand, on_node: int) -> CallTime | Gap:
+    def _message(self, demand: Demand, on_node: int) -> CallTime | NoCurve:
         curve = self._echo[demand.within]
         if curve is None:
             where = "within a node" if demand.within else "between nodes"
-            return Gap(f"messages {where} were not measured", MESSAGES)
-        found = _told(curve, demand.message_bytes)
-        if demand.within or on_node == 1 or isinstance(found, Gap):
+            return NoCurve(f"messages {where} were not measured", MESSAGES)
+        found = _at_length(curve, demand.message_bytes)
+        if demand.within or on_node == 1 or isinstance(found, NoCurve):
             return found
         alone, together = self._pairs(1), self._pairs(on_node)
         if alone is None or together is None:
-            return Gap(f"messages of {on_node} ranks a node at once were not measured", PAIRS)
+            return NoCurve(f"messages of {on_node} ranks a node at once were not measured", PAIRS)
         factor = together.at(demand.message_bytes)[0] / alone.at(demand.message_bytes)[0]
         crowded = found.crowded or together.crowded
         return CallTime(found.time_s * factor, found.error, found.beyond, crowded)
 
-    def _pairs(self, on_node: int) -> Curve | None:
+    def _pairs(self, on_node: int) -> LengthCurve | None:
         """A message of each of so many ranks a node at once: two lengths of the check
         alltoall_pairs, medians over its pairs."""
         found = {}
@@ -158,7 +160,7 @@ class Curves:
                 found[length] = {block: on_node * length / rate for block, rate in values.items()}
         return self._curve(found, shares_cores(flags_of(rows)))
 
-    def _collective(self, demand: Demand, on_node: int, nodes: int) -> CallTime | Gap:
+    def _collective(self, demand: Demand, on_node: int, nodes: int) -> CallTime | NoCurve:
         operation, alone = OPERATIONS[demand.call], demand.within or nodes == 1
         key = operation, alone, 0 if alone else on_node
         if key not in self._operations:
@@ -168,14 +170,14 @@ class Curves:
         layout += " within a node" if alone else ""
         name = operation.replace("_", " ") + layout
         if not curves:
-            return Gap(f"{name} was not measured", COLLECTIVES)
+            return NoCurve(f"{name} was not measured", COLLECTIVES)
         if demand.ranks in curves:
-            return _told(curves[demand.ranks], demand.message_bytes)
+            return _at_length(curves[demand.ranks], demand.message_bytes)
         return self._over_ranks(curves, rows, demand, name)
 
     def _of_operation(
         self, operation: str, alone: bool, on_node: int
-    ) -> tuple[list[Row], dict[int, Curve]]:
+    ) -> tuple[list[Row], dict[int, LengthCurve]]:
         """The rows of an operation on one node, or with so many ranks on each of several, and the
         curve of each rank count."""
         at: dict[int, list[Row]] = {}
@@ -191,15 +193,15 @@ class Curves:
         return [row for rows in at.values() for row in rows], curves
 
     def _over_ranks(
-        self, curves: Mapping[int, Curve], rows: list[Row], demand: Demand, name: str
-    ) -> CallTime | Gap:
+        self, curves: Mapping[int, LengthCurve], rows: list[Row], demand: Demand, name: str
+    ) -> CallTime | NoCurve:
         """A rank count that was not measured: by the run's law where there is one, else along a
         straight line in log₂p through the two counts next to it."""
         p, counts = demand.ranks, sorted(curves)
         beyond = max(p / counts[-1], counts[0] / p, 1.0)
-        told = f"{name} on {p} ranks, {_counts(counts)} measured"
+        text = f"{name} on {p} ranks, {_counts(counts)} measured"
         if beyond > MOST_BEYOND or len(counts) < 2:
-            return Gap(told, COLLECTIVES)
+            return NoCurve(text, COLLECTIVES)
         crowded = any(curve.crowded for curve in curves.values())
         model = fit_collective(points_of(self.analysis, rows))
         if isinstance(model, CollectiveModel) and model.best.time_s(demand.message_bytes, p) > 0:
@@ -207,7 +209,7 @@ class Curves:
             ahead = Ahead(model, points_of(self.analysis, rows), medians)
             drawn = ahead.drawn_s(demand.message_bytes, p, np.random.default_rng([SEED, p]))
             drawn[0] = model.best.time_s(demand.message_bytes, p)
-            return CallTime(drawn, 0.0, told if beyond > 1 else "", crowded)
+            return CallTime(drawn, 0.0, text if beyond > 1 else "", crowded)
         place = int(np.clip(np.searchsorted(counts, p), 1, len(counts) - 1))
         low, high = counts[place - 1], counts[place]
         (first, _), (second, far) = (curves[k].at(demand.message_bytes) for k in (low, high))
@@ -216,23 +218,25 @@ class Curves:
         share = math.log2(p / low) / math.log2(high / low)
         time_s = np.maximum(first + share * (second - first), 0.5 * np.minimum(first, second))
         error = ERROR_PER_DOUBLING * (1 + math.log2(beyond * far))
-        return CallTime(time_s, error, told if beyond > 1 else "", crowded)
+        return CallTime(time_s, error, text if beyond > 1 else "", crowded)
 
 
-def _told(curve: Curve, length: float) -> CallTime | Gap:
+def _at_length(curve: LengthCurve, length: float) -> CallTime | NoCurve:
     """The time of a measured curve, with what its extrapolation adds."""
     time_s, beyond = curve.at(length)
     if beyond > MOST_BEYOND:
         return _too_long(curve, length)
     if beyond <= _BARELY:
         return CallTime(time_s, crowded=curve.crowded)
-    told = f"messages of {bytes_text(round(length))}, {bytes_text(curve.sizes[-1])} measured"
-    return CallTime(time_s, ERROR_PER_DOUBLING * math.log2(beyond), told, curve.crowded)
+    text = f"messages of {bytes_text(round(length))}, {bytes_text(curve.sizes[-1])} measured"
+    return CallTime(time_s, ERROR_PER_DOUBLING * math.log2(beyond), text, curve.crowded)
 
 
-def _too_long(curve: Curve, length: float) -> Gap:
+def _too_long(curve: LengthCurve, length: float) -> NoCurve:
     longest = bytes_text(curve.sizes[-1])
-    return Gap(f"messages of {bytes_text(round(length))}; the longest measured has {longest}", "")
+    return NoCurve(
+        f"messages of {bytes_text(round(length))}; the longest measured has {longest}", ""
+    )
 
 
 def _counts(counts: Iterable[int]) -> str:

@@ -58,7 +58,7 @@ class DecidingPart(Part, kw_only=True):
 
 
 class ExplainedPart(Part, kw_only=True):
-    """What the curves say of the profile's own environment, beside what was measured there."""
+    """What the curves say of the profile's own environment, with what was measured there."""
 
     family: Annotated[str, key("messages or collectives.")]
     measured_s: Annotated[float, key("Time of a mean rank in them without wait, s.")]
@@ -77,7 +77,7 @@ class ConfirmPart(Part, kw_only=True):
     time_s: Annotated[float | None, key("How long it takes, s; null: not known.")] = None
 
 
-class LeftOutPart(Part, kw_only=True):
+class WithoutPart(Part, kw_only=True):
     """An environment of the run without a prediction."""
 
     environment: Annotated[str, key("The environment.")]
@@ -102,7 +102,7 @@ class AdviceForm(Form, kw_only=True):
     explained: Annotated[list[ExplainedPart], key("The curves held against the profile.")]
     refused: Annotated[list[str], key("Why nothing is said; empty: something is.")]
     environments: Annotated[list[AdvisedPart], key("The predictions, the fastest first.")]
-    left_out: Annotated[list[LeftOutPart], key("Environments without one.")]
+    left_out: Annotated[list[WithoutPart], key("Environments without one.")]
     deciding: Annotated[list[DecidingPart], key("What decides, the greatest first.")]
     beyond: Annotated[list[str], key("What is extrapolated beyond the measured range.")]
     notes: Annotated[list[str], key("What else to know.")]

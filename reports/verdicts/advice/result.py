@@ -84,7 +84,12 @@ def advice_result(
     )
     answer = _answer(form, profile.wall_s or profile.elapsed_s.greatest)
     form.answer = answer.part
-    name = shortened(" ".join(profile.command) or "the application", 60)
+    return _result(advice, form, answer)
+
+
+def _result(advice: Advice, form: AdviceForm, answer: Answer) -> Result[AdviceForm]:
+    run, asked = advice.analysis.run, advice.asked
+    name = shortened(" ".join(form.command) or "the application", 60)
     on = f"{count_text(asked.ranks, 'rank')} on {count_text(asked.nodes, 'node')}"
     longer = f", messages {significant(advice.sizes)} times as long" if advice.sizes != 1 else ""
     return Result(
@@ -156,13 +161,13 @@ def _ends(part: LikelyPart) -> str:
 
 def _beyond(advice: Advice) -> Iterator[str]:
     """What is extrapolated, with the widest interval that comes of it."""
-    told = dict.fromkeys(text for one in advice.predicted for text in one.beyond)
-    if told:
+    texts = dict.fromkeys(text for one in advice.predicted for text in one.beyond)
+    if texts:
         widest = max(
             (one.communication_s for one in advice.advised), key=lambda part: part.high / part.low
         )
         ends = between(widest.low, widest.high, lambda value: about(value, "s"))
-        yield from (f"extrapolated: {text}; communication takes {ends}" for text in told)
+        yield from (f"extrapolated: {text}; communication takes {ends}" for text in texts)
 
 
 def _notes(advice: Advice) -> Iterator[str]:
@@ -213,7 +218,7 @@ def _table(form: AdviceForm) -> Table | None:
         ]
 
     columns = ["", "environment", "", *numeric(f"time / {unit.label} (90 %)")]
-    columns += [*numeric(f"in MPI / {unit.label}", "ratio"), "not told apart from"]
+    columns += [*numeric(f"in MPI / {unit.label}", "ratio"), "tied with"]
     note = "█ to the lower end of the interval, ▓ to the value, ░ to its upper end"
     return pivot(every, [(columns, cells)], anchor="table-environments", title="", note=note)
 
@@ -232,7 +237,7 @@ def _picture(advice: Advice, form: AdviceForm) -> Picture | None:
         marks.append(Bars([row], [messages], 0.5, look.colour, whole - messages, level=True))
         ends = [one.time_s.low / unit.factor, one.time_s.high / unit.factor]
         marks.append(Series(ends, [row, row], Look(INK, "|", ()), width=1.2, size=7))
-    told = "; ".join(
+    alt = "; ".join(
         f"{one.environment} {about(one.time_s.value, 's')}"
         f" ({between(one.time_s.low, one.time_s.high, lambda value: about(value, 's'))})"
         for one in every
@@ -241,7 +246,7 @@ def _picture(advice: Advice, form: AdviceForm) -> Picture | None:
     panel = Panel(
         title,
         marks,
-        f"{title}: {told}",
+        f"{title}: {alt}",
         Axis(f"{unit.label}, smaller is better", low=0.0),
         rows_axis([f"{one.environment} ({one.place})" for one in every]),
         counted_footer(advice.analysis, [advice.analysis.run.plan.blocks]),
