@@ -35,7 +35,7 @@ MOST_LOOKED_AT, MOST_RUNS, MOST_LAUNCHES = 500, 20, 20
 MOST_LAUNCH_S = 7 * 86400.0
 #: Shipped seconds: the proof of an environment, the start of a session, one build, and the time
 #: between two launches.
-PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 5.0, 5.0, 15.0, 0.5
+PROOF_S, SESSION_S, BUILD_S, BETWEEN_S = 2.0, 3.0, 5.0, 0.5
 #: Seconds before the first launch of a check in an environment that mean that it was built.
 BUILT_S = 3.0
 

@@ -87,14 +87,14 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
         return 8 * -(-params.n // params.ranks) * params.n
 
     def estimate_s(self, params: CholeskyParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + the operations at 0.5 Gflop/s a rank + every column to every rank.
+        """Launch overhead + the operations at 1.5 Gflop/s a rank + every column to every rank.
 
         Assumes log₂ ranks messages one after the other for each column, 100 µs each and the
         link's speed.
         """
         rounds = (layout.ranks - 1).bit_length()
         columns_s = rounds * (1e-4 * params.n + 4 * params.n**2 / site.network_bytes_per_s)
-        once_s = params.operations / (5e8 * layout.ranks) + columns_s
+        once_s = params.operations / (1.5e9 * layout.ranks) + columns_s
         return site.launch_overhead_s + (params.repetitions + 1) * once_s
 
 

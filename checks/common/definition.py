@@ -36,7 +36,7 @@ from records.site.topology import Pair, Topology
 RANK_ALLOWANCE_BYTES = 16 * 2**20
 
 #: How many times slower than a fast one an ordinary machine is, roughly.
-ORDINARY = 4.0
+ORDINARY = 3.0
 #: Assumed speed of messages within a node.
 NODE_BYTES_PER_S = 1e9
 #: Parameters that say where and how a program is started, which are none of its options.

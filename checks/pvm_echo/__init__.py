@@ -33,7 +33,7 @@ PVM_CONSTRUCTS: tuple[PvmConstruct, ...] = get_args(PvmConstruct)
 DEFAULT_PVM_SIZES = [0, 64, 128, 256, 512, 768, 1024, 4096, 16384, 65536, 262144, 800000]
 
 #: Assumed rate of messages that pass through the daemons: acknowledged fragments of 4 KB.
-DAEMON_BYTES_PER_S = 5e6
+DAEMON_BYTES_PER_S = 2e7
 
 
 #: Medians of the parts of a round trip on the asking task, and of one copy.

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from reports.notation.palette import INK, QUIET, Look
 from reports.statistics.descriptive import Matrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Size of a panel in inches; a wide one has twice the width.
 WIDTH_IN, HEIGHT_IN = 4.3, 3.2

@@ -205,7 +205,7 @@ def test_what_carries_the_cost_of_those_that_are_out_is_said_in_few_words_too() 
 def test_those_that_are_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:
     answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
     assert answer.state is State.OPEN
-    assert "cannot yet be told apart (d and b cost 1.00 and 1.01 times a's)" in answer.sentence
+    assert "cannot yet be told apart (a and b cost 1.00 and 1.02 times d's)" in answer.sentence
     assert "out: c (2." in answer.sentence
     assert re.search(r"^assay run --resume \S+ --blocks \d+$", answer.command)
 

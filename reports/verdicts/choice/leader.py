@@ -135,11 +135,11 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
 
 
 def _costs(score: OverallScore, leaders: Sequence[Standing]) -> str:
-    """ "lam costs 1.24 times mpich's", of those that are not the reference itself."""
-    told = [item for item in leaders if item.environment != score.reference]
-    names = listed([item.environment for item in told])
-    factors = listed([fixed(item.score, 2) for item in told])
-    return f"{names} {'costs' if len(told) == 1 else 'cost'} {factors} times {score.reference}'s"
+    """ "lam costs 1.24 times mpich's": the others' cost over that of the first place, to which
+    picture and `_out` compare too."""
+    first, *others = [item.environment for item in leaders]
+    factors = listed([fixed(score.pair(name, first).effect.ratio, 2) for name in others])
+    return f"{listed(others)} {'costs' if len(others) == 1 else 'cost'} {factors} times {first}'s"
 
 
 def _more(pair: Pair) -> str:
@@ -197,8 +197,8 @@ def _what_would_tell(analysis: Analysis, n: int, pairs: Sequence[Pair]) -> tuple
 
 
 def _out(analysis: Analysis, score: OverallScore, leaders: Sequence[Standing]) -> list[str]:
-    """Who cannot be the best, with the cost over that of the best estimate, and in few words."""
-    best = min(leaders, key=lambda item: item.score)
+    """Who cannot be the best, with the cost over that of the first place, and in few words."""
+    best = leaders[0]
     names = [item.environment for item in score.standings if item.best > 1]
     pairs = [score.pair(name, best.environment) for name in names]
     if not pairs:
