@@ -41,6 +41,11 @@ MACHINES = {
 }
 
 
+#: Calls of a program by call, length and number a rank.
+Mix = Sequence[tuple[str, int, int]]
+HALO: Mix = (("Isend", 20_000, 4000), ("Allreduce", 8, 1000))
+
+
 def curves_run(
     folder: Path,
     machines: Mapping[str, Machine] = MACHINES,
@@ -50,9 +55,11 @@ def curves_run(
     seed: int = 1,
     blocks: int = 6,
     sizes: Sequence[int] = SIZES,
-    campaign: str = "quick",
+    program: Mix = (),
+    crowded: int = 99,
 ) -> Path:
-    """A run of pt2pt between nodes and of allreduce and broadcast on these rank counts."""
+    """A run of pt2pt between nodes and of allreduce and broadcast on these rank counts; with a
+    `program` also of it on two ranks, in the place of HPL. From `crowded` on ranks share cores."""
     cases = []
     for name in machines:
         params = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*sizes]}
@@ -61,6 +68,9 @@ def curves_run(
         for p in ranks:
             one = case("collectives", name, {"ranks": p, "ranks_per_node": 1, **operations}, p)
             cases.append(one | {"nodes": p})
+        if program:
+            fixed = {"p": 1, "q": 2, "n": 4000, "nb": 128, "ranks_per_node": 1}
+            cases.append(case("hpl", name, fixed))
     rng = np.random.default_rng(seed)
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +79,9 @@ def curves_run(
         def noisy(time_s: float) -> float:
             return time_s * math.exp(noise * (launch + rng.standard_normal()))
 
-        if record["check"] == "pt2pt":
+        if record["check"] == "hpl":
+            record["metrics"] = [metric("time", noisy(1.0 + program_s(machine, program, 2, 1.2)))]
+        elif record["check"] == "pt2pt":
             record["metrics"] = [
                 metric(
                     "half_round_trip",
@@ -90,14 +102,9 @@ def curves_run(
                 for operation in ("allreduce", "broadcast")
                 for m in sizes
             ]
-        return record | {"flags": []}
+        return record | {"flags": ["oversubscribed"] * (record["ranks"] >= crowded)}
 
     return write_run(folder, cases, blocks=blocks, seed=seed, edit=edit)
-
-
-#: Calls of a program by call, length and number a rank.
-Mix = Sequence[tuple[str, int, int]]
-HALO: Mix = (("Isend", 20_000, 4000), ("Allreduce", 8, 1000))
 
 
 def program_s(machine: Machine, mix: Mix, ranks: int, factor: float = 1.0) -> float:

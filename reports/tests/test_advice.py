@@ -125,6 +125,16 @@ def test_it_refuses_where_it_cannot_know(run: Path, profile: ApplicationProfile,
     assert not result.data.environments
 
 
+def test_curves_of_ranks_that_shared_cores_are_said_and_hold_for_no_messages(
+    tmp_path: Path,
+) -> None:
+    run = curves_run(tmp_path / "run", crowded=4)
+    sums, halo = profile_of((("Allreduce", 8, 4000),)), profile_of()
+    notes = advice_result(advice_of(run, sums), sums, None).data.notes
+    assert any("ranks shared cores" in note for note in notes)
+    assert "4 ranks share cores here" in "; ".join(advice_of(run, halo).refused)
+
+
 def test_an_environment_that_the_run_has_not_is_named(run: Path) -> None:
     with pytest.raises(AssayError, match="it has mpich, openmpi, lam"):
         advise(analyse(load_run(run)), profile_of(), environment="other")

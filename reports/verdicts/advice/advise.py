@@ -225,6 +225,12 @@ class Advice:
                     f" {self.profiled_in} give for them (allowed:"
                     f" {significant(1 / MOST_UNEXPLAINED)} to {significant(MOST_UNEXPLAINED)})"
                 )
+        sent = sum(one.time_s for one in self.asked.demands if one.family == "messages")
+        if sent > MOST_UNKNOWN * of.mpi_s and any(one.crowded for one in self.predicted):
+            yield (
+                f"{self.asked.ranks} ranks share cores here, the curves of messages are of ranks"
+                " that do not"
+            )
         if len(self.predicted) < 2:
             whys = list(dict.fromkeys(why for one in self.left_out for why in one.why))
             yield "; ".join(whys[:3]) or "the run has fewer than two environments"

@@ -132,9 +132,9 @@ def _answer(form: AdviceForm, launch_s: float) -> Answer:
         sentence = fitting(f"{alike}: the others take {ends} of the time in {first.environment}.")
         return Answer(State.OPEN, sentence, more, command)
     least = slower[0]
-    behind = f"{more_text(least.ratio.value)} ({_ends(least.ratio)}) in {least.environment}"
+    behind = f"{least.environment} takes {more_text(least.ratio.value)} ({_ends(least.ratio)})"
     if not ties:
-        return Answer(State.DECIDED, fitting(f"{first.environment} is the fastest: {behind}."))
+        return Answer(State.DECIDED, fitting(f"{first.environment} is the fastest; {behind}."))
     return Answer(State.DECIDED, fitting(f"{alike}; {behind}."), more, command)
 
 

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay advise` against programs that ran: order, ratios and 90 % intervals of pairs.
+
+python -m bench advice RUN … PROFILE … [--write]: the first RUN is of `validation.yaml` and has the
+curves, all have programs; each PROFILE is a file named like its program (halo.json), of its case
+with factor 1 and 2 ranks, in the environment that it names. Cases with messages four times as long
+and on twice as many ranks have no profile of their own. Half of the cases, drawn by `SEED`, are
+blind: no constant of the advice was chosen by them. --write: the table of docs/advice.md anew.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.rows import Row, share
+from records.application_profile import ApplicationProfile, read_profile
+from records.files import write_whole
+from reports.analysis.run import Analysis, analyse
+from reports.checks.common.blocks import ByBlock, together
+from reports.load.loading import load_run
+from reports.verdicts.advice.advise import advise
+from reports.verdicts.advice.outcome import LikelyPart
+
+SEED = 32
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
+_FIRST, _LAST = "<!-- pairs of the validation -->", "<!-- end of the pairs -->"
+#: Measured differences from which on an order must be right.
+LEAST_DIFFERENCE = 0.05
+_METRICS = {"proxy": "proxy_time", "su3_rmd": "program_time", "hpl": "time", "lammps": "loop"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A program with messages so many times as long on so many ranks: its times by environment."""
+
+    program: str
+    sizes: int
+    ranks: int
+    time_s: dict[str, ByBlock]
+
+    @property
+    def name(self) -> str:
+        """In a table."""
+        return f"{self.program} | {self.sizes} | {self.ranks}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An environment over that of the profile: predicted and measured ratio of the times."""
+
+    variant: Variant
+    environments: tuple[str, str]
+    blind: bool
+    predicted: LikelyPart | None
+    measured: float
+    refused: str = ""
+
+    @property
+    def error(self) -> float:
+        """Relative error of the predicted ratio."""
+        assert self.predicted
+        return abs(self.predicted.value / self.measured - 1)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the interval holds what was measured."""
+        return self.predicted is not None and (
+            self.predicted.low <= self.measured <= self.predicted.high
+        )
+
+    @property
+    def separated(self) -> bool:
+        """Whether the two are said to be apart."""
+        return self.predicted is not None and not self.predicted.low <= 1 <= self.predicted.high
+
+    @property
+    def must_be_right(self) -> bool:
+        """Whether the order was said and the measured difference counts."""
+        return self.separated and abs(self.measured - 1) > LEAST_DIFFERENCE
+
+    @property
+    def right(self) -> bool:
+        """Whether the order is the measured one."""
+        return self.predicted is not None and (self.predicted.value > 1) == (self.measured > 1)
+
+
+def variants(analysis: Analysis) -> list[Variant]:
+    """Every program of the run, by name, size and ranks."""
+    found: dict[tuple[str, int, int], dict[str, ByBlock]] = {}
+    for check, metric in _METRICS.items():
+        for row in analysis.rows_of(check, metric):
+            case = analysis.case(row)
+            key = str(case.params.get("mix", check)), int(case.params.get("factor", 1)), case.ranks
+            found.setdefault(key, {})[case.environment] = row.series.by_block()
+    return [Variant(*key, times) for key, times in sorted(found.items())]
+
+
+def blind_of(names: Sequence[str]) -> set[str]:
+    """Half of the variants, by the seed."""
+    return set(random.Random(SEED).sample(sorted(names), len(names) // 2))  # noqa: S311
+
+
+def pairs(
+    analysis: Analysis, profiles: dict[str, ApplicationProfile], further: Sequence[Analysis] = ()
+) -> Iterator[Pair]:
+    """Each variant of all runs that has a profile, in each environment but that of the profile."""
+    every = [variant for one in (analysis, *further) for variant in variants(one)]
+    blind = blind_of([one.name for one in every])
+    for variant in every:
+        profile = profiles.get(variant.program)
+        own = variant.time_s.get(profile.environment) if profile else None
+        if profile is None or own is None:
+            continue
+        advice = advise(analysis, profile, sizes=variant.sizes, ranks=variant.ranks)
+        whole = {one.environment: one.whole_s for one in advice.predicted}
+        for name, times in variant.time_s.items():
+            both = together(times, own)
+            if name == profile.environment or not both:
+                continue
+            known = not advice.refused and {name, profile.environment} <= whole.keys()
+            ratio = LikelyPart.of(whole[name] / whole[profile.environment]) if known else None
+            why = "; ".join(advice.refused) or ("" if known else "no curves")
+            measured = median(a / b for a, b in both)
+            names = name, profile.environment
+            yield Pair(variant, names, variant.name in blind, ratio, measured, why)
+
+
+def summary(found: Sequence[Pair]) -> Iterator[Row]:
+    """What must hold over all pairs, and over the blind ones."""
+    for what, some in (("all pairs", found), ("blind pairs", [one for one in found if one.blind])):
+        if not some:
+            continue
+        known = [one for one in some if one.predicted]
+        said = [one for one in known if one.must_be_right]
+        right = sum(one.right for one in said)
+        title = f"{what}: order right where it is said and the difference is > 5 %"
+        yield Row(title, "all", f"{right} of {len(said)}", right == len(said))
+        errors = sorted(one.error for one in known)
+        if errors:
+            ends = f"{median(errors):.1%}, greatest {errors[-1]:.1%} of {len(errors)}"
+            yield Row(f"{what}: median error of the ratio", "≤ 5 %", ends, median(errors) <= 0.05)
+        inside = sum(one.inside for one in known)
+        yield share(f"{what}: measured ratio in its 90 % interval", inside, len(known), least=0.85)
+        yield Row(f"{what}: refused", "", f"{len(some) - len(known)} of {len(some)}")
+
+
+def table(found: Sequence[Pair], heading: str) -> str:
+    """The Markdown of all pairs."""
+    lines = [
+        heading,
+        "",
+        "| program | × size | ranks | pair | blind | predicted (90 %) | measured | |",
+        "|---|---:|---:|---|---|---|---:|---|",
+    ]
+    for one in found:
+        head = f"| {one.variant.name} | {' / '.join(one.environments)} | {'yes' * one.blind} |"
+        if one.predicted is None:
+            lines.append(f"{head} refused | {one.measured:.2f} | |")
+            continue
+        ends = f"{one.predicted.value:.2f} ({one.predicted.low:.2f} … {one.predicted.high:.2f})"
+        words = ["inside" if one.inside else "**outside**"]
+        words += ["**wrong order**"] if one.must_be_right and not one.right else []
+        lines.append(f"{head} {ends} | {one.measured:.2f} | {', '.join(words)} |")
+    refused = {one.variant.name: one.refused for one in found if one.refused}
+    lines += ["", *(f"- {name.replace(' | ', ', ')}: {why}" for name, why in refused.items())]
+    rows = [f"| {row.what} | {row.target or '–'} | {row.found} |" for row in summary(found)]
+    return "\n".join([*lines, "", "| over | target | found |", "|---|---|---|", *rows])
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    given = [Path(word) for word in arguments if word != "--write"]
+    runs, files = ([one for one in given if one.is_dir() is kind] for kind in (True, False))
+    if not runs or not files:
+        print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
+        return 2
+    analysis, *further = [analyse(load_run(run)) for run in runs]
+    found = [*pairs(analysis, {path.stem: read_profile(path) for path in files}, further)]
+    began = (analysis.run.provenance.started_at or "")[:10]
+    heading = f"`python -m bench advice`, run of {began}, {analysis.run.plan.blocks} blocks:"
+    print(made := table(found, heading))
+    if "--write" in arguments:
+        page = PAGE.read_text(encoding="utf-8")
+        before, rest = page.split(_FIRST)
+        text = f"{before}{_FIRST}\n{made}\n{_LAST}{rest.split(_LAST)[1]}"
+        write_whole(PAGE, text.encode())
+    return 0 if all(row.kept for row in summary(found)) else 1

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The validation of advice: its pairs on a simulated run, its table, its blind set."""
+
+from pathlib import Path
+
+from bench.advice import blind_of, pairs, summary, table
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
+from reports.tests.advice_machine import Mix, curves_run, profile_of
+
+PROGRAM: Mix = (("Send", 64, 30_000), ("Allreduce", 8, 10_000))
+
+
+def test_a_true_prediction_holds_and_a_false_one_is_shown(tmp_path: Path) -> None:
+    analysis = analyse(load_run(curves_run(tmp_path / "run", program=PROGRAM)))
+    true = profile_of(PROGRAM, ranks=2, factor=1.2, wait=0)
+    false = profile_of(PROGRAM, ranks=2, factor=1.2, wait=0, compute_s=50)
+    found = [*pairs(analysis, {"hpl": true})]
+    assert [one.environments for one in found] == [("openmpi", "mpich"), ("lam", "mpich")]
+    assert all(one.inside for one in found)
+    assert all(row.kept for row in summary(found))
+    wrong = [*pairs(analysis, {"hpl": false})]
+    assert "**outside**" in table(wrong, "")
+    assert not all(row.kept for row in summary(wrong))
+
+
+def test_the_blind_half_is_drawn_by_the_seed_alone() -> None:
+    names = [f"program | {number} | 2" for number in range(10)]
+    assert blind_of(names) == blind_of(names[::-1])
+    assert len(blind_of(names)) == 5
