@@ -16,14 +16,12 @@ from reports.notation.units import (
     about_bytes_text,
     count_text,
     counts_text,
-    more_text,
     percent,
-    ratios_between,
     readable_unit,
     significant,
 )
 from reports.notation.values import about, between
-from reports.result import EVERYWHERE, ON_PAGE, Block, Facts, Result, Section, Sentence
+from reports.result import EVERYWHERE, ON_TERMINAL, Block, Facts, Result, Section, Sentence
 from reports.show.lines import counted_footer
 from reports.show.panel import Axis, Bars, Mark, Panel, Picture, Series, rows_axis
 from reports.show.rows import name_cell
@@ -99,8 +97,8 @@ def _result(advice: Advice, form: AdviceForm, answer: Answer) -> Result[AdviceFo
         data=form,
         answer=answer,
         sections=[
-            Section("bars", "", lambda: [_picture(advice, form)], shown_on=ON_PAGE),
-            Section("environments", "", lambda: [_table(form)], shown_on=EVERYWHERE),
+            Section("environments", "Predicted time", lambda: _shown(advice, form)),
+            Section("bars", "", lambda: [_table(form, bars=True)], shown_on=ON_TERMINAL),
             Section("deciding", "What decides", lambda: [_deciding(form)], shown_on=EVERYWHERE),
             Section("profile", "The profile", lambda: _profile(form), shown_on=EVERYWHERE),
             Section("known", "What else to know", lambda: _known(form), shown_on=EVERYWHERE),
@@ -128,11 +126,11 @@ def _answer(form: AdviceForm, launch_s: float) -> Answer:
     more = f"which is faster; run {_cases(form.confirm)}" if form.confirm else ""
     if not slower:
         low, high = min(one.ratio.low for one in ties), max(one.ratio.high for one in ties)
-        ends = ratios_between(low, high)
-        sentence = fitting(f"{alike}: the others take {ends} of the time in {first.environment}.")
+        ends = between(low, high, significant)
+        sentence = fitting(f"{alike}: the others take {ends} times as long as {first.environment}.")
         return Answer(State.OPEN, sentence, more, command)
     least = slower[0]
-    behind = f"{least.environment} takes {more_text(least.ratio.value)} ({_ends(least.ratio)})"
+    behind = f"{least.environment} takes {_ratio(least.ratio)} times as long"
     if not ties:
         return Answer(State.DECIDED, fitting(f"{first.environment} is the fastest; {behind}."))
     return Answer(State.DECIDED, fitting(f"{alike}; {behind}."), more, command)
@@ -155,8 +153,9 @@ def _minutes(time_s: float) -> str:
     return f"{max(1, round(time_s / 60))} min"
 
 
-def _ends(part: LikelyPart) -> str:
-    return ratios_between(part.low, part.high)
+def _ratio(part: LikelyPart) -> str:
+    """ "1.41 (1.26 … 1.59)"."""
+    return f"{significant(part.value)} ({between(part.low, part.high, significant)})"
 
 
 def _beyond(advice: Advice) -> Iterator[str]:
@@ -185,8 +184,14 @@ def _notes(advice: Advice) -> Iterator[str]:
         yield "computing, wait and the number of calls are those of the profile"
 
 
-def _table(form: AdviceForm) -> Table | None:
-    """An environment a row: its place, a bar on terminals, times and ratios."""
+def _shown(advice: Advice, form: AdviceForm) -> Iterator[Block | None]:
+    if not form.refused:
+        yield _picture(advice, form)
+        yield _table(form)
+
+
+def _table(form: AdviceForm, *, bars: bool = False) -> Table | None:
+    """An environment a row: its place, a bar where there are no pictures, times and ratios."""
     every = form.environments
     if not every:
         return None
@@ -210,24 +215,22 @@ def _table(form: AdviceForm) -> Table | None:
         return [
             str(one.place),
             name_cell(one.environment, []),
-            bar(one),
+            *([bar(one)] if bars else []),
             in_unit(one.time_s),
             in_unit(one.communication_s),
-            "1" if last else f"{significant(one.ratio.value)} ({_ends(one.ratio)})",
+            "1" if last else _ratio(one.ratio),
             ", ".join(one.tied_with),
         ]
 
-    columns = ["", "environment", "", *numeric(f"time / {unit.label} (90 %)")]
+    columns = ["", "environment", *([""] if bars else []), *numeric(f"time / {unit.label} (90 %)")]
     columns += [*numeric(f"in MPI / {unit.label}", "ratio"), "tied with"]
-    note = "█ to the lower end of the interval, ▓ to the value, ░ to its upper end"
+    note = "█ to the lower end of the interval, ▓ to the value, ░ to its upper end" if bars else ""
     return pivot(every, [(columns, cells)], anchor="table-environments", title="", note=note)
 
 
-def _picture(advice: Advice, form: AdviceForm) -> Picture | None:
+def _picture(advice: Advice, form: AdviceForm) -> Picture:
     """A bar an environment: computing and wait, communication, the interval of the whole."""
     every = form.environments
-    if not every:
-        return None
     unit = readable_unit("s", [one.time_s.value for one in every])
     marks: list[Mark] = []
     for row, one in enumerate(every):
@@ -244,7 +247,7 @@ def _picture(advice: Advice, form: AdviceForm) -> Picture | None:
     )
     title = f"Predicted time on {counts_text([form.ranks], 'rank')}"
     panel = Panel(
-        title,
+        "",
         marks,
         f"{title}: {alt}",
         Axis(f"{unit.label}, smaller is better", low=0.0),
@@ -254,7 +257,7 @@ def _picture(advice: Advice, form: AdviceForm) -> Picture | None:
         wide=True,
     )
     caption = "Grey: computing and wait; coloured: communication; line: 90 % interval of the whole."
-    return Picture("picture-advice", title, caption, [panel], [])
+    return Picture("wide-advice", title, caption, [panel], [])
 
 
 def _deciding(form: AdviceForm) -> Table | None:
