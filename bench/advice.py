@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay advise` against programs that ran: order, ratios and 90 % intervals of pairs.
 
-python -m bench advice RUN … PROFILE … [--write]: the first RUN is of `validation.yaml` and has the
-curves, all have programs; each PROFILE is a file named like its program (halo.json), of its case
-with factor 1 and 2 ranks, in the environment that it names. Cases with messages four times as long
-and on twice as many ranks have no profile of their own. Half of the cases, drawn by `SEED`, are
-blind: no constant of the advice was chosen by them. --write: the table of docs/advice.md anew.
+python -m bench advice RUN … PROFILE … [--write]: the first RUN is of advised/validation.yaml and
+has the curves, all have programs; each PROFILE is a file named like its program (halo.json), of its
+case with factor 1 and 2 ranks, in the environment that it names. Cases with messages four times as
+long and on twice as many ranks have no profile of their own. Half of the cases, drawn by `SEED`,
+are blind: no constant of the advice was chosen by them. --write: the table of docs/advice.md anew.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from reports.verdicts.advice.advise import advise
 from reports.verdicts.advice.outcome import LikelyPart
 
 SEED = 32
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "advice.md"
 _FIRST, _LAST = "<!-- pairs of the validation -->", "<!-- end of the pairs -->"
 #: Measured differences from which on an order must be right.
 LEAST_DIFFERENCE = 0.05
@@ -35,7 +35,7 @@ _METRICS = {"proxy": "proxy_time", "su3_rmd": "program_time", "hpl": "time", "la
 
 
 @dataclass(frozen=True)
-class Variant:
+class ProgramVariant:
     """A program with messages so many times as long on so many ranks: its times by environment."""
 
     program: str
@@ -50,10 +50,10 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ComparedPair:
     """An environment over that of the profile: predicted and measured ratio of the times."""
 
-    variant: Variant
+    variant: ProgramVariant
     environments: tuple[str, str]
     blind: bool
     predicted: LikelyPart | None
@@ -89,7 +89,7 @@ class Pair:
         return self.predicted is not None and (self.predicted.value > 1) == (self.measured > 1)
 
 
-def variants(analysis: Analysis) -> list[Variant]:
+def variants(analysis: Analysis) -> list[ProgramVariant]:
     """Every program of the run, by name, size and ranks."""
     found: dict[tuple[str, int, int], dict[str, ByBlock]] = {}
     for check, metric in _METRICS.items():
@@ -97,7 +97,7 @@ def variants(analysis: Analysis) -> list[Variant]:
             case = analysis.case(row)
             key = str(case.params.get("mix", check)), int(case.params.get("factor", 1)), case.ranks
             found.setdefault(key, {})[case.environment] = row.series.by_block()
-    return [Variant(*key, times) for key, times in sorted(found.items())]
+    return [ProgramVariant(*key, times) for key, times in sorted(found.items())]
 
 
 def blind_of(names: Sequence[str]) -> set[str]:
@@ -107,7 +107,7 @@ def blind_of(names: Sequence[str]) -> set[str]:
 
 def pairs(
     analysis: Analysis, profiles: dict[str, ApplicationProfile], further: Sequence[Analysis] = ()
-) -> Iterator[Pair]:
+) -> Iterator[ComparedPair]:
     """Each variant of all runs that has a profile, in each environment but that of the profile."""
     every = [variant for one in (analysis, *further) for variant in variants(one)]
     blind = blind_of([one.name for one in every])
@@ -127,10 +127,10 @@ def pairs(
             why = "; ".join(advice.refused) or ("" if known else "no curves")
             measured = median(a / b for a, b in both)
             names = name, profile.environment
-            yield Pair(variant, names, variant.name in blind, ratio, measured, why)
+            yield ComparedPair(variant, names, variant.name in blind, ratio, measured, why)
 
 
-def summary(found: Sequence[Pair]) -> Iterator[Row]:
+def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
     """What must hold over all pairs, and over the blind ones."""
     for what, some in (("all pairs", found), ("blind pairs", [one for one in found if one.blind])):
         if not some:
@@ -149,7 +149,7 @@ def summary(found: Sequence[Pair]) -> Iterator[Row]:
         yield Row(f"{what}: refused", "", f"{len(some) - len(known)} of {len(some)}")
 
 
-def table(found: Sequence[Pair], heading: str) -> str:
+def table(found: Sequence[ComparedPair], heading: str) -> str:
     """The Markdown of all pairs."""
     lines = [
         heading,
