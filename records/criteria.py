@@ -36,6 +36,12 @@ class Criterion(Selection):
     title: str = key("What must hold, in plain words.", min_length=1, max_length=200)
     environment: Name | None = key("Only this environment; without it, each.", default=None)
     source: str = key("Where the limit comes from.", default="", max_length=500)
+    weight: float = key(
+        "What it counts in a contract's score, the weighted geometric mean of value over limit.",
+        "1",
+        1,
+        ge=0,
+    )
 
 
 class LimitCriterion(Criterion):
@@ -45,6 +51,12 @@ class LimitCriterion(Criterion):
     at_least: float | None = key("Least value that passes.", "unit", None)
     at_most: float | None = key("Greatest value that passes.", "unit", None)
     unit: str = key("Unit of the limit: the registered SI unit of the metric.")
+    promise: float | None = key(
+        "What was promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        " tenth better than the limit.",
+        "unit",
+        None,
+    )
 
 
 class RatioCriterion(Criterion):
@@ -54,6 +66,12 @@ class RatioCriterion(Criterion):
     reference: Selection = key("The value it is divided by; must select one case and point.")
     at_least: float | None = key("Least ratio that passes.", "1", None, gt=0)
     at_most: float | None = key("Greatest ratio that passes.", "1", None, gt=0)
+    promise: float | None = key(
+        "What was promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        " tenth better than the limit.",
+        "1",
+        None,
+    )
 
 
 class SpreadCriterion(Criterion):
@@ -94,10 +112,27 @@ class EfficiencyCriterion(Criterion):
     )
     reference: Selection | None = key("Per-node rate of the measured peak.", default=None)
     at_least: float = key("Least efficiency that passes.", "1", gt=0, le=1)
+    promise: float | None = key(
+        "What was promised; the vendor's risk is that of a machine just there. Default: assumed a"
+        " tenth better than the limit.",
+        "1",
+        None,
+    )
     required: bool = key(
         "Whether it stays open where the site declares no nominal rate; else it is left out there,"
         " and named.",
         default=True,
+    )
+
+
+class SuccessCriterion(Criterion):
+    """Enough launches of a check end with the right answer."""
+
+    kind: Literal["success"] = key("success: the share of launches with the right answer.")
+    metric: Literal["answers"] = key("Always answers.", default="answers")
+    at_least: float = key("Least share that passes.", "1", gt=0, lt=1)
+    promise: float | None = key(
+        "What was promised. Default: assumed a fifth of the failures.", "1", None, gt=0, lt=1
     )
 
 
@@ -114,6 +149,7 @@ KINDS: dict[str, type[Criterion]] = {
     "nodes": NodesCriterion,
     "links": LinksCriterion,
     "efficiency": EfficiencyCriterion,
+    "success": SuccessCriterion,
 }
 
 AnyCriterion = Annotated[
@@ -122,7 +158,8 @@ AnyCriterion = Annotated[
     | Annotated[SpreadCriterion, Tag("spread")]
     | Annotated[NodesCriterion, Tag("nodes")]
     | Annotated[LinksCriterion, Tag("links")]
-    | Annotated[EfficiencyCriterion, Tag("efficiency")],
+    | Annotated[EfficiencyCriterion, Tag("efficiency")]
+    | Annotated[SuccessCriterion, Tag("success")],
     Discriminator(_kind),
 ]
 
@@ -140,6 +177,13 @@ class Waiver(Section):
     author: str = key("Who waives it.", min_length=1, max_length=200)
     reason: str = key("Why.", min_length=1, max_length=2000)
     expires: str = key("Last day on which it holds, as 2027-03-31.", min_length=10, max_length=10)
+
+    @field_validator("author", "reason")
+    @classmethod
+    def _is_said(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("is blank; a waiver says who waives it, and why")
+        return value
 
     @field_validator("expires")
     @classmethod
@@ -170,6 +214,11 @@ class Criteria(Section):
         "Who signs the document.", default=[Party(role="Buyer"), Party(role="Vendor")]
     )
     confidence: float = key("Confidence of each one-sided bound.", "1", 0.95, ge=0.8, le=0.999)
+    confidence_of: Literal["judgement", "all"] = key(
+        "What the confidence is of: each judgement by itself, or the first one and all re-runs"
+        " together, for values held against a limit.",
+        default="judgement",
+    )
     least_launches: int = key(
         "Launches below which no verdict is given.", "launches", LEAST_LAUNCHES, ge=3, le=100
     )

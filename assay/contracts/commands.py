@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import signal
 from datetime import UTC, date, datetime, timedelta
 
-from assay.contracts.documents import SUMS, contract_file, course_of, write_documents
+from assay.contracts.documents import RISKS, SUMS, contract_file, course_of, write_documents
 from assay.contracts.judging import STATUS
-from assay.contracts.loading import load_contract, loaded_stage
+from assay.contracts.loading import load_contract
+from assay.contracts.planning import planned
 from assay.contracts.stages import judge_again, refuse_blocked, run_stage
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
@@ -19,9 +21,11 @@ from records.contract.course import ContractCourse
 from records.contract.log import CONTRACT, ContractFolder, create_contract, open_contract
 from records.contract.model import Stage
 from records.errors import AssayError, ExitStatus
+from records.files import write_whole
 from records.forms import as_text
 from records.run.checksums import sign
 from reports.render.terminal import show
+from reports.verdicts.contract.forms import ContractRisksForm
 from reports.verdicts.contract.result import contract_result
 
 #: How long a waiver holds where no day is given.
@@ -32,10 +36,13 @@ def start_command(arguments: argparse.Namespace) -> int:
     """`assay acceptance start`: refuse a faulty contract, or make its folder; runs nothing."""
     add_checks_of(arguments.site)
     contract, text, path = load_contract(arguments.name)
-    loaded = [loaded_stage(contract, one, path.parent) for one in contract.stages if one.campaign]
+    loaded, risks = planned(contract, path.parent, arguments.site)
     texts = {CONTRACT: text} | {name: kept for one in loaded for name, kept in one.files.items()}
     folder = create_contract(contract.name, texts)
-    folder.append("started", site=arguments.site, file=str(path.resolve()))
+    declared = as_text(ContractRisksForm(risks=risks)).encode()
+    write_whole(folder.path / RISKS, declared)
+    seal = hashlib.sha256(declared).hexdigest()
+    folder.append("started", site=arguments.site, file=str(path.resolve()), seal=seal)
     _show(folder, as_json=arguments.json)
     return ExitStatus.PASS
 

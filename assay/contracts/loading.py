@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from assay import ROOT, contract_files
 from assay.criteria.loading import criteria_from_text, load_criteria
-from assay.criteria.rules import criteria_problems
+from assay.criteria.rules import contradictions, criteria_problems
 from assay.schema.document import Location, Problem, read_text
 from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign
@@ -22,7 +23,7 @@ from assay.schema.problems import checked, model_problems
 from records.contract.course import ContractCourse
 from records.contract.log import ContractFolder
 from records.contract.model import Contract, Stage
-from records.criteria import Criteria, Waiver
+from records.criteria import Criteria, Criterion, LimitCriterion, Waiver
 from records.errors import AssayError
 from records.forms import DIALECT
 
@@ -142,6 +143,7 @@ def _as_criteria(stage: dict[str, Any], contract: Contract) -> dict[str, Any]:
         "least_launches": stage.get("least_launches", 3),
         "rerun_blocks": stage.get("rerun_repeats", 3),
         "reruns_at_most": stage.get("reruns_at_most", 3),
+        "confidence_of": "all",
         "failed_launches_at_most": stage.get("failures_allowed", 0),
         "criteria": stage.get("criteria"),
     }
@@ -167,6 +169,7 @@ def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
     except ValidationError as error:
         yield from model_problems(error, Contract, value)
     seen: set[str] = set()
+    placed: list[tuple[Location, Criterion]] = []
     stages = value.get("stages")
     for number, stage in enumerate(stages if isinstance(stages, list) else ()):
         if not isinstance(stage, dict):
@@ -178,6 +181,11 @@ def _every_problem(value: dict[str, Any]) -> Iterator[Problem]:
         seen |= {name} if isinstance(name, str) else set()
         if stage.get("criteria") and isinstance(stage["criteria"], list):
             yield from _criteria_problems(stage, ("stages", number))
+            for index, entry in enumerate(stage["criteria"]):
+                with suppress(ValidationError, AttributeError):
+                    one = LimitCriterion.model_validate(entry)
+                    placed.append((("stages", number, "criteria", index), one))
+    yield from contradictions(placed)
 
 
 def _criteria_problems(stage: dict[str, Any], place: tuple[str, int]) -> Iterator[Problem]:

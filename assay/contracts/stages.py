@@ -13,7 +13,7 @@ from pathlib import Path
 
 from assay.contracts.judging import judged_run
 from assay.contracts.loading import started_stage
-from assay.plan import Narrowing
+from assay.contracts.planning import narrowing_of
 from assay.run.start import resume_run, start_run
 from assay.run.status import run_status
 from records.contract.course import ContractCourse
@@ -55,9 +55,7 @@ def run_stage(
         folder.append("begun", stage=stage.name, attempt=number, run=path)
 
     if current is None:
-        narrowing = Narrowing(
-            tuple(stage.environments), tuple(stage.checks), blocks=stage.repeats, scale=stage.scale
-        )
+        narrowing = narrowing_of(stage)
         status = start_run(
             loaded.campaign_file, course.site, live, narrowing=narrowing, begun=begun
         )

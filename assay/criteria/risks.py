@@ -70,9 +70,9 @@ def risks(
     plan: Plan, criteria: Criteria, rates: Nominal, machines: int = MACHINES, cv: float = CV
 ) -> list[Risk]:
     """The risks of an acceptance: a good machine, one with a slow node, one with a slow link."""
-    plan, found = _small(plan), []
+    plan, found = at_most_nodes(plan), []
     for what, defects in _machines(criteria):
-        simulated = _Simulated(plan, criteria, rates, cv, defects)
+        simulated = SimulatedMachines(plan, criteria, rates, cv, defects)
         ends = [simulated.judged_to_the_end(seed) for seed in range(machines)]
         verdicts = [judgement.verdict for judgement in ends]
         passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
@@ -134,7 +134,7 @@ def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _small(plan: Plan) -> Plan:
+def at_most_nodes(plan: Plan) -> Plan:
     """The plan on MOST_NODES nodes at most; nodes and links are then judged as in a greater one."""
     cases = [
         msgspec.structs.replace(
@@ -165,7 +165,7 @@ def _machines(criteria: Criteria) -> Iterator[tuple[str, Mapping[str, float]]]:
 
 
 @dataclass(frozen=True)
-class _Simulated:
+class SimulatedMachines:
     """Evidence of machines that are good but for `defects`, by metric: the first peer's share."""
 
     plan: Plan
@@ -194,6 +194,14 @@ class _Simulated:
             if not found.rerun:
                 break
         return found
+
+    def of(self, criterion: Criterion) -> list[Values]:
+        """The values that a criterion judges, as a good machine gives them; one block each."""
+        return self._evidence(self._all).selected(criterion)
+
+    def nominal_rate(self, values: Values) -> tuple[float | None, str]:
+        """The nominal rate of a value, None where the site states none, and the key that does."""
+        return self._evidence([]).nominal_rate(values)
 
     @cached_property
     def _selections(self) -> list[Selection]:
@@ -236,7 +244,7 @@ class _Simulated:
         return self.plan.register.metrics[metric].better == "higher"
 
     def _good_level(self, values: Values) -> float:
-        """What a good machine gives: the strictest limit is kept by MARGIN."""
+        """What a good machine gives: its promise, or the strictest limit kept by MARGIN."""
         levels = []
         for c in self.criteria.criteria:
             if (c.check, c.metric) != (values.case.check, values.metric):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,6 +20,7 @@ from records.criteria import (
     LinksCriterion,
     RatioCriterion,
     Selection,
+    SuccessCriterion,
     Waiver,
 )
 
@@ -36,6 +37,7 @@ def criteria_problems(value: dict[str, Any]) -> Iterator[Problem]:
     except ValidationError as error:
         yield from model_problems(error, Criteria, value)
     seen: set[str] = set(IMPLIED)
+    placed: list[tuple[Location, Criterion]] = []
     entries, waivers = value.get("criteria"), value.get("waivers")
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         place = ("criteria", index)
@@ -52,12 +54,56 @@ def criteria_problems(value: dict[str, Any]) -> Iterator[Problem]:
         seen.add(criterion.id)
         yield from _selection_problems(criterion, place)
         yield from _limit_problems(criterion, place)
+        placed.append((place, criterion))
+    yield from contradictions(placed)
     for index, entry in enumerate(waivers if isinstance(waivers, list) else ()):
         try:
             waiver = Waiver.model_validate(entry)
         except ValidationError:
             continue
         yield from one_of(waiver.criterion, seen, ("waivers", index, "criterion"))
+
+
+def contradictions(placed: Iterable[tuple[Location, Criterion]]) -> Iterator[Problem]:
+    """Limits of one value of which each keeps only what the other refuses."""
+    before: list[LimitCriterion] = []
+    for place, one in placed:
+        if not isinstance(one, LimitCriterion):
+            continue
+        for other in before:
+            same = (one.check, one.metric, one.where) == (other.check, other.metric, other.where)
+            if not same or (one.environment or other.environment) != (
+                other.environment or one.environment
+            ):
+                continue
+            for low, high in ((one, other), (other, one)):
+                least, most = low.at_least, high.at_most
+                if least is not None and most is not None and least > most:
+                    yield Problem(
+                        place,
+                        f"contradicts criterion {other.id}: {low.id} asks for at least {least:g}"
+                        f" {low.unit}, {high.id} for at most {most:g}; no machine can keep both,"
+                        " correct one",
+                    )
+        before.append(one)
+
+
+def _promise_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
+    promise = getattr(criterion, "promise", None)
+    least, most = (getattr(criterion, name, None) for name in ("at_least", "at_most"))
+    if promise is None:
+        return
+    if (least is not None and promise < least) or (most is not None and promise > most):
+        limit = least if least is not None and promise < least else most
+        yield Problem(
+            (*place, "promise"),
+            f"= {promise:g} is worse than the limit {limit:g}: a machine that keeps the promise"
+            " would be refused; give a promise within the limit",
+        )
+    if isinstance(criterion, EfficiencyCriterion) and promise > 1:
+        yield Problem(
+            (*place, "promise"), f"= {promise:g} is above the peak itself; allowed is 1 at most"
+        )
 
 
 def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]:
@@ -68,13 +114,15 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
     if definition is None:
         yield from one_of(chosen.check, CHECKS, (*place, "check"))
         return
-    yield from one_of(chosen.metric, definition.metrics_by_name, (*place, "metric"))
+    if not isinstance(chosen, SuccessCriterion):
+        yield from one_of(chosen.metric, definition.metrics_by_name, (*place, "metric"))
     selectable = [*definition.points, *definition.parameters.model_fields]
     for name in chosen.where:
         yield from one_of(name, selectable, (*place, "where", name))
 
 
 def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
+    yield from _promise_problems(criterion, place)
     metrics = register().metrics
     metric = metrics.get(criterion.metric)
     if isinstance(criterion, EfficiencyCriterion):

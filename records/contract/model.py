@@ -11,8 +11,6 @@ from records.criteria import LEAST_LAUNCHES, AnyCriterion, Party
 from records.sections import Name, Section, key
 
 SCHEMA = 1
-#: Hours of a day.
-DAY_H = 24.0
 
 
 class Risks(Section):
@@ -23,25 +21,36 @@ class Risks(Section):
 
 
 class Stability(Section):
-    """A period in which outages are booked: `assay acceptance watch`."""
+    """A period in which outages are booked by `assay acceptance watch`, and what it must show."""
 
     days: float = key("Its length; scheduled outages prolong it.", "d", gt=0, le=3650)
     scale: float = key(
         "Days of the contract in a day of the clock: 720 makes a day of two minutes.", "1", 1, ge=1
     )
+    every_s: float = key("Time between looks, in contract time.", "s", 60, gt=0)
     mtbi_h: float | None = key("Least mean time between interrupts.", "h", None, gt=0)
-    promised_mtbi_h: float | None = key(
-        "What the vendor promises; default: four times the least.", "h", None, gt=0
-    )
+    mtti_h: float | None = key("Least mean time between killed jobs.", "h", None, gt=0)
     availability: float | None = key(
         "Least availability in node hours, scheduled outages left out.", "1", None, gt=0, lt=1
     )
-    success: float | None = key("Least share of probe jobs that end right.", "1", None, gt=0, lt=1)
-    promised_success: float | None = key(
-        "What the vendor promises of them; default: a fifth of the failures.", "1", None, gt=0, lt=1
+    better: float = key(
+        "How many times better than these limits the machine is promised to be.", "1", 4, gt=1
     )
-    jobs: int | None = key("How many probe jobs the period has.", "jobs", None, ge=1)
-    confidence: float = key("Confidence of each one-sided bound.", "1", 0.9, ge=0.8, le=0.999)
+    up_share: float = key("Share of the nodes at which the machine is up.", "1", 0.9, gt=0, le=1)
+    interrupt_share: float = key(
+        "Least share of nodes that an interrupt takes.", "1", 0, ge=0, le=1
+    )
+    partitions: list[str] = key("Only nodes of these partitions; none: all.", default=[])
+    file_systems: list[str] = key("Folders that are written at each look.", default=[])
+    probe_s: float = key("Length of a probe job in real time; 0: none.", "s", 0, ge=0)
+
+    @model_validator(mode="after")
+    def _promises(self) -> Stability:
+        if self.mtbi_h is None and self.mtti_h is None and self.availability is None:
+            raise ValueError("promises nothing; give mtbi_h, mtti_h or availability")
+        if self.every_s >= self.days * 24 * 3600:
+            raise ValueError("has every_s beyond its whole length; look more often")
+        return self
 
 
 class Stage(Section):

@@ -50,6 +50,11 @@ class InterimJudgement:
     critical: float
 
 
+def spent_share(share: float) -> float:
+    """The part of the error that is spent once this share of all values is there."""
+    return log(1 + (e - 1) * share)
+
+
 def spent(block: int, stages: Stages) -> float:
     """The error spent up to a block; `max_t.QUANTILE` in all, for bounds of 95 %."""
     shares = [1.0]
@@ -58,7 +63,7 @@ def spent(block: int, stages: Stages) -> float:
         shares = [PLANNED_SHARE, *(left / 2**number for number in range(1, extensions + 1))]
     stage = sum(block > begin for begin, _ in stages[1:])
     first, last = stages[stage]
-    part = shares[stage] * log(1 + (e - 1) * (block - first) / (last - first))
+    part = shares[stage] * spent_share((block - first) / (last - first))
     return QUANTILE * (sum(shares[:stage]) + part)
 
 

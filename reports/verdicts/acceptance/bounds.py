@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
+from records.criteria import Criteria
 from records.site.pair_places import Indices
 from reports.statistics.descriptive import Matrix, one_sided_bound
+from reports.statistics.spending import spent_share
 
 Flags = NDArray[np.bool_]
 Verdict = Literal["PASS", "INCONCLUSIVE", "SUSPECT", "FAIL"]
@@ -139,9 +141,19 @@ def rows_by_medians(values: Matrix, limits: Limits, confidence: float, least_n: 
     against the limits by the bounds of `median_bounds`; the lowest are those nearest to a limit."""
     if len(values) <= MOST_KEPT:
         return np.arange(len(values))
+    low, high = row_bounds(values, confidence, least_n)
+    least, most = limits
+    least, most = -np.inf if least is None else least, np.inf if most is None else most
+    passes = (low >= least) & (high <= most)
+    return rows_kept(~passes, np.minimum(low - least, most - high), passes)
+
+
+def row_bounds(values: Matrix, confidence: float, least_n: int) -> Matrix:
+    """`median_bounds` of each row of `values`, a launch a column: the lower ones, the upper ones;
+    NaN where there is none."""
     counts = np.isfinite(values).sum(axis=1)
     ordered = np.sort(values, axis=1)  # NaN last
-    low, high = np.full((2, len(values)), np.nan)
+    low, high = found = np.full((2, len(values)), np.nan)
     for n in np.unique(counts[counts >= max(least_n, 2)]).tolist():
         rows, rank = counts == n, bound_rank(n, confidence)
         mine = ordered[rows, :n]
@@ -150,7 +162,29 @@ def rows_by_medians(values: Matrix, limits: Limits, confidence: float, least_n: 
             low[rows], high[rows] = mine.mean(axis=1) - reach, mine.mean(axis=1) + reach
         else:
             low[rows], high[rows] = mine[:, rank[0] - 1], mine[:, n - rank[0]]
-    least, most = limits
-    least, most = -np.inf if least is None else least, np.inf if most is None else most
-    passes = (low >= least) & (high <= most)
-    return rows_kept(~passes, np.minimum(low - least, most - high), passes)
+    return found
+
+
+def level_of_look(criteria: Criteria, first: int, n: int) -> float:
+    """The level of bounds of n launches held against a limit, `first` of them before any re-run.
+
+    Where the confidence is of all judgements together, each has the error that is spent between it
+    and the one before, so that by Bonferroni's inequality no more than 1 − confidence is spent in
+    all, whenever it ends [Lan & DeMets, Biometrika 70 (1983) 659].
+    """
+    if criteria.confidence_of == "judgement":
+        return criteria.confidence
+    more = criteria.rerun_blocks
+    last = first + criteria.reruns_at_most * more
+    look = min(max(0, -(-(n - first) // more)), criteria.reruns_at_most)
+    ends = (first + (look - 1) * more if look else 0, first + look * more)
+    before, now = (spent_share(end / last) for end in ends)
+    return 1 - (1 - criteria.confidence) * (now - before)
+
+
+def share_bounds(right: int, n: int, confidence: float) -> Bounds:
+    """One-sided bounds of the chance of a right answer, of which n >= 1 launches gave `right`
+    [Clopper & Pearson, Biometrika 26 (1934) 404]."""
+    low = float(special.betaincinv(right, n - right + 1, 1 - confidence)) if right else 0.0
+    high = float(special.betaincinv(right + 1, n - right, confidence)) if right < n else 1.0
+    return Bounds(n, right / n, low, high, confidence, "binomial")

@@ -28,6 +28,7 @@ from reports.verdicts.acceptance.bounds import (
     Bounds,
     Limits,
     decide,
+    level_of_look,
     median_bounds,
     rows_by_medians,
 )
@@ -71,9 +72,12 @@ class Context:
 
     def bounds(self, values: Sequence[float]) -> Bounds:
         """Bounds of the median as the criteria ask for them; of nothing, none."""
-        return median_bounds(
-            values or [0.0], self.criteria.confidence, self.criteria.least_launches
-        )
+        level = self.level(len(values))
+        return median_bounds(values or [0.0], level, self.criteria.least_launches)
+
+    def level(self, n: int) -> float:
+        """The level of bounds of n launches that are held against a limit."""
+        return level_of_look(self.criteria, self.evidence.fresh - 1, n)
 
     def point(self, values: Values, without: Sequence[str] = ()) -> str:
         """A value's case and point in words; "" where nothing tells them from others."""
@@ -330,9 +334,10 @@ def _chosen(
         chosen += evidence.inside(criterion, environment)
         for scan in evidence.scans_of(criterion, environment):
             values = scan.columns.values.astype(np.float64)
+            level = context.level(values.shape[1])
             if isinstance(criterion, EfficiencyCriterion):
                 values /= evidence.nominal_rate(scan.row(0))[0] or 1.0
-            rows = rows_by_medians(values, limits, criteria.confidence, criteria.least_launches)
+            rows = rows_by_medians(values, limits, level, criteria.least_launches)
             chosen += map(scan.row, rows.tolist())
             further += len(values) - len(rows)
     return chosen, further

@@ -9,12 +9,18 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
+from records.criteria import (
+    Criteria,
+    Criterion,
+    EfficiencyCriterion,
+    SuccessCriterion,
+    Waiver,
+)
 from records.run.plan import PlannedCase
 from records.text.natural import natural
 from reports.notation.units import count_text
 from reports.notation.values import about
-from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
+from reports.verdicts.acceptance.bounds import Bounds, Verdict, share_bounds, worst
 from reports.verdicts.acceptance.criteria_judges import (
     NOT_COUNTED,
     Context,
@@ -34,6 +40,7 @@ from reports.verdicts.acceptance.model import (
     Subject,
     WaiverState,
     judged,
+    limit_text,
     with_waivers,
 )
 from reports.verdicts.acceptance.peers import judge_nodes
@@ -42,14 +49,6 @@ from reports.verdicts.acceptance.spreads import judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence, TooManyPairsError
 
 _ANSWERS = "answers"
-_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
-    "limit": judge_limit,
-    "ratio": judge_ratio,
-    "spread": judge_spread,
-    "efficiency": judge_efficiency,
-    "nodes": judge_nodes,
-    "links": judge_links,
-}
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 
 
@@ -177,6 +176,35 @@ def _answers_item(
     )
 
 
+def _success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
+    """The share of launches with the right answer, of each environment that ran the check."""
+    evidence, found = context.evidence, dict[str, list[LaunchKey]]()
+    cases = {case.id: case for case in evidence.planned if case.check == criterion.check}
+    for key, launch in evidence.launches.items():
+        case = cases.get(key[0])
+        wanted = case and criterion.environment in (None, case.environment)
+        if case and wanted and launch.status != "skipped":
+            found.setdefault(case.environment, []).append(key)
+    items = []
+    for keys in found.values():
+        bad = [key for key in keys if evidence.launches[key].status != "ok"]
+        items.append(
+            context.item(
+                cases[keys[0][0]],
+                criterion.metric,
+                criterion.check,
+                share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
+                (criterion.at_least, None),
+                decidable=False,  # by as many launches as were planned
+                launches=tuple(bad or keys),
+            )
+        )
+    limit = limit_text(criterion.at_least, None, "1")
+    statement = f"share of launches of {criterion.check} with the right answer {limit}"
+    note = "" if items else context.lacking(criterion)
+    return judged(criterion, statement, items, note, absolute=True)
+
+
 def findings(results: Sequence[JudgedCriterion]) -> list[AcceptanceFinding]:
     """All findings: what is named first, then what re-runs cleared; nodes before links.
 
@@ -219,3 +247,14 @@ def _waiver_states(
             used = any(item.waived for result in alone for item in result.items)
             state = "applied" if used else "not needed"
         yield JudgedWaiver(waiver, state)
+
+
+_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
+    "limit": judge_limit,
+    "ratio": judge_ratio,
+    "spread": judge_spread,
+    "efficiency": judge_efficiency,
+    "nodes": judge_nodes,
+    "links": judge_links,
+    "success": _success,
+}

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a contract risks, before anything runs: for each criterion the chance that a machine at the
+limit passes (the buyer's), and that one at the promise does not (the vendor's).
+
+Values against a limit are drawn as launches of log-normal scatter and judged by the bounds and the
+re-runs of the criteria; nodes, links and spreads by whole simulated machines; shares of right
+answers and mean times by their exact distributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+
+from assay.contracts.loading import LoadedStage
+from assay.criteria.risks import MARGIN, SimulatedMachines, at_most_nodes
+from records.contract.model import Contract, Risks, Stability
+from records.criteria import (
+    Criteria,
+    Criterion,
+    EfficiencyCriterion,
+    LimitCriterion,
+    LinksCriterion,
+    NodesCriterion,
+    RatioCriterion,
+    SpreadCriterion,
+    SuccessCriterion,
+)
+from records.errors import AssayError
+from records.run.plan import Plan
+from records.site.limits import Nominal
+from reports.notation.units import count_text, percent
+from reports.statistics.reliability import Demonstration, availability_pass_chance
+from reports.verdicts.acceptance.bounds import level_of_look, row_bounds, share_bounds
+from reports.verdicts.acceptance.model import limit_text
+from reports.verdicts.contract.forms import ContractRisk
+
+#: Contracts drawn for a declared risk, and for each design that is looked at in search of one.
+TRIALS, TRIALS_OF_SEARCH = 20_000, 2_000
+#: Machines drawn for a criterion on nodes, links or a spread.
+MACHINES = 60
+#: How much farther from the others than its limit a node or pair is, that is surely found.
+FARTHER = 1.5
+#: Values of one criterion that are drawn one by one; of more, the risks follow from these.
+MOST_VALUES = 16
+#: Repeats and jobs that are looked at in search of what decides.
+REPEATS = (*range(3, 13), 15, 18, 20, 25, 30, 40, 50, 60, 80, 100)
+MOST_JOBS = 5_000
+#: Node hours that an outage is assumed to cost.
+OUTAGE_NODE_H = 8.0
+
+
+@dataclass(frozen=True)
+class Chances:
+    """How a machine comes out: it passes, it fails, else it stays open."""
+
+    passed: float
+    failed: float
+
+    def of_all(self, count: float) -> Chances:
+        """The same of so many values, each of which must pass."""
+        return Chances(self.passed**count, 1 - (1 - self.failed) ** count)
+
+
+def chances(
+    criteria: Criteria,
+    repeats: int,
+    log_margin: float,
+    cv: float,
+    *,
+    values: int = 1,
+    trials: int = TRIALS,
+) -> Chances:
+    """How `values` values come out whose median is better than their limit by exp(`log_margin`),
+    each launch of the coefficient of variation `cv`, judged after `repeats` launches and after each
+    re-run until they pass or one fails. Seeded."""
+    rng = np.random.default_rng([repeats, values, round(1e6 * cv)])
+    drawn = min(values, MOST_VALUES)
+    trials = max(trials // drawn, 1_000)
+    more, looks = criteria.rerun_blocks, criteria.reruns_at_most + 1
+    scatter = rng.standard_normal((trials, drawn, repeats + (looks - 1) * more))
+    launches = np.exp(log_margin + np.sqrt(np.log1p(cv * cv)) * scatter)
+    open_, passed, failed = np.arange(trials), 0, 0
+    for look in range(looks):
+        n = repeats + look * more
+        level = level_of_look(criteria, repeats, n)
+        rows = launches[open_, :, :n].reshape(-1, n)
+        low, high = row_bounds(rows, level, criteria.least_launches)
+        passes = (low >= 1).reshape(-1, drawn).all(axis=1)
+        fails = (high < 1).reshape(-1, drawn).any(axis=1)
+        passed, failed = passed + int(passes.sum()), failed + int(fails.sum())
+        open_ = open_[~(passes | fails)]
+    return Chances(passed / trials, failed / trials).of_all(values / drawn)
+
+
+def share_chances(limit: float, n: int, share: float, confidence: float) -> Chances:
+    """How a share of right answers comes out by its bounds, n launches with this chance each."""
+    counts = np.arange(n + 1)
+    weights = stats.binom.pmf(counts, n, share)
+    found = [share_bounds(int(count), n, confidence) for count in counts]
+    passes = np.array([(one.low or 0.0) >= limit for one in found])
+    fails = np.array([(one.high or 0.0) < limit for one in found])
+    return Chances(float(weights[passes].sum()), float(weights[fails].sum()))
+
+
+def contract_risks(
+    contract: Contract,
+    stages: Sequence[tuple[LoadedStage, Plan]],
+    rates: Nominal,
+    nodes: int,
+    seen: dict[tuple[str, str], tuple[float, str]],
+) -> list[ContractRisk]:
+    """The declared risks of every criterion. `seen`: the spread of a stage's criterion in an
+    earlier run, and its words; others are assumed. Raises AssayError for a promise that no machine
+    of this site can keep."""
+    found = list[ContractRisk]()
+    for loaded, plan in stages:
+        for criterion in loaded.criteria.criteria:
+            spread = seen.get((loaded.stage.name, criterion.id), (loaded.stage.spread, "assumed"))
+            judged = _Judged(contract.risks, loaded, at_most_nodes(plan), rates, *spread)
+            found += judged.risk(criterion)
+    for stage in contract.stages:
+        if stage.stability is not None:
+            found += _stability(contract.risks, stage.name, stage.stability, nodes)
+    return found
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A stage's criteria on a plan, and the spread of a launch."""
+
+    allowed: Risks
+    loaded: LoadedStage
+    plan: Plan
+    rates: Nominal
+    cv: float
+    spread_from: str
+
+    def risk(self, criterion: Criterion) -> Iterator[ContractRisk]:
+        """The risks of a criterion; none of one that judges nothing that is planned."""
+        alone = self.loaded.criteria.model_copy(update={"criteria": [criterion], "waivers": []})
+        machines = SimulatedMachines(self.plan, alone, self.rates, self.cv, {})
+        if isinstance(criterion, SuccessCriterion):
+            yield self._success(criterion)
+        elif isinstance(criterion, LimitCriterion | RatioCriterion | EfficiencyCriterion):
+            values = machines.of(criterion)
+            if isinstance(criterion, LimitCriterion):
+                self._refuse_beyond_peak(criterion, machines, values)
+            if values:
+                yield self._limit(criterion, len(values))
+        elif machines.of(criterion):
+            yield self._machines(criterion, machines)
+
+    def _limit(
+        self, criterion: LimitCriterion | RatioCriterion | EfficiencyCriterion, count: int
+    ) -> ContractRisk:
+        least = criterion.at_least
+        most = None if isinstance(criterion, EfficiencyCriterion) else criterion.at_most
+        limit = least if least is not None else (most or 1.0)
+        promise = criterion.promise
+        margin = log(MARGIN) if not promise else abs(log(promise / limit))
+        unit = criterion.unit if isinstance(criterion, LimitCriterion) else "1"
+        given = (
+            limit * exp(margin if least is not None else -margin) if promise is None else promise
+        )
+        criteria, n = self.loaded.criteria, self.plan.blocks
+        better = chances(criteria, n, margin, self.cv, values=count)
+        risk = self._made(
+            criterion,
+            limit=limit_text(least, most, unit),
+            promise=_value(given, unit) + ("" if promise else ", assumed"),
+            chances=(chances(criteria, n, 0.0, self.cv), better),
+        )
+        if not risk.decided:
+            risk.remedy = self._repeats(margin, count)
+        return risk
+
+    def _repeats(self, margin: float, count: int) -> str:
+        """How many repeats keep both risks."""
+        criteria = self.loaded.criteria
+
+        def decides(n: int) -> bool:
+            few = {"trials": TRIALS_OF_SEARCH}
+            vendor = 1 - chances(criteria, n, margin, self.cv, values=count, **few).passed
+            return _decides(self.allowed, chances(criteria, n, 0.0, self.cv, **few).passed, vendor)
+
+        enough = next((n for n in REPEATS if n > self.plan.blocks and decides(n)), None)
+        if enough is None:
+            return (
+                f"no number of repeats up to {REPEATS[-1]} decides: the promise is"
+                f" {percent(margin)} from the limit, and a launch scatters by {percent(self.cv)}"
+            )
+        return f"{enough} repeats decide, {self.plan.blocks} do not"
+
+    def _machines(self, criterion: Criterion, good: SimulatedMachines) -> ContractRisk:
+        """The risks of a criterion on nodes, links or a spread: one just at its limit."""
+        bad, limit = good, ""
+        if isinstance(criterion, NodesCriterion):
+            limit = f"a node short by {percent(criterion.within)}"
+            bad = replace(good, defects={criterion.metric: 1 - criterion.within})
+        elif isinstance(criterion, LinksCriterion):
+            share = criterion.at_least or 1 / (criterion.at_most or 1.0)
+            limit = f"a pair at {limit_text(criterion.at_least, criterion.at_most, '1')}"
+            bad = replace(good, defects={criterion.metric: share})
+        elif isinstance(criterion, SpreadCriterion):
+            limit = f"a spread of {percent(criterion.cv_at_most)}"
+            bad = replace(good, cv=criterion.cv_at_most)
+        far = replace(bad, defects={k: 1 - FARTHER * (1 - v) for k, v in bad.defects.items()})
+        ends = [_ends(machine) for machine in (bad, good)]
+        risk = self._made(criterion, limit=limit, promise="all alike", chances=(ends[0], ends[1]))
+        if not risk.decided:
+            passed = percent(_ends(far).passed, 0)
+            risk.remedy = f"{FARTHER:g} times as far from the others it passes in {passed}"
+        return risk
+
+    def _success(self, criterion: SuccessCriterion) -> ContractRisk:
+        cases = [case for case in self.plan.cases if case.skipped is None]
+        counts: dict[str, int] = {}
+        for case in cases:
+            if case.check == criterion.check and criterion.environment in (None, case.environment):
+                counts[case.environment] = counts.get(case.environment, 0) + self.plan.blocks
+        n, limit = min(counts.values(), default=0) or 1, criterion.at_least
+        share = criterion.promise or 1 - (1 - limit) / 5
+        level = self.loaded.criteria.confidence
+        risk = self._made(
+            criterion,
+            limit=limit_text(limit, None, "1"),
+            promise=percent(share, 2) + ("" if criterion.promise else ", assumed"),
+            chances=tuple(share_chances(limit, n, at, level) for at in (limit, share)),
+            repeats=count_text(n, "launch"),
+            spread=False,
+        )
+        if not risk.decided:
+            risk.remedy = _jobs(limit, share, level, self.allowed, n)
+        return risk
+
+    def _made(
+        self,
+        criterion: Criterion,
+        *,
+        chances: tuple[Chances, ...],
+        repeats: str = "",
+        spread: bool = True,
+        **words: str,
+    ) -> ContractRisk:
+        """The risk of which a machine at the limit and one at the promise come out so."""
+        buyer, vendor = chances[0].passed, 1 - chances[1].passed
+        criteria = self.loaded.criteria
+        again = f" + {criteria.rerun_blocks} up to {count_text(criteria.reruns_at_most, 'time')}"
+        fixed = count_text(self.plan.blocks, "launch")
+        return ContractRisk(
+            stage=self.loaded.stage.name,
+            criterion=criterion.id,
+            title=criterion.title,
+            repeats=repeats or f"{fixed}{again if criteria.reruns_at_most else ''}",
+            spread=self.cv if spread else None,
+            spread_from=self.spread_from if spread else "",
+            buyer=buyer,
+            vendor=vendor,
+            refused=chances[1].failed,
+            decided=_decides(self.allowed, buyer, vendor),
+            remedy="",
+            **words,
+        )
+
+    def _refuse_beyond_peak(
+        self, criterion: LimitCriterion, machines: SimulatedMachines, values: Sequence[Any]
+    ) -> None:
+        asked = max(criterion.at_least or 0.0, criterion.promise or 0.0)
+        if criterion.unit not in ("flop/s", "bytes/s") or not criterion.at_least:
+            return
+        for one in values:
+            rate, stated = machines.nominal_rate(one)
+            if rate is not None and asked > rate:
+                raise AssayError(
+                    f"stage {self.loaded.stage.name}, criterion {criterion.id}: asks for"
+                    f" {_value(asked, criterion.unit)}, above the {_value(rate, criterion.unit)}"
+                    f" that site {self.plan.site} can give at most ({stated}); correct the"
+                    " criterion, or site.yaml"
+                )
+
+
+def _stability(allowed: Risks, stage: str, period: Stability, nodes: int) -> Iterator[ContractRisk]:
+    """The risks of a period's promises."""
+    length_s = period.days * 86400
+    days = f"{period.days:g} days"
+
+    def made(
+        name: str, limit: str, promise: str, ends: tuple[float, float], why: str
+    ) -> ContractRisk:
+        decided = _decides(Risks(buyer=0.101, vendor=allowed.vendor), *ends)
+        return ContractRisk(
+            stage=stage,
+            criterion=name,
+            title=name,
+            limit=limit,
+            promise=promise,
+            repeats=days,
+            spread=None,
+            spread_from="",
+            buyer=ends[0],
+            vendor=ends[1],
+            refused=0.0,
+            decided=decided,
+            remedy="" if decided else why,
+        )
+
+    for name, hours in (("MTBI", period.mtbi_h), ("job MTTI", period.mtti_h)):
+        if hours is not None:
+            test = Demonstration.of(length_s, hours * 3600)
+            ends = (test.buyers_risk, test.vendors_risk(period.better)) if test.decides else (0, 1)
+            words = f"at least {hours:g} h", f"{period.better * hours:g} h"
+            yield made(name, *words, ends, test.sentence.rstrip("."))
+    if period.availability is not None:
+        total, limit = nodes * period.days * 24, period.availability
+        passes = [
+            availability_pass_chance(limit, total, OUTAGE_NODE_H, k) for k in (1.0, period.better)
+        ]
+        promise = 1 - (1 - limit) / period.better
+        why = (
+            f"outages are assumed to cost {OUTAGE_NODE_H:g} node hours each; a longer period"
+            " decides more"
+        )
+        words = f"at least {percent(limit, 2)}", percent(promise, 2)
+        yield made("availability", *words, (passes[0], 1 - passes[1]), why)
+
+
+def _decides(allowed: Risks, buyer: float, vendor: float) -> bool:
+    return buyer <= allowed.buyer + 0.01 and vendor <= allowed.vendor + 1e-9
+
+
+def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> str:
+    """How many launches keep both risks, and how many it takes for any PASS."""
+    least = next((k for k in range(1, MOST_JOBS) if limit**k <= 1 - level + 1e-12), MOST_JOBS)
+    step = max(1, least // 10)
+    for count in range(least, MOST_JOBS, step):
+        ends = [share_chances(limit, count, at, level) for at in (limit, share)]
+        if _decides(allowed, ends[0].passed, 1 - ends[1].passed):
+            enough = f"{count} launches decide"
+            break
+    else:
+        enough = f"no number of launches up to {MOST_JOBS} decides"
+    never = f", and below {least} nothing passes even without a failure" if n < least else ""
+    return f"{enough}, {n} do not{never}"
+
+
+def _value(value: float, unit: str) -> str:
+    return limit_text(value, None, unit).removeprefix("at least ")
+
+
+def _ends(machines: SimulatedMachines) -> Chances:
+    """How the last criterion of simulated machines comes out."""
+    judged = [machines.judged_to_the_end(seed).criteria[-1] for seed in range(MACHINES)]
+    words = [one.effective for one in judged]
+    return Chances(words.count("PASS") / MACHINES, words.count("FAIL") / MACHINES)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declared risks: what a design cannot decide is named before anything runs, with what decides."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from assay.cli import main
+from assay.contracts.risks import chances, share_chances
+from assay.tests.test_contracts import CONTRACT
+from records.contract.log import CONTRACTS
+from records.criteria import Criteria
+from reports.verdicts.acceptance.bounds import decide, level_of_look, median_bounds
+
+
+def criteria(**more):
+    limit = {"id": "l", "kind": "limit", "title": "l", "check": "node", "metric": "dgemm_rate"}
+    given = {"schema": 1, "name": "c", "title": "c", "confidence_of": "all", **more}
+    return Criteria.model_validate({**given, "criteria": [{**limit, "at_least": 1.0, "unit": "x"}]})
+
+
+def judged_by_turns(design, repeats, margin, cv, trials):
+    """The shares that pass and fail when each launch is judged by the functions of the judge."""
+    rng, words = np.random.default_rng(3), []
+    for _ in range(trials):
+        values, word = list[float](), "INCONCLUSIVE"
+        for look in range(design.reruns_at_most + 1):
+            more = design.rerun_blocks if look else repeats
+            values += list(np.exp(margin + cv * rng.standard_normal(more)))
+            level = level_of_look(design, repeats, len(values))
+            word, _ = decide(median_bounds(values, level, 3), 1.0, None, 3)
+            if word != "INCONCLUSIVE":
+                break
+        words.append(word)
+    return words.count("PASS") / trials, words.count("FAIL") / trials
+
+
+@pytest.mark.parametrize("repeats", [3, 5, 8])
+def test_declared_chances_are_those_of_the_judge_launch_by_launch(repeats):
+    design = criteria(reruns_at_most=3)
+    for margin in (0.0, 0.02):
+        declared = chances(design, repeats, margin, 0.02)
+        passed, failed = judged_by_turns(design, repeats, margin, 0.02, 2000)
+        assert declared.passed == pytest.approx(passed, abs=0.04)
+        assert declared.failed == pytest.approx(failed, abs=0.04)
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3, 5])
+@pytest.mark.parametrize("repeats", [3, 5, 8])
+def test_early_verdicts_keep_the_error_over_all_judgements(repeats, looks):
+    found = chances(criteria(reruns_at_most=looks), repeats, 0.0, 0.03)
+    assert found.passed <= 0.055
+    assert found.failed <= 0.055
+
+
+def test_a_share_of_answers_cannot_be_shown_by_few_jobs():
+    assert share_chances(0.99, 50, 1.0, 0.95).passed == 0
+    assert share_chances(0.99, 299, 1.0, 0.95).passed == 1
+
+
+def started(folder, text, capsys):
+    (folder / "mine.yaml").write_text(text)
+    assert main(["acceptance", "start", "mine.yaml", "--site", "here", "--json"]) == 0
+    return {one["criterion"]: one for one in json.loads(capsys.readouterr().out)["risks"]}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working folder with a site of its own."""
+    monkeypatch.chdir(tmp_path)
+    site = tmp_path / "site-config" / "here"
+    site.mkdir(parents=True)
+    (site / "site.yaml").write_text(SITE)
+    return tmp_path
+
+
+def test_what_cannot_be_decided_is_named_with_what_would(here, capsys):
+    weak = CONTRACT.replace("at_least: 1,", "at_least: 0.98, promise: 1.0,")
+    weak += """\
+      - {id: jobs, kind: success, title: Jobs end, check: node, at_least: 0.99}
+    repeats: 3
+    reruns_at_most: 0
+  - name: stability
+    title: Thirty days
+    stability: {days: 30, mtbi_h: 720}
+"""
+    found = started(here, weak, capsys)
+    assert not any(one["decided"] for one in found.values())
+    assert "repeats decide, 3 do not" in found["dgemm"]["remedy"]
+    assert found["dgemm"]["vendor"] > 0.5
+    assert "below 299 nothing passes" in found["jobs"]["remedy"]
+    assert "can prove nothing" in found["MTBI"]["remedy"]
+    strong = weak.replace("at_least: 0.98", "at_least: 0.9").replace("repeats: 3", "repeats: 8")
+    strong = strong.replace("days: 30", "days: 240")
+    found = started(here, strong, capsys)
+    assert found["dgemm"]["decided"]
+    assert found["MTBI"]["decided"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("at_least: 1,", "at_least: 2, promise: 1,", "promise: = 1 is worse than the limit 2"),
+        (
+            "at_least: 1,",
+            "at_least: 9.0e+12,",
+            "stage nodes, criterion dgemm: asks for 9 Tflop/s, above the",
+        ),
+        ("check: node, metric: dgemm_rate", "check: hpl, metric: rate", "judges check hpl"),
+        ("campaign: acceptance", "campaign: none", "stage nodes: no campaign 'none'"),
+        (
+            "\n    criteria:\n",
+            "\n    criteria:\n      - {id: low, kind: limit, title: L, check: node,"
+            " metric: dgemm_rate, at_most: 0.5, unit: flop/s}\n",
+            "contradicts criterion low: dgemm asks for at least 1 flop/s, low for at most 0.5",
+        ),
+    ],
+)
+def test_promises_that_cannot_be_are_refused_and_nothing_is_started(here, capsys, old, new, told):
+    (here / "mine.yaml").write_text(CONTRACT.replace(old, new))
+    assert main(["acceptance", "start", "mine.yaml", "--site", "here"]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())
+    assert not CONTRACTS.exists()
+
+
+SITE = """\
+schema: 2
+name: here
+partitions: {all: {}}
+nodes: 4
+cores_per_node: 2
+memory_bytes_per_node: 8000000000
+core_peak_flop_per_s: 1.0e+10
+environments:
+  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
+"""
