@@ -287,47 +287,57 @@ class _Judged:
 
 def _stability(allowed: Risks, stage: str, period: Stability, nodes: int) -> Iterator[ContractRisk]:
     """The risks of a period's promises."""
-    length_s = period.days * 86400
-    days = f"{period.days:g} days"
-
-    def made(
-        name: str, limit: str, promise: str, ends: tuple[float, float], why: str
-    ) -> ContractRisk:
-        decided = _decides(Risks(buyer=0.101, vendor=allowed.vendor), *ends)
-        return ContractRisk(
-            stage=stage,
-            criterion=name,
-            title=name,
-            limit=limit,
-            promise=promise,
-            repeats=days,
-            spread=None,
-            spread_from="",
-            buyer=ends[0],
-            vendor=ends[1],
-            refused=0.0,
-            decided=decided,
-            remedy="" if decided else why,
-        )
-
     for name, hours in (("MTBI", period.mtbi_h), ("job MTTI", period.mtti_h)):
         if hours is not None:
-            test = Demonstration.of(length_s, hours * 3600)
+            test = Demonstration.of(period.days * 86400, hours * 3600)
             ends = (test.buyers_risk, test.vendors_risk(period.better)) if test.decides else (0, 1)
             words = f"at least {hours:g} h", f"{period.better * hours:g} h"
-            yield made(name, *words, ends, test.sentence.rstrip("."))
+            decided = test.decides and ends[1] <= allowed.vendor
+            why = "" if decided else test.sentence.rstrip(".")
+            yield _of_period(stage, period, name, words=words, ends=ends, why=why)
     if period.availability is not None:
         total, limit = nodes * period.days * 24, period.availability
         passes = [
             availability_pass_chance(limit, total, OUTAGE_NODE_H, k) for k in (1.0, period.better)
         ]
-        promise = 1 - (1 - limit) / period.better
+        ends = passes[0], 1 - passes[1]
+        words = f"at least {percent(limit, 2)}", percent(1 - (1 - limit) / period.better, 2)
         why = (
             f"outages are assumed to cost {OUTAGE_NODE_H:g} node hours each; a longer period"
             " decides more"
         )
-        words = f"at least {percent(limit, 2)}", percent(promise, 2)
-        yield made("availability", *words, (passes[0], 1 - passes[1]), why)
+        decided = _decides(allowed, *ends)
+        yield _of_period(
+            stage, period, "availability", words=words, ends=ends, why="" if decided else why
+        )
+
+
+def _of_period(
+    stage: str,
+    period: Stability,
+    name: str,
+    *,
+    words: tuple[str, str],
+    ends: tuple[float, float],
+    why: str,
+) -> ContractRisk:
+    """The risk of a promise of a period: `words` are its limit and the promise, `ends` both
+    parties' risks, `why` says what leaves it open."""
+    return ContractRisk(
+        stage=stage,
+        criterion=name,
+        title=name,
+        limit=words[0],
+        promise=words[1],
+        repeats=f"{period.days:g} days",
+        spread=None,
+        spread_from="",
+        buyer=ends[0],
+        vendor=ends[1],
+        refused=0.0,
+        decided=not why,
+        remedy=why,
+    )
 
 
 def _decides(allowed: Risks, buyer: float, vendor: float) -> bool:

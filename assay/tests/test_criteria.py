@@ -121,7 +121,9 @@ def test_what_is_no_criteria_file_gives_one_message(text):
 def test_every_metric_of_a_check_can_be_limited():
     for check, definition in CHECKS.items():
         for number, metric in enumerate(definition.metrics):
-            limit = f"check: {check}, metric: {metric.name}, at_most: 1, unit: '{metric.unit}'"
+            limit = (
+                f"check: {check}, metric: {metric.name}, at_most: 1.0e+12, unit: '{metric.unit}'"
+            )
             text = GOOD + f"  - {{id: limit-{number}, kind: limit, title: L, {limit}}}\n"
             assert criteria_from_text("mine.yaml", text).criteria[-1].metric == metric.name
     assert "site_step_time" in CHECKS["su3_rmd"].metrics_by_name
