@@ -29,10 +29,12 @@ from assay.run.status import run_status
 from assay.schema import load_campaign
 from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
+from records.application_profile import write_profile
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
+from reports.tests.advice_machine import curves_run, profile_of
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 
@@ -89,6 +91,20 @@ def test_forms_of_a_run(place: Path, capsys: Capture) -> None:
     assert validated("run", capsys.readouterr().out)["report"] is None
     end(run_status(open_run(first)), ExitStatus.PASS, report=True, as_json=True)
     assert validated("run", capsys.readouterr().out)["report"]["answer"]["sentence"]
+
+
+def test_the_form_of_an_advice(place: Path, capsys: Capture) -> None:
+    run = str(curves_run(Path("results/quick/curves")))
+    (Path(run) / "campaign.yaml").write_text("schema: 1\n")
+    write_profile(profile_of(), Path("halo.json"))
+    words = ("advise", "halo.json", "--run", run)
+    found = told(capsys, "advise", *words, "--html", "halo.html", "--pictures", "pictures")
+    assert [one["environment"] for one in found["environments"]] == ["openmpi", "lam", "mpich"]
+    assert found["confirm"]["command"].startswith("assay plan quick ")
+    assert "wide-advice" in Path("halo.html").read_text()
+    assert not told(capsys, "advise", *words, "--ranks", "999", status=3)["environments"]
+    for wrong in (("--sizes", "0"), ("--sizes", "nan"), ("--ranks", "1"), ("--environment", "x")):
+        assert main([*words, *wrong]) == 2
 
 
 def test_the_form_of_a_prediction(place: Path, capsys: Capture) -> None:

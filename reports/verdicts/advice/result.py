@@ -25,8 +25,9 @@ from reports.result import EVERYWHERE, ON_TERMINAL, Block, Facts, Result, Sectio
 from reports.show.lines import counted_footer
 from reports.show.panel import Axis, Bars, Mark, Panel, Picture, Series, rows_axis
 from reports.show.rows import name_cell
-from reports.show.tables import Cell, Table, numeric, pivot
+from reports.show.tables import Cell, Heading, Table, numeric, pivot
 from reports.verdicts.advice.advise import FIRST_BLOCKS, Advice
+from reports.verdicts.advice.demand import OPERATIONS
 from reports.verdicts.advice.outcome import (
     AdviceForm,
     AdvisedPart,
@@ -36,7 +37,7 @@ from reports.verdicts.advice.outcome import (
 )
 
 #: Characters of the longest bar on a terminal.
-_BAR = 24
+_BAR = 16
 _METHOD = (
     "Time = computing + wait + Σ calls × the time of a call by the run's curves, of a mean rank."
     " What the curves give for the profile's own environment is held against the profile; that"
@@ -211,19 +212,15 @@ def _table(form: AdviceForm, *, bars: bool = False) -> Table | None:
         return whole.ljust(_BAR)
 
     def cells(one: AdvisedPart) -> list[Cell | str]:
-        last = one is every[0]
-        return [
-            str(one.place),
-            name_cell(one.environment, []),
-            *([bar(one)] if bars else []),
-            in_unit(one.time_s),
-            in_unit(one.communication_s),
-            "1" if last else _ratio(one.ratio),
-            ", ".join(one.tied_with),
-        ]
+        ratio = "1" if one is every[0] else _ratio(one.ratio)
+        row: list[Cell | str] = [str(one.place), name_cell(one.environment, [])]
+        row += [bar(one)] if bars else []
+        row += [in_unit(one.time_s), ratio]
+        return row if bars else [*row, in_unit(one.communication_s), ", ".join(one.tied_with)]
 
-    columns = ["", "environment", *([""] if bars else []), *numeric(f"time / {unit.label} (90 %)")]
-    columns += [*numeric(f"in MPI / {unit.label}", "ratio"), "tied with"]
+    columns: list[Heading] = ["", "environment", *([""] if bars else [])]
+    columns += numeric(f"time / {unit.label} (90 %)", "ratio")
+    columns += [] if bars else [*numeric(f"in MPI / {unit.label}"), "tied with"]
     note = "█ to the lower end of the interval, ▓ to the value, ░ to its upper end" if bars else ""
     return pivot(every, [(columns, cells)], anchor="table-environments", title="", note=note)
 
@@ -268,17 +265,17 @@ def _deciding(form: AdviceForm) -> Table | None:
     unit = readable_unit("s", [t for one in form.deciding for t in one.time_s.values()])
 
     def cells(one: DecidingPart) -> list[Cell | str]:
-        place = "one node" if one.within_node else "between nodes"
+        ranks = f", {count_text(one.ranks, 'rank')}" if one.call in OPERATIONS else ""
         times = [significant(one.time_s[name] / unit.factor) for name in names]
         return [
-            f"{one.call}, {count_text(one.ranks, 'rank')}, {place}",
+            f"{one.call}{ranks}{' in a node' * one.within_node}",
             about_bytes_text(one.message_bytes),
             significant(one.count),
             percent(one.share, 0),
             *times,
         ]
 
-    columns = ["call", *numeric("message", "calls a rank", "of the difference")]
+    columns = ["call", *numeric("message", "calls a rank", "share")]
     columns += numeric(*(f"{name} / {unit.label}" for name in names))
     return pivot(form.deciding, [(columns, cells)], anchor="table-deciding", title="")
 
