@@ -36,6 +36,8 @@ from reports.verdicts.advice.outcome import (
     LikelyPart,
 )
 
+#: How the program itself is run, where no curve helps.
+_BY_COMMAND = "a campaign has it as a case by `command:` (docs/your-benchmark.md)"
 #: Characters of the longest bar on a terminal.
 _BAR = 16
 _METHOD = (
@@ -103,7 +105,6 @@ def _result(advice: Advice, form: AdviceForm, answer: Answer) -> Result[AdviceFo
             Section("deciding", "What decides", lambda: [_deciding(form)], shown_on=EVERYWHERE),
             Section("profile", "The profile", lambda: _profile(form), shown_on=EVERYWHERE),
             Section("known", "What else to know", lambda: _known(form), shown_on=EVERYWHERE),
-            Section("confirm", "What to run", lambda: _confirm(form), shown_on=EVERYWHERE),
             Section("method", "How it is computed", lambda: [Sentence(_METHOD)]),
         ],
         looks=advice.analysis.looks,
@@ -115,9 +116,11 @@ def _answer(form: AdviceForm, launch_s: float) -> Answer:
     """The one sentence; `launch_s` is the time of the program."""
     command = NextCommand(form.confirm.command) if form.confirm else NOTHING
     if form.refused:
-        to_do = f"run {_cases(form.confirm)}" if form.confirm else _by_running(launch_s)
+        to_do, unknown = f"run it {_by_running(launch_s)}", "its time elsewhere; " + _BY_COMMAND
+        if form.confirm:
+            to_do, unknown = f"run {_cases(form.confirm)}", ""
         sentence = f"It cannot be told from the profile; {to_do}."
-        return Answer(State.OPEN, sentence, command=command, details=tuple(form.refused))
+        return Answer(State.OPEN, sentence, unknown, command, details=tuple(form.refused))
     first, rest = form.environments[0], form.environments[1:]
     ties = [one for one in rest if first.environment in one.tied_with]
     slower = [one for one in rest if one not in ties]
@@ -145,9 +148,9 @@ def _cases(confirm: ConfirmPart) -> str:
 
 
 def _by_running(launch_s: float) -> str:
-    """What is left where no curve helps: two cases with the program itself."""
+    """ "6 times in each of two environments (2 min)"."""
     minutes = _minutes(2 * FIRST_BLOCKS * launch_s)
-    return f"run it {FIRST_BLOCKS} times in each of two environments ({minutes})"
+    return f"{FIRST_BLOCKS} times in each of two environments ({minutes})"
 
 
 def _minutes(time_s: float) -> str:
@@ -298,14 +301,3 @@ def _profile(form: AdviceForm) -> Iterator[Block]:
 def _known(form: AdviceForm) -> Iterator[Block]:
     lost = (f"{one.environment}: {'; '.join(one.why[:3])}" for one in form.left_out)
     yield from map(Sentence, [*form.beyond, *form.notes, *([] if form.refused else lost)])
-
-
-def _confirm(form: AdviceForm) -> Iterator[Block]:
-    if form.refused and not form.confirm:
-        yield Sentence(
-            "A campaign whose case is the program itself, by `command:`, decides; see"
-            " docs/your-benchmark.md."
-        )
-    if form.confirm:
-        cost = f" ({_minutes(form.confirm.time_s)})" if form.confirm.time_s else ""
-        yield Sentence(f"The cheapest run that tells more{cost}:", code=form.confirm.command)
