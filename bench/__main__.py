@@ -34,11 +34,11 @@ BENCHES = (
 #: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
 ON_REQUEST = (
     *("verdicts", "acceptance", "neighbours", "pair_scans", "scan_files", "sequential"),
-    *("short_launches", "resampling", "large_run", "planted", "choice_designs"),
+    *("short_launches", "resampling", "large_run", "planted", "vetting", "choice_designs"),
     *("one_job", "site_at_size", "site_cost", "prediction_witness", "advice"),
 )
 _ROOT = Path(__file__).resolve().parents[1]
-_NEED_ROOT = ("overhead", "planted", "one_job", "site_at_size")
+_NEED_ROOT = ("overhead", "planted", "vetting", "one_job", "site_at_size")
 
 
 def main(arguments: list[str]) -> int:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
+from msgspec import field
 
 from records.errors import ExitStatus
 from records.forms import Form, Part, key
 from records.metric import Better
-from records.site.node_facts import NodeFacts
+from records.site.node_facts import ByValue, NodeFacts
 
 Word = Literal["fit", "suspect", "unfit"]
 #: From best to worst.
@@ -42,23 +43,15 @@ class Figure(Part, kw_only=True):
     metric: Annotated[str, key("What was measured.")]
     value: Annotated[float, key("The value, SI.")]
     unit: Annotated[str, key("Its unit.")]
-    others: Annotated[
-        float, key("Greatest share of a processor's time that other programs had meanwhile.")
-    ] = 0.0
+    others: Annotated[float, key("Greatest share of a processor that others had.")] = 0.0
     word: Annotated[Word, key("What it says of the node.")] = "suspect"
     level: Annotated[float | None, key("Level of the good nodes of the kind, SI.")] = None
     bound: Annotated[float | None, key("A value beyond this is unfit, SI.")] = None
     loss: Annotated[float | None, key("How much worse than the level; a fraction.")] = None
-    chance_if_fit: Annotated[
-        float | None, key("Chance that a fit node shows this value or a worse one.")
-    ] = None
-    chance_if_unfit: Annotated[
-        float | None, key("Chance that a node 10 % below the level shows this value or better.")
-    ] = None
+    chance_if_fit: Annotated[float | None, key("Chance of this or worse on a fit node.")] = None
+    chance_if_unfit: Annotated[float | None, key("Chance of this or better 10 % down.")] = None
     compared_with: Annotated[str, key("What it is compared with.")] = ""
-    first: Annotated[float | None, key("The value of the first look, where it was repeated.")] = (
-        None
-    )
+    first: Annotated[float | None, key("The first look's value, where there were two.")] = None
 
 
 class Oddity(Part, kw_only=True):
@@ -78,19 +71,11 @@ class Vetting(Form, kw_only=True):
     word: Annotated[Word, key("fit, suspect or unfit.")] = "suspect"
     line: Annotated[str, key("The reason and what to do, in one line.")] = ""
     took_s: Annotated[float, key("Wall time, s.")] = 0.0
-    neighbour: Annotated[str, key("The other end of the link; empty if it was not measured.")] = ""
-    figures: Annotated[list[Figure], key("What was measured.")] = msgspec.field(
-        default_factory=list
-    )
-    oddities: Annotated[list[Oddity], key("Facts that differ.")] = msgspec.field(
-        default_factory=list
-    )
-    troubles: Annotated[list[str], key("What the vetting itself could not do.")] = msgspec.field(
-        default_factory=list
-    )
-    facts: Annotated[NodeFacts, key("What the node says of itself.")] = msgspec.field(
-        default_factory=NodeFacts
-    )
+    neighbour: Annotated[str, key("Other ends of the link, with commas.")] = ""
+    figures: Annotated[list[Figure], key("What was measured.")] = field(default_factory=list)
+    oddities: Annotated[list[Oddity], key("Facts that differ.")] = field(default_factory=list)
+    troubles: Annotated[list[str], key("What could not be done.")] = field(default_factory=list)
+    facts: Annotated[NodeFacts, key("What the node says of itself.")] = NodeFacts()
 
 
 #: A record from its bytes or text. Raises MsgspecError.
@@ -107,30 +92,22 @@ class Level(Part, kw_only=True):
     worst: Annotated[float, key("The worst vetting of a good node.")]
     nodes: Annotated[int, key("Good nodes.")]
     vettings: Annotated[int, key("Their vettings.")]
-    own: Annotated[dict[str, float], key("Median of each node.")] = msgspec.field(
-        default_factory=dict
-    )
-    counts: Annotated[dict[str, int], key("Vettings of each node.")] = msgspec.field(
-        default_factory=dict
-    )
+    own: Annotated[dict[str, float], key("Median of each node.")] = field(default_factory=dict)
+    counts: Annotated[dict[str, int], key("Vettings of each node.")] = field(default_factory=dict)
 
 
 class KindReference(Part, kw_only=True):
     """What nodes of one kind are like."""
 
-    levels: Annotated[dict[str, Level], key("By metric.")] = msgspec.field(default_factory=dict)
-    facts: Annotated[dict[str, dict[str, list[str]]], key("Fact, its value, nodes with it.")] = (
-        msgspec.field(default_factory=dict)
-    )
+    levels: Annotated[dict[str, Level], key("By metric.")] = field(default_factory=dict)
+    facts: Annotated[ByValue, key("Fact, its value, nodes with it.")] = field(default_factory=dict)
 
 
 class Reference(Form, kw_only=True):
     """What vettings are judged by; made from the history of vettings."""
 
     made_at: Annotated[str, key("When it was made, UTC.")]
-    kinds: Annotated[dict[str, KindReference], key("By kind of node.")] = msgspec.field(
+    kinds: Annotated[dict[str, KindReference], key("By kind of node.")] = field(
         default_factory=dict
     )
-    fit: Annotated[list[str], key("Nodes whose latest vetting was fit, newest first.")] = (
-        msgspec.field(default_factory=list)
-    )
+    fit: Annotated[list[str], key("Nodes found fit, newest first.")] = field(default_factory=list)

@@ -141,9 +141,13 @@ COMMANDS: dict[str, Command] = {
         argument("--disk DIR", "folder of the step disk", type=Path, default=Path("/tmp")),  # noqa: S108
         argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
         flag("--reference", "vet five times, and make the reference that later ones are judged by"),
+        argument(
+            "--accepted RUN", "take the facts of the nodes that an acceptance passed as peers"
+        ),
         flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
         flag("--by-slurm", "with --local: one line, and status 0, which drains no node"),
-        argument("--neighbour NODE", "the other end of the link; it runs --answer"),
+        flag("--unkept", "with --local --json: the caller keeps the record"),
+        argument("--neighbour NODE", "the other end of the link, or two; they run --answer"),
         argument("--answer SECONDS", "answer a neighbour's step link, so long", type=float),
         argument("--port", "of the link", type=int, default=28571),
         JSON,

@@ -20,7 +20,7 @@ import pytest
 from assay.vet.command import guarded
 from assay.vet.drain import DrainEntry, Drains, Policy
 from assay.vet.folder import VetFolder
-from assay.vet.local import VetRequest, node_name, vet_here
+from assay.vet.local import LocalVetting, VetRequest, node_name
 from assay.vet.measuring import look_at_facts
 from checks.common.slurm.commands import Answer, Slurm
 from records.files import write_whole
@@ -132,6 +132,53 @@ def test_a_fault_of_the_vetting_itself_is_suspect_in_one_line(tmp_path, damage, 
     assert not (folder / "drains.jsonl").exists()
 
 
+#: Runs words in a mount namespace where the first is a FUSE file system that never answers.
+HUNG = """\
+import ctypes, os, subprocess, sys
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fd},rootmode=40000,user_id=0,group_id=0".encode()
+if ctypes.CDLL(None).mount(b"assay", sys.argv[1].encode(), b"fuse", 0, options):
+    sys.exit("cannot mount")
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+"""
+FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
+@pytest.mark.parametrize(
+    ("kind", "words", "why"),
+    [
+        ("hung", ["--steps=facts"], "does not answer"),
+        ("hung", ["--steps=disk", "--disk={mount}"], "does not answer"),
+        ("hung", ["--steps=facts", "--folder={mount}", "--budget=1"], "did not end within 13 s"),
+        ("full", ["--steps=disk", "--disk={mount}"], "No space left on device"),
+        ("full", ["--steps=facts", "--folder={mount}"], "no record"),
+    ],
+)
+def test_a_mount_that_hangs_and_a_full_one_are_suspect_in_one_line(tmp_path, kind, words, why):
+    if kind == "hung" and not Path("/dev/fuse").exists():
+        pytest.skip("the kernel has no FUSE")
+    mount, folder = tmp_path / "mount", tmp_path / "vettings"
+    mount.mkdir()
+    reference(folder)
+    program = [sys.executable, "-c", HUNG] if kind == "hung" else ["sh", "-ec", FULL, "sh"]
+    given = [word.replace("{mount}", str(mount)) for word in words]
+    argv = [ASSAY, "vet", "--local", "--by-slurm", "--drain", "--folder", str(folder), *given]
+    ended = subprocess.run(
+        ["unshare", "--mount", "--propagation=private", *program, str(mount), *argv],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"TMPDIR": str(mount)},
+    )
+    assert ended.returncode == 0, ended.stderr
+    (line,) = ended.stdout.splitlines()
+    assert " is suspect: " in line
+    assert why in line
+    assert not (folder / "drains.jsonl").exists()
+
+
 def test_as_a_prolog_bad_input_drains_no_node(tmp_path):
     for words in (["--site", "nowhere"], ["--steps", "nothing"]):
         ended = vet(tmp_path, "--by-slurm", "--drain", *words)
@@ -139,10 +186,11 @@ def test_as_a_prolog_bad_input_drains_no_node(tmp_path):
         assert " is suspect: " in ended.stdout
 
 
-def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path):
+def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.vet.local.PATIENCE_S", 0.3)
     with socket.socket(socket.AF_UNIX) as lock:
         lock.bind("\0assay-vet")
-        told = vet_here(VetRequest(VetFolder(tmp_path)), lambda _: None)
+        told = LocalVetting(VetRequest(VetFolder(tmp_path)), lambda _: None).run()
     assert told.word == "suspect"
     assert told.troubles == ["another vetting runs on this node"]
 

@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -19,15 +20,14 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from assay.commands import run_command
 from assay.vet import drain
 from assay.vet.folder import VetFolder
-from assay.vet.local import Say, VetRequest, node_name, reasons, vet_here, words_of
+from assay.vet.local import STEPS, LocalVetting, Say, VetRequest, node_name, reasons
 from assay.vet.measuring import SECONDS, StepError, build_program, program_path
-from assay.vet.nodes import not_vetted, usable, vet_by_slurm, vet_in_job
+from assay.vet.nodes import not_vetted, vet_by_slurm, vet_in_job
 from checks.common.slurm.commands import Slurm
-from checks.common.slurm.text import pairs
+from checks.common.slurm.text import is_usable, pairs
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_bytes
-from records.vetting import METRICS, STATUS, WORDS, Vetting, vetting_of
-from reports.notation.units import percent
+from records.vetting import STATUS, WORDS, Vetting, vetting_of
 
 #: Vettings of each node for a reference.
 _REFERENCE_VETTINGS = 5
@@ -44,6 +44,9 @@ def vet_command(arguments: argparse.Namespace) -> int:
         raise AssayError("vet: give nodes, or --local, or --job, not two of them")
     try:
         folder, policy = _folder_and_policy(arguments)
+        if arguments.accepted:
+            print(f"vet: {folder.take_accepted(arguments.accepted)}")
+            return ExitStatus.PASS
         if arguments.local:
             return _vet_local(arguments, folder, policy)
     except AssayError as error:
@@ -55,67 +58,57 @@ def vet_command(arguments: argparse.Namespace) -> int:
         build_program()
     except StepError as error:
         raise AssayError(f"{error}") from error
-    options = [f"--disk={arguments.disk}", *_given(arguments)]
-    if arguments.job:
-        here = [f"--folder={folder.path.absolute()}", *options]
-        vettings = vet_in_job(here)
-        _show(vettings, arguments)
-        for word, names in (("good", WORDS[:2]), ("bad", WORDS[2:])):
-            nodes = NodeSet.fromlist([one.node for one in vettings if one.word in names])
-            print(f"{word} {nodes}", file=sys.stderr if arguments.json else sys.stdout)
-        return _status(vettings)
-    return _vet_nodes(arguments, folder, policy, options)
-
-
-def _given(arguments: argparse.Namespace) -> list[str]:
-    """The options of a node that the caller gave."""
-    steps = [f"--steps={arguments.steps}"] if arguments.steps else []
-    return [*steps, *([f"--budget={arguments.budget:g}"] if arguments.budget else [])]
+    words = ["vet", "--local", "--json", "--unkept", f"--folder={folder.path.absolute()}"]
+    words += [f"--disk={arguments.disk}", f"--port={arguments.port}"]
+    words += [f"--steps={arguments.steps}"] if arguments.steps else []
+    words += [f"--budget={arguments.budget:g}"] if arguments.budget else []
+    if not arguments.job:
+        return _vet_nodes(arguments, folder, policy, words)
+    vettings = vet_in_job(words)
+    _show(vettings, arguments, folder)
+    for word, names in (("good", WORDS[:2]), ("bad", WORDS[2:])):
+        nodes = NodeSet.fromlist([one.node for one in vettings if one.word in names])
+        print(f"{word} {nodes}", file=sys.stderr if arguments.json else sys.stdout)
+    return _status(vettings)
 
 
 def _vet_nodes(
-    arguments: argparse.Namespace, folder: VetFolder, policy: drain.Policy, options: Sequence[str]
+    arguments: argparse.Namespace, folder: VetFolder, policy: drain.Policy, words: Sequence[str]
 ) -> int:
     from assay.sites.loading import load_site  # slow: not for --local
 
     if not arguments.site:
         raise AssayError("vet: which nodes? Give --site SITE and NODE…, or --local for this one")
     site = load_site(arguments.site)
-    states = pairs(site.slurm_output("sinfo", "-h", "-N", "-o", "%N %T"))
+    answer = site.ask(["sinfo", "-h", "-N", "-o", "%N %T"])
+    if answer.status != 0:
+        raise InfrastructureError(f"vet: Slurm does not say its nodes: {answer.said}")
+    states = pairs(answer.stdout)
     try:
-        nodes = [*NodeSet(",".join(arguments.nodes))] or usable(states)
+        nodes = [*NodeSet(",".join(arguments.nodes))]
     except NodeSetException as error:
         raise AssayError(f"vet: {error}") from error
+    nodes = nodes or [node for node, state in states.items() if is_usable(state)]
     if unknown := [node for node in nodes if node not in states]:
         raise AssayError(f"vet: Slurm has no node {unknown[0]}; it has {NodeSet.fromlist(states)}")
     found: list[Vetting] = []
     for _ in range(_REFERENCE_VETTINGS if arguments.reference else 1):
-        vettings = vet_by_slurm(site, nodes, folder, options, arguments.port)
-        for vetting in vettings:
-            if vetting.id != "none" and not folder.record_path(vetting).exists():
-                folder.keep(vetting)
-        _show(vettings, arguments)
+        vettings = vet_by_slurm(site, nodes, folder, words)
+        _show(vettings, arguments, folder)
         found += vettings
     _learn(folder)
     if arguments.drain:
         drains = drain.Drains(folder, policy, site.slurm())
         for vetting in found:
-            _tell(drains.act(vetting, _reason(vetting)))
+            if line := drains.act(vetting, _reason(vetting)):
+                print(line, flush=True)
     return ExitStatus.PASS if arguments.reference else _status(found)
 
 
 def _learn(folder: VetFolder) -> None:
     """Add the records to the history, make the reference, and name nodes that lose over weeks."""
-    from reports.verdicts.vetting.reference import decays  # slow: SciPy
-
-    history = folder.collect()
-    for decay in decays(history) if history else ():
-        title = METRICS[decay.metric][1]
-        _tell(
-            f"{decay.node} decays: {title} loses {percent(decay.rate, 2)} a week since"
-            f" {decay.since:%Y-%m-%d}, {percent(decay.loss)} so far (chance without a loss"
-            f" {decay.chance:.1g}); at this rate 10 % in {decay.weeks_left:.0f} weeks"
-        )
+    for line in folder.collect():
+        print(line, flush=True)
 
 
 def _folder_and_policy(arguments: argparse.Namespace) -> tuple[VetFolder, drain.Policy]:
@@ -133,22 +126,22 @@ def _folder_and_policy(arguments: argparse.Namespace) -> tuple[VetFolder, drain.
 
 def _vet_local(arguments: argparse.Namespace, folder: VetFolder, policy: drain.Policy) -> int:
     """Vet this node; a vetting that fails ends with a line and drains nothing."""
-    try:
-        steps = words_of(arguments.steps.split(",")) if arguments.steps else VetRequest.steps
-    except ValueError as error:
-        raise AssayError(f"vet: {error}") from error
+    asked = {*(arguments.steps or ",".join(STEPS)).split(",")}
+    if odd := asked - {*STEPS}:
+        raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(STEPS)}")
     request = VetRequest(
         folder,
-        steps,
+        [step for step in STEPS if step in asked],
         (arguments.budget or VetRequest.budget_s) + (SECONDS["link"] if arguments.neighbour else 0),
         arguments.disk,
-        arguments.neighbour or "",
+        arguments.neighbour.split(",") if arguments.neighbour else (),
         arguments.port,
+        not arguments.unkept,
     )
     quiet = arguments.json or arguments.by_slurm
 
     def work(say: Say) -> Vetting:
-        vetting = vet_here(request, say)
+        vetting = LocalVetting(request, say).run()
         done = ""
         if arguments.drain:
             done = drain.Drains(folder, policy, Slurm()).act(vetting, _reason(vetting))
@@ -198,9 +191,18 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
         return not_vetted(node_name(), f"the vetting did not end within {limit_s:.0f} s")
 
 
-def _show(vettings: Sequence[Vetting], arguments: argparse.Namespace) -> None:
+def _show(
+    vettings: Sequence[Vetting], arguments: argparse.Namespace, folder: VetFolder | None = None
+) -> None:
+    """Print vettings, and keep those that a node has not kept itself."""
     for vetting in vettings:
         print(as_bytes(vetting).decode() if arguments.json else vetting.line, flush=True)
+        if folder and vetting.id != "none":
+            try:
+                folder.keep(vetting)
+            except OSError as error:
+                why = f"vet: no record: {folder.path} ({error.strerror})"
+                raise InfrastructureError(why) from error
 
 
 def _status(vettings: Sequence[Vetting]) -> ExitStatus:
@@ -212,20 +214,13 @@ def _reason(vetting: Vetting) -> str:
     return next(iter(reasons(vetting)), vetting.word)
 
 
-def _tell(line: str) -> None:
-    if line:
-        print(line, flush=True)
-
-
 def _answer(port: int, seconds: float) -> int:
-    """The listening end of a neighbour's link, twice, for its second look."""
+    """The listening end of a neighbour's link. It ends last: srun ends the others soon after the
+    first task."""
     until = time.monotonic() + seconds
-    for _ in range(2):
-        left_s = until - time.monotonic()
-        words = [str(program_path()), "--step", "link", "--port", str(port)]
-        try:
-            if run_command(words, os.environ, limit_s=max(0.1, left_s)).status != 0:
-                return ExitStatus.PASS
-        except InfrastructureError:
-            return ExitStatus.PASS
+    words = [str(program_path()), "--step", "link", "--port", str(port)]
+    while (left_s := until - time.monotonic()) > 0:
+        with suppress(InfrastructureError):
+            run_command(words, os.environ, limit_s=left_s)
+        time.sleep(0.1)
     return ExitStatus.PASS

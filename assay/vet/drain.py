@@ -28,7 +28,7 @@ _HOUR_S = 3600.0
 _LONGEST_REASON = 200
 
 
-class DrainEntry(Part, kw_only=True):
+class DrainEntry(Part):
     """A line of drains.jsonl."""
 
     node: Annotated[str, key("The node.")]
@@ -68,48 +68,42 @@ class Drains:
             if shown.status != 0:
                 return f"not drained or resumed: Slurm does not say its state ({shown.said})"
             with _log(self.folder) as (descriptor, entries):
-                do = self._resume if vetting.word == "fit" else self._drain
-                text, entry = do(vetting, reason, shown.stdout, entries)
-                if entry is None:
+                text, action = self._decided(vetting, reason, shown.stdout, entries)
+                if not action:
                     return text
+                why, now = text if action == "drained" else "", time.time()
+                entry = DrainEntry(vetting.node, vetting.id, now, action, why)
                 # Before it is done: what a vetting has drained is known after a kill, too.
                 append_whole(descriptor, as_bytes(entry) + b"\n")
-            set_to = ["State=DRAIN", f"Reason={text}"] if entry.reason else ["State=RESUME"]
+            set_to = ["State=DRAIN", f"Reason={why}"] if why else ["State=RESUME"]
             done = self.slurm.ask("scontrol", "update", f"NodeName={vetting.node}", *set_to)
         except (OSError, msgspec.MsgspecError) as error:
             return f"not drained or resumed: {error}"
         if done.status != 0:
-            return f"not {entry.action}: {done.said}"
-        return f"drained, reason: {text}" if entry.reason else text
+            return f"not {action}: {done.said}"
+        return f"drained, reason: {text}" if why else text
 
-    def _drain(
+    def _decided(
         self, vetting: Vetting, reason: str, shown: str, entries: Sequence[DrainEntry]
-    ) -> tuple[str, DrainEntry | None]:
-        """The reason of the drain and its entry; why there is none, and None."""
-        state, now = fields(shown).get("State", ""), time.time()
+    ) -> tuple[str, str]:
+        """The reason of a drain, or what else is said; and what is done, "" for nothing."""
+        state = fields(shown).get("State", "")
+        if vetting.word == "fit":
+            own = [one for one in entries if one.node == vetting.node][-1:]
+            if "DRAIN" not in state:
+                return "", ""
+            # Only where the reason that the node has now is that of its last drain in the log.
+            if not own or not own[0].reason or own[0].reason not in shown:
+                return "not resumed: no vetting drained it", ""
+            return "resumed: fit again", "resumed"
         if "DRAIN" in state or "DOWN" in state:
-            return f"not drained: the node is {state} already", None
+            return f"not drained: the node is {state} already", ""
         # Entries of the future are of a clock that was set: they count.
-        recent = [one for one in entries if one.reason and now - one.at < _HOUR_S]
+        recent = [one for one in entries if one.reason and time.time() - one.at < _HOUR_S]
         if len(recent) >= self.policy.drains_per_hour:
             most = count_text(self.policy.drains_per_hour, "drain")
-            return f"not drained: at most {most} an hour (vetting.drains_per_hour)", None
-        text = f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}"
-        return text, DrainEntry(
-            node=vetting.node, record=vetting.id, at=now, action="drained", reason=text
-        )
-
-    def _resume(
-        self, vetting: Vetting, _: str, shown: str, entries: Sequence[DrainEntry]
-    ) -> tuple[str, DrainEntry | None]:
-        """Only where the reason that the node has now is that of its last drain in the log."""
-        if "DRAIN" not in fields(shown).get("State", ""):
-            return "", None
-        own = [one for one in entries if one.node == vetting.node][-1:]
-        if not own or not own[0].reason or own[0].reason not in shown:
-            return "not resumed: no vetting drained it", None
-        entry = DrainEntry(node=vetting.node, record=vetting.id, at=time.time(), action="resumed")
-        return "resumed: fit again", entry
+            return f"not drained: at most {most} an hour (vetting.drains_per_hour)", ""
+        return f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}", "drained"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ drains.jsonl           what was drained and resumed
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,14 +17,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
+from records.errors import AssayError
 from records.files import force_to_disk, write_whole
 from records.forms import as_bytes
-from records.history.model import History, Night, NightValues, SeriesKey
+from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
-from records.site.node_facts import facts_by_value
+from records.run.run_directory import open_run
+from records.site.node_facts import facts_by_value, kinds_of
 from records.vetting import METRICS, Reference, Vetting, vetting_of
+from reports.notation.units import count_text
 
 #: Site and campaign of the vettings in their history.
 SITE, CAMPAIGN = "nodes", "vet"
@@ -87,28 +92,52 @@ class VetFolder:
                         path.unlink()
         yield from sorted(found, key=lambda vetting: vetting.at)
 
-    def collect(self) -> History | None:
-        """Add new records to the history, and make the reference from it; None while there is no
-        record. Raises AssayError where the history cannot be read or written."""
-        from reports.verdicts.vetting.reference import reference_of  # slow: SciPy
+    def collect(self) -> list[str]:
+        """Add new records to the history, and make the reference from it; a line for each node that
+        loses over weeks. Raises AssayError where the history cannot be read or written."""
+        from reports.verdicts.vetting.reference import decays, reference_of  # slow: SciPy
 
         now = datetime.now(UTC)
-        with Store(self.path / "history.sqlite", create=True) as store:
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (
+            (self.path / "history.lock").open("w") as lock,
+            Store(self.path / "history.sqlite", create=True) as store,
+        ):
+            fcntl.flock(lock, fcntl.LOCK_EX)  # two of `assay vet` at once
             known = frozenset(night.run_id for night in store.nights(SITE, CAMPAIGN))
             for vetting in self.vettings(known):
                 store.add(_night(vetting), _values(vetting))
             if not store.nights(SITE, CAMPAIGN):
-                return None
+                return []
             history = read_history(store, SITE, CAMPAIGN)
         write_whole(self.path / "reference.json", as_bytes(reference_of(history, utc_text(now))))
+        old = now.timestamp() - _KEPT_DAYS * 86400
         for path in (self.path / "records").glob("*/*.json"):
             with suppress(OSError):
-                if (
-                    path.stem in known
-                    and now.timestamp() - path.stat().st_mtime > _KEPT_DAYS * 86400
-                ):
+                if path.stem in known and path.stat().st_mtime < old:
                     path.unlink()
-        return history
+        return decays(history)
+
+    def take_accepted(self, name: str) -> str:
+        """Keep what an accepted run says of the nodes that its acceptance does not name, as fit
+        vettings without figures; says what was taken. Raises AssayError for another run."""
+        from reports.verdicts.acceptance.forms import AcceptanceForm  # slow: SciPy
+
+        run = open_run(name)
+        try:
+            text = (run.path / "acceptance" / "acceptance.json").read_bytes()
+            form = msgspec.json.decode(text, type=AcceptanceForm)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise AssayError(f"{run.path} is not judged: assay accept {name} ({error})") from error
+        bad = {n for one in form.findings if one.state != "not confirmed" for n in one.nodes}
+        provenance = run.provenance()
+        nodes = {node: facts for node, facts in provenance.nodes.items() if node not in bad}
+        for node, kind in kinds_of(nodes).items():
+            record = Vetting(id=f"{form.run_id}-{node}", node=node, at=provenance.started_at or "")
+            line = f"{node} is fit: accepted in {form.run_id}"
+            self.keep(replace(record, kind=kind, word="fit", line=line, facts=nodes[node]))
+        self.collect()
+        return f"{count_text(len(nodes), 'node')} of {form.run_id} in the reference: facts"
 
 
 def _night(vetting: Vetting) -> Night:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 
 import msgspec
 from ClusterShell.NodeSet import NodeSet
@@ -17,7 +19,7 @@ from assay.commands import run_command
 from assay.sites.site import Site
 from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
-from checks.common.slurm.text import is_usable, pairs
+from checks.common.slurm.text import pairs
 from records.errors import InfrastructureError
 from records.vetting import Reference, Vetting, vetting_of
 
@@ -27,10 +29,9 @@ _WAIT_S, _JOB_S = 30, 60
 _AT_ONCE = 32
 #: What each task of a job runs: the node itself, or the other end of its link.
 _TASK = """\
-[ "$SLURMD_NODENAME" = "$1" ] && node=yes || node=
-shift
-if [ -n "$node" ]; then exec "$@"; fi
-exec "$1" vet --answer 55 --port "$PORT"
+node=$1; shift
+[ "$SLURMD_NODENAME" = "$node" ] || set -- "$@" --answer=55
+exec "$@"
 """
 
 
@@ -40,72 +41,68 @@ def own_command() -> str:
 
 
 def vet_by_slurm(
-    site: Site, nodes: Sequence[str], folder: VetFolder, options: Sequence[str], port: int
+    site: Site, nodes: Sequence[str], folder: VetFolder, words: Sequence[str]
 ) -> list[Vetting]:
     """Vet each node by a job of its own, side by side where nodes share no cores; a node that gets
-    no job is suspect."""
-    try:
+    no job is suspect. `words` are those of `assay` on a node."""
+    reference = None
+    with suppress(OSError, msgspec.MsgspecError):
         reference = folder.reference()
-    except (OSError, msgspec.MsgspecError):
-        reference = None
-    states = pairs(site.ask(["sinfo", "-h", "-N", "-o", "%N %T"]).stdout)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    site.show_to_jobs([ROOT, folder.path])
+
+    linked = "link" in next((word for word in words if word.startswith("--steps=")), "link")
+    lock, held = Lock(), set[str]()
 
     def vet(node: str) -> Vetting:
-        neighbour = good_neighbour(node, states, reference)
-        return _vet_one(site, node, neighbour, folder, options, port)
+        with lock:
+            states = pairs(site.slurm_output("sinfo", "-h", "-N", "-o", "%N %T"))
+            neighbours = good_neighbours(states, {node, *held}, reference) if linked else []
+            named = [node, *neighbours]
+            held.update(neighbours)
+        link = ["--neighbour", ",".join(neighbours)] if neighbours else []
+        job = [
+            *("srun", "--quiet", "--mpi=none", *site.description.access),
+            *(f"--nodes={len(named)}", f"--ntasks={len(named)}", "--ntasks-per-node=1"),
+            *(f"--nodelist={','.join(named)}", "--exclusive", "--time=2", "--job-name=assay-vet"),
+            *(f"--immediate={_WAIT_S}", "--wait=1", "--chdir=/"),
+            *("sh", "-c", _TASK, "sh", node, own_command(), *words, *link),
+        ]
+        try:
+            answer = site.ask(job, reads=[ROOT], limit_s=_WAIT_S + _JOB_S)
+        except InfrastructureError as error:
+            answer = Answer(124, "", str(error))
+        held.difference_update(neighbours)
+        return _read(answer.stdout, [node], answer.said)[0]
 
-    at_once = 1 if site.description.shared_cores else _AT_ONCE
+    at_once = 1 if site.description.shared_cores else min(_AT_ONCE, 1 + len(nodes) // 4)
     with ThreadPoolExecutor(at_once) as pool:
         return [*pool.map(vet, nodes)]
 
 
-def good_neighbour(node: str, states: dict[str, str], reference: Reference | None) -> str:
-    """An idle node, the latest one found fit before any other; "" where there is none."""
-    idle = [name for name, state in states.items() if state == "idle" and name != node]
+def good_neighbours(
+    states: Mapping[str, str], taken: Collection[str], reference: Reference | None
+) -> list[str]:
+    """Two idle nodes, those found fit lately before any other. The second look is at another link:
+    where the first neighbour's is slow, the node is not unfit."""
+    ready = {"idle", "completing"}
+    idle = [name for name, state in states.items() if state in ready and name not in taken]
     known = [name for name in (reference.fit if reference else []) if name in idle]
-    return next(iter([*known, *idle]), "")
+    return [*dict.fromkeys([*known, *idle])][:2]
 
 
-def _vet_one(  # noqa: PLR0917
-    site: Site,
-    node: str,
-    neighbour: str,
-    folder: VetFolder,
-    options: Sequence[str],
-    port: int,
-) -> Vetting:
-    named = [node, neighbour] if neighbour else [node]
-    link = ["--neighbour", neighbour] if neighbour else []
-    words = [
-        *("srun", "--quiet", "--mpi=none", *site.description.access),
-        *(f"--nodes={len(named)}", f"--ntasks={len(named)}", "--ntasks-per-node=1"),
-        *(f"--nodelist={','.join(named)}", "--exclusive", "--time=2", "--job-name=assay-vet"),
-        *(f"--immediate={_WAIT_S}", "--wait=1", "--chdir=/"),
-        *("env", f"PORT={port}", "sh", "-c", _TASK, "sh", node, own_command()),
-        *("vet", "--local", "--json", f"--folder={folder.path.absolute()}", f"--port={port}"),
-        *(*link, *options),
-    ]
-    try:
-        argv, environment = site.command(words, {}, reads=[ROOT])
-        answer = run_command(argv, environment, limit_s=_WAIT_S + _JOB_S, called="srun")
-    except InfrastructureError as error:
-        answer = Answer(124, "", str(error))
-    return _read(answer.stdout, [node], answer.said)[0]
-
-
-def vet_in_job(options: Sequence[str]) -> list[Vetting]:
+def vet_in_job(words: Sequence[str]) -> list[Vetting]:
     """Vet all nodes of the job that this is called in, at once, without the link."""
-    listed = os.environ.get("SLURM_JOB_NODELIST", "")
-    nodes = [*NodeSet(listed)]
+    nodes = [*NodeSet(os.environ.get("SLURM_JOB_NODELIST", ""))]
     if not nodes:
         raise InfrastructureError(
             "vet --job: this is in no job of Slurm (SLURM_JOB_NODELIST is not set); call it in a"
             " batch script or inside salloc"
         )
     count = str(len(nodes))
-    words = ["srun", "--quiet", "--mpi=none", "--overlap", "--nodes", count, "--ntasks", count]
-    task = ["--ntasks-per-node=1", own_command(), "vet", "--local", "--json", *options]
-    answer = run_command([*words, *task], os.environ, limit_s=_WAIT_S + _JOB_S)
+    job = ["srun", "--quiet", "--mpi=none", "--overlap", "--nodes", count, "--ntasks", count]
+    job += ["--ntasks-per-node=1", own_command(), *words]
+    answer = run_command(job, os.environ, limit_s=_WAIT_S + _JOB_S)
     return _read(answer.stdout, nodes, answer.said)
 
 
@@ -126,8 +123,3 @@ def not_vetted(node: str, why: str) -> Vetting:
     """A vetting that found out nothing."""
     line = f"{node} is suspect: {why}; vet it again"
     return Vetting(id="none", node=node, at="", line=line, troubles=[why])
-
-
-def usable(states: dict[str, str]) -> list[str]:
-    """The nodes that jobs get."""
-    return [node for node, state in states.items() if is_usable(state)]

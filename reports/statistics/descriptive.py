@@ -23,6 +23,8 @@ from records.forms import key
 LEVEL = 0.95
 OUTLIER_LIMIT = 3.5
 OUTLIER_LEAST_N = 7
+#: Standard deviations in a median absolute deviation of a normal distribution.
+MAD = 1.4826
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,23 +52,69 @@ void bind_to(int processor) {
     pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-/* Seconds in which a processor was idle, by the kernel's count, which is exact without ticks; -1
- * where it does not say. */
-static double idle_s(int processor) {
+/* Seconds in which no program of this machine had a processor (idle, or a hypervisor kept it), by
+ * the kernel's count, which is exact without ticks; -1 where it does not say. */
+static double unused_s(int processor) {
     char line[512];
     double found = -1;
     FILE *file = fopen("/proc/stat", "r");
     while (file && fgets(line, sizeof line, file)) {
         int number;
-        long long user, nice, system, idle, waiting;
-        if (sscanf(line, "cpu%d %lld %lld %lld %lld %lld", &number, &user, &nice, &system, &idle,
-                   &waiting) == 6 &&
+        long long idle, waiting, stolen;
+        if (sscanf(line, "cpu%d %*d %*d %*d %lld %lld %*d %*d %lld", &number, &idle, &waiting,
+                   &stolen) == 4 &&
             number == processor)
-            found = (double)(idle + waiting) / (double)sysconf(_SC_CLK_TCK);
+            found = (double)(idle + waiting + stolen) / (double)sysconf(_SC_CLK_TCK);
     }
     if (file)
         fclose(file);
     return found;
+}
+
+/* Seconds, summed over processors, in which a control group was out of its quota: cpu.stat of a
+ * folder; 0 where there is none. */
+static double throttled_s(const char *folder) {
+    char path[4200], name[64];
+    long long value;
+    double found = 0;
+    snprintf(path, sizeof path, "%s/cpu.stat", folder);
+    FILE *file = fopen(path, "r");
+    while (file && fscanf(file, "%63s %lld", name, &value) == 2)
+        if (strcmp(name, "throttled_time") == 0) /* version 1: ns */
+            found = 1e-9 * (double)value;
+        else if (strcmp(name, "throttled_usec") == 0) /* version 2 */
+            found = 1e-6 * (double)value;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* The same of all control groups that this process is in. A busy machine gives the time of a quota
+ * to other programs, so that no processor is idle: only this tells it from their load. */
+static double withheld_s(void) {
+    char line[4096], folder[4160];
+    double sum = 0;
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        char *kind = strchr(line, ':'), *path = kind ? strchr(++kind, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = '\0';
+        path[strcspn(path, "\n")] = '\0';
+        if (*kind && strcmp(kind, "cpu") != 0 && strcmp(kind, "cpu,cpuacct") != 0 &&
+            strcmp(kind, "cpuacct,cpu") != 0)
+            continue;
+        if (strcmp(path, "/") == 0)
+            *path = '\0';
+        for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
+            *end = '\0';
+            snprintf(folder, sizeof folder, "/sys/fs/cgroup%s%s", *kind ? "/cpu" : "", path);
+            sum += throttled_s(folder);
+        }
+    }
+    if (file)
+        fclose(file);
+    return sum;
 }
 
 static double own_s(void) {
@@ -95,16 +142,17 @@ static void *work(void *given) {
     for (int i = 0; i < worker->count; i++) /* warm up */
         run_once(worker, state, i);
     pthread_barrier_wait(worker->start);
-    double start = timing_monotonic(), own = own_s(), idle = idle_s(worker->processor), wall;
+    double withheld = withheld_s(), unused = unused_s(worker->processor);
+    double start = timing_monotonic(), own = own_s(), wall;
     do {
         for (int i = 0; i < worker->count; i++, worker->turns[i - 1]++)
             worker->busy_s[i] += run_once(worker, state, i);
         wall = timing_monotonic() - start;
     } while (wall < worker->seconds || worker->turns[0] < LEAST_TURNS);
     own = own_s() - own;
-    double idle_after = idle_s(worker->processor);
-    double others = idle < 0 ? 0 : wall - own - (idle_after - idle);
-    others = others > wall - own ? wall - own : others;
+    withheld = (withheld_s() - withheld) / (double)worker->settings->ranks_on_node;
+    double lost = unused < 0 ? wall - own : unused_s(worker->processor) - unused;
+    double others = wall - own - (lost > withheld ? lost : withheld);
     worker->others = others > 0 ? others / wall : 0;
     worker->ready = own / (wall * (1 - worker->others));
     pthread_barrier_wait(worker->start); /* no verification while others measure */

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import Matrix
+from reports.statistics.descriptive import MAD, Matrix
 from reports.verdicts.acceptance.bounds import Flags, bound_rank
 
 #: Two groups lie so many robust standard deviations apart, at least. Halves of one normal
@@ -125,7 +125,7 @@ def top_of(centres: Matrix, gap: float, error: float, least: int | None = None) 
         place = _cut(values)
         lower, upper = np.median(values[:place]), np.median(values[place:])
         within = np.concatenate([values[:place] - lower, values[place:] - upper])
-        spread = max(1.4826 * float(np.median(np.abs(within))), error)
+        spread = max(MAD * float(np.median(np.abs(within))), error)
         if upper - lower < max(gap, APART * spread):
             break
         if len(order) - place < least:
@@ -178,5 +178,5 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
 def scores_of(peers: Peers, top: Top) -> Matrix:
     """0.6745·deviation/MAD of each peer; the MAD of the good ones, of a centre's error at least."""
     deviations = peers.centres - top.level
-    spread = 1.4826 * float(np.median(np.abs(deviations[top.good]))) if top.good.any() else 0.0
+    spread = MAD * float(np.median(np.abs(deviations[top.good]))) if top.good.any() else 0.0
     return np.asarray(deviations / max(spread, peers.error, 1e-12))

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.statistics.descriptive import Matrix
+from reports.statistics.descriptive import MAD, Matrix
 from reports.verdicts.nightly.rules import Rules
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
-#: Standard deviations in a median absolute deviation of a normal distribution.
-MAD = 1.4826
 #: A segment of fewer nights gives no spread.
 _LEAST_SEGMENT = 3
 

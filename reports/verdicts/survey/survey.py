@@ -22,11 +22,10 @@ from records.history.imported import ImportedReference, references_of, stored_la
 from records.history.model import Change, History, Kind
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.statistics.descriptive import Matrix
+from reports.statistics.descriptive import MAD, Matrix
 from reports.verdicts.acceptance.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
 from reports.verdicts.nightly.lasting import lasting_shifts
-from reports.verdicts.nightly.reference import MAD
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
 from reports.verdicts.nightly.wording import case_names

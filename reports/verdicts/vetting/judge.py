@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from math import exp, log, sqrt
 
 from msgspec.structs import replace
@@ -92,14 +92,10 @@ def oddities(facts: NodeFacts, node: str, reference: KindReference | None) -> It
         agreed = len(others[usual]) >= AGREED * sum(map(len, others.values()))
         here = next(iter(own.get(fact, {"": []})))
         if agreed and here != usual:
-            on = _nodes(others, usual)
+            names = others[usual]
+            on = names[0] if len(names) == 1 else f"{len(names)} nodes"
             text = f"{fact} is {here or 'none'}, not {usual or 'none'} as on {on}"
             yield Oddity(text=text, word="unfit" if _is_less(fact, here, usual) else "suspect")
-
-
-def _nodes(others: Mapping[str, list[str]], usual: str) -> str:
-    names = others[usual]
-    return names[0] if len(names) == 1 else f"{len(names)} nodes"
 
 
 def _is_less(fact: str, here: str, usual: str) -> bool:
@@ -111,9 +107,3 @@ def _is_less(fact: str, here: str, usual: str) -> bool:
         return float(numbers[0]) < float(numbers[1])
     except ValueError:
         return bool(usual) and (not here or fact.endswith(".state"))
-
-
-def worst_word(words: Iterable[Word]) -> Word:
-    """The worst of several; suspect where nothing was looked at."""
-    found = [*words]
-    return max(found, key=WORDS.index) if found else "suspect"

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from math import exp, log, sqrt
 
@@ -13,7 +12,8 @@ import numpy as np
 from records.history.model import History
 from records.site.pair_scans import NODE
 from records.vetting import METRICS, KindReference, Level, Reference
-from reports.notation.units import time_of
+from reports.notation.units import percent, time_of
+from reports.statistics.descriptive import MAD
 from reports.verdicts.acceptance.levels import deviations_of, top_of, typical_deviation
 from reports.verdicts.vetting.judge import FOUND_LOSS, LEAST_LOSS
 
@@ -60,7 +60,7 @@ def level_of(series: Mapping[str, Sequence[float]], better: str) -> Level | None
         noise = max(noise, float(np.median(each)))
     top = top_of(centres, -log(1 - LEAST_LOSS), noise / sqrt(np.median([*map(len, kept)])))
     good = np.flatnonzero(top.good)
-    between = 1.4826 * float(np.median(np.abs(centres[good] - top.level)))
+    between = MAD * float(np.median(np.abs(centres[good] - top.level)))
     return Level(
         centre=top.level,
         spread=sqrt(noise**2 + between**2),
@@ -84,8 +84,8 @@ def reference_of(history: History, made_at: str) -> Reference:
         if level is not None:
             kinds.setdefault(kind, KindReference()).levels[metric] = level
     for node, night in latest.items():
-        known = kinds.get(night.kinds.get(node, ""))
-        if known is not None and not night.failures:
+        if not night.failures:
+            known = kinds.setdefault(night.kinds.get(node, ""), KindReference())
             for fact, value in night.context.items():
                 known.facts.setdefault(fact, {}).setdefault(value, []).append(node)
     fit = [node for node, night in latest.items() if not (night.failures or night.warnings)]
@@ -93,37 +93,28 @@ def reference_of(history: History, made_at: str) -> Reference:
     return Reference(made_at=made_at, kinds=kinds, fit=fit)
 
 
-@dataclass(frozen=True)
-class Decay:
-    """A node that loses in one metric: `rate` a week (a fraction), `loss` so far, since when, the
-    chance without a loss, and in how many weeks FOUND_LOSS is reached at that rate."""
-
-    node: str
-    metric: str
-    rate: float
-    loss: float
-    since: datetime
-    chance: float
-    weeks_left: float
-
-
-def decays(history: History) -> list[Decay]:
-    """Nodes that lose over weeks: Theil and Sen's slope of ln(value) over time, Kendall's test."""
+def decays(history: History) -> list[str]:
+    """A line for each node that loses over weeks, the next to be unfit first: Theil and Sen's slope
+    of ln(value) over time, Kendall's test."""
     from scipy.stats import kendalltau, theilslopes  # type: ignore[import-untyped]  # slow: SciPy
 
     found = []
     for (_, metric), series in series_of(history).items():
-        sign = 1 if METRICS[metric][3] == "higher" else -1
+        _, title, _, better = METRICS[metric]
         for node, told in series.items():
             days = np.array([(at - told[0][0]).total_seconds() / 86400 for at, _ in told])
             if len(told) < DECAY_VETTINGS or days[-1] < DECAY_DAYS:
                 continue
-            logs = sign * np.log([value for _, value in told])
+            logs = np.log([value for _, value in told]) * (1 if better == "higher" else -1)
             slope = float(theilslopes(logs, days)[0])
             chance = float(kendalltau(days, logs).pvalue)
             loss = 1 - exp(slope * float(days[-1]))
             if loss >= DECAY_LOSS and chance <= DECAY_CHANCE / len(series):
-                left = (log(1 - FOUND_LOSS) / slope - float(days[-1])) / 7
-                rate = 1 - exp(7 * slope)
-                found.append(Decay(node, metric, rate, loss, told[0][0], chance, max(0.0, left)))
-    return sorted(found, key=lambda one: one.weeks_left)
+                weeks = max(0.0, (log(1 - FOUND_LOSS) / slope - float(days[-1])) / 7)
+                line = (
+                    f"{node} decays: {title} loses {percent(1 - exp(7 * slope), 2)} a week since"
+                    f" {told[0][0]:%Y-%m-%d}, {percent(loss)} so far (chance without a loss"
+                    f" {chance:.1g}); at this rate 10 % in {weeks:.0f} weeks"
+                )
+                found.append((weeks, line))
+    return [line for _, line in sorted(found)]

@@ -14,6 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* The listening end may begin later. */
+#define CALL_PATIENCE_MS 3000
+#define PAUSE_MS 50
+
 /* Turns Nagle's algorithm off. */
 static int ready(int connected) {
     int on = 1, wrong = setsockopt(connected, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -49,8 +53,10 @@ int connection_call(const char *host, int port) {
     snprintf(service, sizeof service, "%d", port);
     int wrong = getaddrinfo(host, service, &hints, &found);
     fail_if(wrong != 0, __func__, "host %s: %s", host, gai_strerror(wrong));
-    int connected = socket(AF_INET, SOCK_STREAM, 0);
-    wrong = connected < 0 || connect(connected, found->ai_addr, found->ai_addrlen) != 0;
+    int connected = socket(AF_INET, SOCK_STREAM, 0), tries = CALL_PATIENCE_MS / PAUSE_MS;
+    do
+        wrong = connected < 0 || connect(connected, found->ai_addr, found->ai_addrlen) != 0;
+    while (wrong && errno == ECONNREFUSED && tries-- > 0 && poll(NULL, 0, PAUSE_MS) == 0);
     fail_if(wrong, __func__, "host %s, port %d: %s", host, port, strerror(errno));
     freeaddrinfo(found);
     return ready(connected);

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vettings of virtual nodes: each planted fault is found, no healthy node is unfit (goal: all).
+
+python -m bench vetting [HEALTHY [FAULT …|none]]. Brings its own cluster of four nodes up and takes
+it down; needs root. `assay vet` makes a reference of the four, then each fault is planted on n2,
+which is vetted by a job; then HEALTHY (default 40) vettings of nodes without a fault. A healthy
+node may be suspect, and a fault must make its node unfit, but for the kernel setting, which is
+suspect.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.on_cluster import assay, on_cluster
+from bench.rows import Row, printed
+from records.vetting import Vetting, vetting_of
+from virtual_cluster import Cluster, ClusterSpec
+from virtual_cluster.host import run as run_here
+
+CLUSTER, VETTED = "vet-bench", "n2"
+#: What gives a node a quick disk and a further mount.
+_FOLDERS = """\
+mkdir -p /tmp/disk /tmp/scratch
+mount -t tmpfs assay /tmp/scratch
+truncate -s 96M /tmp/disk.img
+mkfs.ext4 -q -F /tmp/disk.img
+mount -o loop /tmp/disk.img /tmp/disk
+chmod 1777 /tmp/disk
+"""  #: Of the disk's rate; version 1 of control groups.
+_GROUP = "/sys/fs/cgroup/blkio/assay-vet-bench"
+#: A node whose cores' time is limited gets it although the machine does other work: a node that has
+#: less than its quota anyhow is not slower for it.
+_WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight", "10000"))
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is planted: shares of cores' time and link, or scripts of root on the node that plant
+    and remove it; the steps that are vetted, and what the line says."""
+
+    title: str
+    steps: str
+    said: str
+    cpu: float | None = None
+    link: float | None = None
+    plant: str = ":"
+    remove: str = ":"
+    word: str = "unfit"
+
+
+FAULTS = {
+    "half": Fault("half of the cores' time", "arithmetic", "time on a core", cpu=0.5),
+    "tenth": Fault("0.9 of the cores' time", "arithmetic", "time on a core", cpu=0.9),
+    "link": Fault("half of the link's rate", "link", "link ", link=0.5),
+    "disk": Fault(
+        "a disk that writes 20 MB/s",
+        "disk",
+        "disk ",
+        plant=f"mkdir {_GROUP}; echo $(mountpoint -d /tmp/disk) 20000000"
+        f" >{_GROUP}/blkio.throttle.write_bps_device; pgrep -x slurmd >{_GROUP}/cgroup.procs",
+        remove=f"for one in $(cat {_GROUP}/cgroup.procs); do echo $one >{_GROUP}/../cgroup.procs"
+        f" || :; done; sleep 0.5; rmdir {_GROUP}",
+    ),
+    "mount": Fault(
+        "a missing mount",
+        "facts",
+        "file_systems./tmp/scratch is none, not tmpfs",
+        plant="umount /tmp/scratch",
+        remove="mount -t tmpfs assay /tmp/scratch",
+    ),
+    "memory": Fault(
+        "a fifth of the memory missing",
+        "facts",
+        "memory is ",
+        plant="awk '/^MemTotal/ {$2 = int($2 * 0.8)} {print}' /proc/meminfo >/tmp/meminfo"
+        " && mount --bind /tmp/meminfo /proc/meminfo",
+        remove="umount /proc/meminfo",
+    ),
+    "setting": Fault(
+        "another kernel setting",
+        "facts",
+        "settings.tcp_rmem is 4096 65536 1048576, not ",
+        plant="sysctl -n net.ipv4.tcp_rmem >/tmp/rmem;"
+        " sysctl -qw net.ipv4.tcp_rmem='4096 65536 1048576'",
+        remove='sysctl -qw net.ipv4.tcp_rmem="$(cat /tmp/rmem)"',
+        word="suspect",
+    ),
+}
+
+
+def on_node(cluster: Cluster, node: str, script: str) -> None:
+    """Run a script of root on a node."""
+    enter = cluster.node_command(node, [])
+    run_here([*enter[: enter.index("--") + 1], "sh", "-ec", script])
+
+
+def vet(folder: Path, cluster: str, *words: str) -> list[Vetting]:
+    """`assay vet` on a cluster."""
+    fixed = ("vet", "--json", "--site", f"virtual:{cluster}", "--folder", "vettings")
+    printed_lines = assay(folder, *fixed, "--disk=/tmp/disk", *words).splitlines()
+    return [vetting_of(line) for line in printed_lines if line.startswith("{")]
+
+
+def prepare(cluster: Cluster, folder: Path, steps: str, *nodes: str) -> None:
+    """Give all nodes their folders, and make a reference of some (default: all)."""
+    for node in cluster.site_facts()["nodes"]:
+        on_node(cluster, node, _FOLDERS)
+    vet(folder, cluster.name, f"--steps={steps}", "--reference", *nodes)
+
+
+def with_fault(cluster: Cluster, folder: Path, fault: Fault) -> Vetting:
+    """A vetting of the node while it has the fault."""
+    if fault.cpu or fault.link:
+        cluster.degrade(VETTED, fault.cpu, fault.link)
+    for name, weight in _WEIGHTS:
+        path = Path("/sys/fs/cgroup") / name.format(node=f"{cluster.name}-{VETTED}")
+        if path.exists():
+            path.write_text(weight)
+    on_node(cluster, VETTED, fault.plant)
+    try:
+        return vet(folder, cluster.name, f"--steps={fault.steps}", VETTED)[0]
+    finally:
+        on_node(cluster, VETTED, fault.remove)
+        cluster.mend(VETTED)
+
+
+def rows(healthy: int, names: list[str]) -> Iterator[Row]:
+    """A row a fault, and one of the healthy nodes."""
+    with on_cluster(ClusterSpec(CLUSTER, nodes=4, network="fast-ethernet")) as (cluster, folder):
+        nodes = sorted(cluster.site_facts()["nodes"])
+        steps = "latency,arithmetic,memory,disk" if healthy else "arithmetic,disk,link"
+        prepare(cluster, folder, steps, *(nodes[:2] if healthy else nodes))
+        for name in names:
+            fault, found = FAULTS[name], with_fault(cluster, folder, FAULTS[name])
+            kept = found.word == fault.word and fault.said in found.line
+            target = f"{fault.word}: {fault.said}"
+            yield Row(f"planted: {fault.title}", target, found.line, kept)
+        with ThreadPoolExecutor(2) as pool:  # n1 and n2, which share no core
+            healthy_ones = [
+                *pool.map(
+                    lambda i: vet(folder, CLUSTER, f"--steps={steps}", nodes[i % 2])[0],
+                    range(healthy),
+                )
+            ]
+        for one in healthy_ones:
+            if one.word != "fit":
+                print(f"  {one.line}", flush=True)
+        words = Counter(one.word for one in healthy_ones)
+        slowest = max((one.took_s for one in healthy_ones), default=0.0)
+        value = f"{dict(words)}, the longest {slowest:.1f} s"
+        yield Row(f"{healthy} vettings of healthy nodes", "none unfit", value, not words["unfit"])
+
+
+def main(arguments: list[str]) -> int:
+    """The rows; 1 when one misses."""
+    healthy = int(arguments[0]) if arguments else 40
+    named = arguments[1:] or [*FAULTS]
+    return printed(rows(healthy, [] if named == ["none"] else named))
