@@ -56,8 +56,8 @@ def main(arguments: list[str]) -> int:
     if name not in there:
         print(f"bench: no bench {name!r}; there are {', '.join(there)}", file=sys.stderr)
         return 2
-    claims = f"bench.claims.{name}"
-    module = import_module(claims if find_spec(claims) else f"bench.{name}")
+    places = ("bench.claims", "bench.faults", "bench")
+    module = import_module(next(f"{at}.{name}" for at in places if find_spec(f"{at}.{name}")))
     print(f"== {name}: {(module.__doc__ or name).splitlines()[0]}", flush=True)
     needs = name in _NEED_ROOT or (name == "choice_designs" and not arguments[1:])
     if needs and os.geteuid() != 0:
