@@ -152,6 +152,22 @@ COMMANDS: dict[str, Command] = {
         argument("--port", "of the link", type=int, default=28571),
         JSON,
     ),
+    "profile": _command(
+        "what an application asks of MPI: calls, sizes, ranks, time, wait; in one small file",
+        "assay.profile.command:profile_command",
+        argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
+        argument("--output FILE", "default: profile.json", type=Path),
+        argument("--show FILE", "say what is in a profile, or in a report of mpiP", type=Path),
+        argument("--mpicc CC", "compiler of the program's MPI library; default: found"),
+        argument(
+            "--folder DIR",
+            "where the ranks write meanwhile, seen by all nodes; default: here",
+            type=Path,
+            default=Path(),
+        ),
+        flag("--keep", "keep the ranks' files"),
+        JSON,
+    ),
     "build": _command(
         "build a site's MPI libraries and our programs on each",
         "build:build_command",

@@ -25,6 +25,7 @@ from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from checks.common.foreign.suite import SuiteForm
+from records.application_profile import ApplicationProfile
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table
 from records.run.plan import SCHEMA, Plan
@@ -64,6 +65,7 @@ FORMS: dict[str, type[Part] | None] = {
     "plan": None,
     "plan-risks": PlanRisksForm,
     "predict": PredictionForm,
+    "profile": ApplicationProfile,
     "raw": RawForm,
     "report": ReportForm,
     "run": forms.RunForm,

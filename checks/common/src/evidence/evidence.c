@@ -129,29 +129,37 @@ static void hide_secret(void) {
         unsetenv("ASSAY_PROGRAM_SECRET");
 }
 
+/* Of the MPI profile, if linked in (weak) or preloaded (looked up). It must report while messages
+ * can still be sent. */
+VISIBLE __attribute__((weak)) void assay_profile_start(void);
+VISIBLE __attribute__((weak)) void assay_profile_finish(void);
+
+static void call_profile(void (*linked)(void), const char *name) {
+    void *found = linked ? NULL : dlsym(RTLD_DEFAULT, name);
+    if (found)
+        memcpy(&linked, &found, sizeof linked);
+    if (linked)
+        linked();
+}
+
 VISIBLE int MPI_Init(int *argc, char ***argv) {
     hide_secret();
-    return PMPI_Init(argc, argv);
+    int result = PMPI_Init(argc, argv);
+    call_profile(assay_profile_start, "assay_profile_start");
+    return result;
 }
 
 #if MPI_VERSION >= 2 || defined(LAM_MPI)
 VISIBLE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     hide_secret();
-    return PMPI_Init_thread(argc, argv, required, provided);
+    int result = PMPI_Init_thread(argc, argv, required, provided);
+    call_profile(assay_profile_start, "assay_profile_start");
+    return result;
 }
 #endif
 
-/* Of the MPI profile, if linked in (weak) or preloaded (looked up). It must report while messages
- * can still be sent. */
-VISIBLE __attribute__((weak)) void assay_profile_finish(void);
-
 VISIBLE int MPI_Finalize(void) {
-    void (*finish_profile)(void) = assay_profile_finish;
-    void *found = finish_profile ? NULL : dlsym(RTLD_DEFAULT, "assay_profile_finish");
-    if (found)
-        memcpy(&finish_profile, &found, sizeof finish_profile);
-    if (finish_profile)
-        finish_profile();
+    call_profile(assay_profile_finish, "assay_profile_finish");
     print_evidence();
     double start = timing_monotonic();
     int result = PMPI_Finalize();

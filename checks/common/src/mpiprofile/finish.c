@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NEXT */
-#include "profile.h"
+#include "wrap.h"
 
 #include "assay/json.h"
 
@@ -65,6 +65,10 @@ VISIBLE void assay_profile_finish(void) {
     if (done++)
         return;
     profile_begin(); /* never ended: calls from here on are not the program's */
+    if (recording) {
+        recording_finish();
+        return;
+    }
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &ranks);
@@ -100,11 +104,48 @@ VISIBLE void assay_profile_finish(void) {
 
 /* Weak, so that another MPI_Finalize of the same program replaces it. One that comes later in the
  * order of loaded libraries is called. */
+#define LATER(name, parameters)                                                                    \
+    int(*next) parameters = NULL;                                                                  \
+    void *found = dlsym(RTLD_NEXT, "MPI_" #name);                                                  \
+    if (found)                                                                                     \
+        memcpy(&next, &found, sizeof next);                                                        \
+    else                                                                                           \
+        next = NEXT(name);
+
+WRAP_FORTRAN(Finalize, (void), ())
 VISIBLE __attribute__((weak)) int MPI_Finalize(void) {
-    int (*next)(void) = NULL;
-    void *found = dlsym(RTLD_NEXT, "MPI_Finalize");
+    LATER(Finalize, (void))
     assay_profile_finish();
-    if (found)
-        memcpy(&next, &found, sizeof next);
-    return next ? next() : PMPI_Finalize();
+    return next();
+}
+
+WRAP_FORTRAN(Init, (int *argc, char ***argv), (argc, argv))
+VISIBLE __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
+    LATER(Init, (int *, char ***))
+    profile_begin();
+    int result = next(argc, argv);
+    profile_leave();
+    assay_profile_start();
+    return result;
+}
+
+#if MPI_VERSION >= 2 || defined(LAM_MPI)
+WRAP_FORTRAN(Init_thread, (int *argc, char ***argv, int required, int *provided),
+             (argc, argv, required, provided))
+VISIBLE __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv, int required,
+                                                  int *provided) {
+    LATER(Init_thread, (int *, char ***, int, int *))
+    profile_begin();
+    int result = next(argc, argv, required, provided);
+    profile_leave();
+    assay_profile_start();
+    return result;
+}
+#endif
+
+WRAP_FORTRAN(Abort, (MPI_Comm comm, int status), (comm, status))
+VISIBLE int MPI_Abort(MPI_Comm comm, int status) {
+    if (recording)
+        recording_write(0);
+    return NEXT(Abort)(comm, status);
 }

@@ -10,7 +10,9 @@
  * libassay_profile.so (LD_PRELOAD). Wraps all of MPI-1.2's message passing, collectives and makers
  * of communicators; calls that the library makes inside a call are not counted.
  *
- * In MPI_Finalize rank 0 prints one JSON line a rank (collective, on its own communicator):
+ * With ASSAY_PROFILE_FOLDER in the environment each rank writes a histogram to a file in that
+ * folder (recording.h). Else rank 0 prints one JSON line a rank in MPI_Finalize (collective, on its
+ * own communicator):
  *   {"assay":"profile","rank":0,"ranks":2,"elapsed_s":…,"mpi_s":…,"calls":[
  *     {"call":"Isend","peer":1,"count":450,"bytes":4147200,"time_s":…,"greatest_s":…,
  *      "sizes":{"16384":450}}]}
@@ -18,16 +20,20 @@
  * collectives, waits). bytes: of sends and receives the message length (of a posted receive the
  * length of its buffer), of collectives what this rank contributes (MPI_Bcast and scatters: the
  * root only). sizes: number of messages of up to so many bytes and more than half of that. time_s:
- * s in the call. elapsed_s: s from the first wrapped call to MPI_Finalize; MPI_Init is not wrapped.
+ * s in the call. elapsed_s: s from the first wrapped call to MPI_Finalize.
  *
  * With a library that wraps MPI_Finalize itself (evidence): this MPI_Finalize is weak when both are
- * linked in, and calls the next one when both are preloaded. Whoever wraps MPI_Finalize calls
- * assay_profile_finish first, looked up with dlsym(RTLD_DEFAULT, …). */
+ * linked in, and calls the next one when both are preloaded. A library that wraps MPI_Finalize
+ * calls assay_profile_finish first, looked up with dlsym(RTLD_DEFAULT, …); one that wraps MPI_Init
+ * calls assay_profile_start after it. */
 
-/* Print the profile; later calls do nothing. Collective over MPI_COMM_WORLD. */
+/* Begin a recording: find the nodes and compare their clocks. Collective over MPI_COMM_WORLD. */
+void assay_profile_start(void);
+
+/* Print or write the profile; later calls do nothing. Collective over MPI_COMM_WORLD. */
 void assay_profile_finish(void);
 
-/* Every wrapped call. */
+/* Every wrapped call of MPI-1. */
 #define PROFILE_CALLS(each)                                                                        \
     each(Send) each(Bsend) each(Ssend) each(Rsend) each(Recv) each(Isend) each(Ibsend)             \
         each(Issend) each(Irsend) each(Irecv) each(Start) each(Startall) each(Sendrecv)            \
@@ -40,8 +46,21 @@ void assay_profile_finish(void);
                                     each(Comm_free) each(Intercomm_create) each(Intercomm_merge)   \
                                         each(Cart_create)
 
+/* Calls that are counted in recordings only. */
+#define PROFILE_LATER_CALLS(each)                                                                  \
+    each(Cart_sub) each(Comm_split_type) each(Alltoallw) each(Exscan) each(Reduce_scatter_block)   \
+        each(Ibarrier) each(Ibcast) each(Igather) each(Iscatter) each(Iallgather) each(Ialltoall)  \
+            each(Ireduce) each(Iallreduce) each(Neighbor_allgather) each(Neighbor_alltoall)        \
+                each(Put) each(Get) each(Accumulate) each(Win_fence) each(Win_lock)                \
+                    each(Win_unlock) each(Win_flush) each(Mprobe) each(Improbe) each(Mrecv)        \
+                        each(Cancel)
+
 #define PROFILE_NAME(name) PROFILE_##name,
-enum profile_call { PROFILE_CALLS(PROFILE_NAME) PROFILE_CALL_COUNT };
+enum profile_call {
+    PROFILE_CALLS(PROFILE_NAME) PROFILE_CALL_COUNT,
+    PROFILE_BEFORE_LATER = PROFILE_CALL_COUNT - 1,
+    PROFILE_LATER_CALLS(PROFILE_NAME) PROFILE_ALL_COUNT
+};
 #undef PROFILE_NAME
 
 enum { PROFILE_SIZES = 34 }; /* 0, 1, 2, 4 … 2^32 and more */
@@ -54,12 +73,17 @@ struct profile_entry {
 };
 
 /* For the wrappers; local and thread-safe. begin returns the clock, s, or -1 inside another wrapped
- * call; end counts one call. bytes -1: the call has no message. */
+ * call; leave ends what it began; count counts one call. bytes -1: the call has no message. */
 double profile_begin(void);
-void profile_end(enum profile_call call, int peer, long long bytes, double begun, double ended);
+void profile_leave(void);
+void profile_count(enum profile_call call, int peer, long long bytes, double begun, double ended);
 
 /* Count a message without time: one of several of a call. */
 void profile_share(enum profile_call call, int peer, long long bytes);
+
+/* Held while the profile's own data change. */
+void profile_lock(void);
+void profile_unlock(void);
 
 /* World rank of a rank of comm, or PROFILE_NO_PEER; bytes of count items of a type. */
 int profile_peer(MPI_Comm comm, int rank);
@@ -67,7 +91,7 @@ long long profile_bytes(int count, MPI_Datatype type);
 
 /* The entry of a call and peer, NULL if none was counted. */
 const struct profile_entry *profile_entry(enum profile_call call, int peer);
-extern const char *const profile_names[PROFILE_CALL_COUNT];
+extern const char *const profile_names[PROFILE_ALL_COUNT];
 double profile_elapsed(void);
 
 /* MPI-3 added const to input buffers. */

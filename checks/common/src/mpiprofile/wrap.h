@@ -3,20 +3,53 @@
 
 #include "assay/clock.h"
 #include "profile.h"
+#include "recording.h"
 
-/* A wrapper of MPI_name: its parameters and arguments in brackets, and the peer and bytes to count,
- * which are computed after the call, outside its time. */
-#define WRAP(name, parameters, arguments, peer, bytes)                                             \
+#include <stddef.h>
+
+/* NEXT(name): the library's function. The Fortran bindings of Open MPI call PMPI_ functions of C,
+ * so the preloaded library wraps those too: from the bindings they are the program's calls, from
+ * anywhere else the library's. */
+#if defined(PROFILE_PRELOADED) && defined(OPEN_MPI)
+#define PROFILE_FORTRAN
+int profile_from_fortran(const void *caller);
+void *profile_next(const char *name);
+#define NEXT(name) next_##name
+#define WRAP_FORTRAN(name, parameters, arguments)                                                  \
+    static int next_##name parameters {                                                            \
+        static int(*found) parameters;                                                             \
+        if (!found)                                                                                \
+            *(void **)&found = profile_next("PMPI_" #name);                                        \
+        return found arguments;                                                                    \
+    }                                                                                              \
+    VISIBLE int MPI_##name parameters;                                                             \
+    VISIBLE int PMPI_##name parameters {                                                           \
+        return profile_from_fortran(__builtin_return_address(0)) ? MPI_##name arguments            \
+                                                                 : next_##name arguments;          \
+    }
+#else
+#define NEXT(name) PMPI_##name
+#define WRAP_FORTRAN(name, parameters, arguments)
+#endif
+
+/* A wrapper of MPI_name: its parameters and arguments in brackets, the peer and bytes to count, and
+ * the call that records it, all of which are computed after the call, outside its time. */
+#define WRAP(name, parameters, arguments, peer, bytes, record)                                     \
+    WRAP_FORTRAN(name, parameters, arguments)                                                      \
     VISIBLE int MPI_##name parameters {                                                            \
+        const enum profile_call this = PROFILE_##name;                                             \
         double begun = profile_begin();                                                            \
-        int result = PMPI_##name arguments;                                                        \
+        int result = NEXT(name) arguments;                                                         \
         double ended = timing_monotonic();                                                         \
-        int peer_ = begun >= 0 ? (peer) : PROFILE_NO_PEER;                                         \
-        long long bytes_ = begun >= 0 ? (bytes) : 0;                                               \
-        profile_end(PROFILE_##name, peer_, bytes_, begun, ended);                                  \
+        if (begun >= 0 && recording) {                                                             \
+            record;                                                                                \
+            recording_now_and_then(ended);                                                         \
+        } else if (begun >= 0)                                                                     \
+            profile_count(this, peer, bytes, begun, ended);                                        \
+        profile_leave();                                                                           \
         return result;                                                                             \
     }
 
 /* The same for a call without peer and message. */
 #define WRAP_QUIET(name, parameters, arguments)                                                    \
-    WRAP(name, parameters, arguments, PROFILE_NO_PEER, -1)
+    WRAP(name, parameters, arguments, PROFILE_NO_PEER, -1, record_other(this, 0, begun, ended))

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recordings of all ranks (checks/common/src/mpiprofile/recording.h), merged into a profile."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from records.application_profile import ApplicationProfile, OverRanks, ProfiledCall
+from records.errors import AssayError
+from records.input_files import decoded, read_whole
+
+#: Entries of a profile: 1 MB holds as many.
+MOST_ENTRIES = 2000
+#: Drift of a clock whose end was not compared, s per s.
+_DRIFT = 5e-5
+_SENDS, _GIVES, _IS_GIVEN = 0, 3, 4
+
+
+class _Entry(msgspec.Struct, frozen=True, array_like=True):
+    call: str
+    least: int
+    greatest: int
+    bytes: int
+    ranks: int
+    nodes: int
+    count: int
+    time_s: float
+    completing_s: float
+    outside_s: float
+
+
+class _Sample(msgspec.Struct, frozen=True, array_like=True):
+    """Times in ns of the rank's clock."""
+
+    hash: int
+    role: int
+    ranks: int
+    entry: int
+    ready: int
+    begin: int
+    end: int
+    time: int
+    blocked: int
+
+
+class Recording(msgspec.Struct, frozen=True):
+    """The file of one rank."""
+
+    assay: Literal["recording"]
+    rank: int
+    ranks: int
+    node: int
+    nodes: int
+    library: str
+    complete: bool
+    unordered: bool
+    elapsed_s: float
+    mpi_s: float
+    level: int
+    clock: list[int]
+    entries: list[_Entry]
+    samples: list[_Sample]
+
+
+def read_recordings(folder: Path) -> list[Recording]:
+    """The recordings in a folder, by rank. Raises AssayError for damaged ones, and for none."""
+    decode = msgspec.json.Decoder(Recording).decode
+    found = [
+        decoded(decode, read_whole(path), str(path), "a rank's recording")
+        for path in sorted(folder.glob("rank.*.json"))
+    ]
+    if not found:
+        raise AssayError(
+            "profile: no rank wrote a profile: the program called no MPI_Init, ended within its"
+            " first second without MPI_Finalize, or its start did not pass LD_PRELOAD on"
+        )
+    if {one.ranks for one in found} != {found[0].ranks} or len(found) > found[0].ranks:
+        raise AssayError(f"profile: {folder} holds recordings of several launches")
+    return found
+
+
+def profile_of(
+    recordings: Sequence[Recording], command: Sequence[str], wall_s: float | None
+) -> ApplicationProfile:
+    """One profile of the recordings of all ranks."""
+    first = recordings[0]
+    clocks = _clocks(recordings)
+    waits = list(_waits(recordings, clocks))
+    level = max(one.level for one in recordings)
+    calls = _merged(recordings, waits, level)
+    while len(calls) > MOST_ENTRIES and level < 4:
+        level += 1
+        calls = _merged(recordings, waits, level)
+    time_s = sum(one.time_s for one in calls)
+    sampled_s = sum(one.sampled_s for one in calls)
+    per_node = Counter(one.node for one in recordings)
+    return ApplicationProfile(
+        source="assay",
+        command=list(command),
+        library=first.library,
+        ranks=first.ranks,
+        nodes=first.nodes,
+        ranks_per_node=max(per_node.values()),
+        complete=len(recordings) == first.ranks and all(one.complete for one in recordings),
+        wall_s=wall_s,
+        elapsed_s=_over([one.elapsed_s for one in recordings]),
+        mpi_s=_over([one.mpi_s for one in recordings]),
+        outside_s=_over([max(0.0, one.elapsed_s - one.mpi_s) for one in recordings]),
+        sampled_share=sampled_s / time_s if time_s else 0.0,
+        clock_error_s=1e-9 * max(2 * clock.error for clock in clocks.values()),
+        notes=list(_notes(recordings, level, sampled_s)),
+        calls=calls,
+    )
+
+
+def _over(values: Sequence[float]) -> OverRanks:
+    return OverRanks(mean=sum(values) / len(values), least=min(values), greatest=max(values))
+
+
+def _notes(recordings: Sequence[Recording], level: int, sampled_s: float) -> Iterator[str]:
+    missing = recordings[0].ranks - len(recordings)
+    if missing:
+        yield f"{missing} of {recordings[0].ranks} ranks left no recording"
+    ended = sum(not one.complete for one in recordings)
+    if ended:
+        yield f"{ended} ranks did not reach MPI_Finalize: the last part of their calls is missing"
+    if level >= 1:
+        yield "the program has many message sizes: they are merged up to powers of two"
+    if level >= 2:
+        yield "the program has many communicators: their sizes are merged"
+    if any(one.unordered for one in recordings):
+        yield "several threads call MPI, or requests are cancelled: waits are not measured since"
+    elif not sampled_s:
+        yield "no call has a partner that was recorded: waits are not known"
+
+
+# ---- the histogram ----
+
+
+def _power_above(value: int) -> int:
+    return 1 << (value - 1).bit_length() if value > 0 else 0
+
+
+def _key(entry: _Entry, level: int) -> tuple[str, int, int, int]:
+    """Call, nodes, ranks and size, as coarse as the level says (histogram.c)."""
+    exact = level == 0
+    size = entry.greatest if exact else _power_above(entry.greatest)
+    if level < 2:
+        return entry.call, entry.nodes, entry.ranks, size
+    if level == 2:
+        return entry.call, _power_above(entry.nodes), _power_above(entry.ranks), size
+    return entry.call, 0, 0, size if level == 3 else 0
+
+
+def _merged(
+    recordings: Sequence[Recording], waits: Sequence[tuple[int, int, int, float]], level: int
+) -> list[ProfiledCall]:
+    """The entries of all ranks. Each wait: the recording's place, its entry, time ns, wait ns."""
+    found: dict[tuple[str, int, int, int], ProfiledCall] = {}
+    for entry in (entry for one in recordings for entry in one.entries):
+        key = _key(entry, level)
+        call = found.get(key)
+        if call is None:
+            shape = (
+                {"ranks": key[2], "nodes": key[1]}
+                if level >= 2
+                else {"ranks": entry.ranks, "nodes": entry.nodes}
+            )
+            call = found[key] = ProfiledCall(
+                call=entry.call, least_bytes=entry.least, greatest_bytes=entry.greatest, bytes=0,
+                count=0, time_s=0.0, **shape,
+            )  # fmt: skip
+        call.least_bytes = min(call.least_bytes, entry.least)
+        call.greatest_bytes = max(call.greatest_bytes, entry.greatest)
+        call.bytes += entry.bytes
+        call.count += entry.count
+        call.time_s += entry.time_s
+        call.completing_s += entry.completing_s
+        call.outside_s += entry.outside_s
+    for place, number, time, wait in waits:
+        call = found[_key(recordings[place].entries[number], level)]
+        call.sampled += 1
+        call.sampled_s += 1e-9 * time
+        call.wait_s += 1e-9 * wait
+    for call in found.values():
+        # Stamps are whole ns, times of entries are not.
+        call.sampled_s = min(call.sampled_s, call.time_s)
+        call.wait_s = min(call.wait_s, call.sampled_s)
+    return [found[key] for key in sorted(found)]
+
+
+# ---- waits ----
+
+
+class _Clock(NamedTuple):
+    """A node's clock against that of rank 0."""
+
+    to_common: Callable[[int], float]
+    error: float
+
+
+def _clocks(recordings: Sequence[Recording]) -> dict[int, _Clock]:
+    """The clock of each node, ns: from its lowest rank, which compared it at begin and end."""
+    found: dict[int, _Clock] = {}
+    for one in recordings:
+        if one.node in found:
+            continue
+        at, offset, error, *end = one.clock
+        slope = (end[1] - offset) / max(1, end[0] - at) if end else 0.0
+        if one.node == recordings[0].node:
+            found[one.node] = _Clock(float, 0.0)
+            continue
+        drifted = 0.0 if end else _DRIFT * 1e9 * one.elapsed_s
+
+        def to_common(
+            stamp: int, at: int = at, offset: int = offset, slope: float = slope
+        ) -> float:
+            return stamp + offset + slope * (stamp - at)
+
+        found[one.node] = _Clock(to_common, max(error, end[2] if end else 0) + drifted)
+    return found
+
+
+def _waits(
+    recordings: Sequence[Recording], clocks: dict[int, _Clock]
+) -> Iterator[tuple[int, int, int, float]]:
+    """Each sample whose partners are all recorded: place, entry, time and wait in ns.
+
+    A rank waited from when it was blocked until the last partner that it can have waited for was
+    ready: one that became ready only after the rank was free again was not waited for (a message
+    that is sent eagerly). Between nodes the clocks' uncertainty counts as no wait.
+    """
+    groups: dict[tuple[bool, int], list[tuple[int, _Sample]]] = defaultdict(list)
+    for place, one in enumerate(recordings):
+        for sample in one.samples:
+            groups[sample.role > 1, sample.hash].append((place, sample))
+    for group in groups.values():
+        ranks = {place for place, _ in group}
+        to_itself = len(group) == 2 and group[0][1].role <= 1
+        if len(group) != group[0][1].ranks or (len(ranks) < len(group) and not to_itself):
+            continue
+        for place, sample in group:
+            if not sample.time:  # the sending half of MPI_Sendrecv
+                continue
+            node = recordings[place].node
+            own, wait = clocks[node].to_common, 0.0
+            for other_place, other in group:
+                other_node = recordings[other_place].node
+                if other is sample or (sample.role == _IS_GIVEN and other.role != _GIVES):
+                    continue
+                ready = clocks[other_node].to_common(other.ready)
+                if other_node != node:
+                    ready -= clocks[node].error + clocks[other_node].error
+                late = ready < own(sample.end) and sample.role != _GIVES
+                if late or (sample.role == 1 and other.role == _SENDS):
+                    wait = max(wait, min(ready, own(sample.end)) - own(sample.begin))
+            length = max(1, sample.end - sample.begin)
+            yield place, sample.entry, sample.time, sample.blocked * min(1.0, wait / length)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay profile`: run a launcher's command with the profile preloaded, and write one file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.profile.collecting import profile_of, read_recordings
+from assay.profile.program import build_library, program_place
+from assay.terminal import say
+from records.application_profile import ApplicationProfile, write_profile
+from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.forms import as_text
+from reports.load.mpip import any_profile
+from reports.notation.units import bytes_text, percent
+
+#: Calls in the summary.
+_MOST_CALLS = 8
+
+
+def profile_command(arguments: argparse.Namespace) -> int:
+    """`assay profile`; status 1 if the command failed, whose profile so far is kept."""
+    if arguments.show:
+        if arguments.words:
+            raise AssayError("profile: give --show FILE or a command, not both")
+        profile, status = any_profile(arguments.show), 0
+    else:
+        profile, status = _profiled(arguments)
+    output = arguments.output or (None if arguments.show else Path("profile.json"))
+    if output:
+        try:
+            write_profile(profile, output)
+        except OSError as error:
+            raise InfrastructureError(f"{output}: cannot be written ({error.strerror})") from error
+    if arguments.json:
+        print(as_text(profile), end="")
+    else:
+        for line in _summary(profile, output):
+            say(line)
+    if status:
+        say(f"the command ended with status {status}; the profile holds what was noted until then")
+    return ExitStatus.FAIL if status else ExitStatus.PASS
+
+
+def _profiled(arguments: argparse.Namespace) -> tuple[ApplicationProfile, int]:
+    """The profile of a command's run, and its exit status."""
+    command: list[str] = arguments.words
+    place = program_place(command)
+    with _folder(arguments.folder, arguments.keep) as folder:
+        library = build_library(command, place, arguments.mpicc, folder)
+        preload = ":".join([str(library), *filter(None, [os.environ.get("LD_PRELOAD")])])
+        setting = ["env", f"ASSAY_PROFILE_FOLDER={folder}", f"LD_PRELOAD={preload}"]
+        begun = time.monotonic()
+        process = subprocess.Popen([*command[:place], *setting, *command[place:]])
+        while True:
+            try:
+                status = process.wait()
+                break
+            except KeyboardInterrupt:
+                continue  # the command got it, too, and ends
+        wall_s = time.monotonic() - begun
+        try:
+            recordings = read_recordings(folder)
+        except AssayError as error:
+            if status:
+                raise AssayError(f"{error}; the command ended with status {status}") from error
+            raise
+        return profile_of(recordings, command, wall_s), status
+
+
+@contextmanager
+def _folder(parent: Path, keep: bool) -> Iterator[Path]:
+    """A folder for the ranks' files, which all nodes must see; removed unless it is to be kept."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="assay-profile-", dir=parent.resolve()))
+    except OSError as error:
+        raise AssayError(
+            f"profile: no folder can be made in {parent} ({error.strerror}); give one that all"
+            " nodes see: --folder DIR"
+        ) from error
+    try:
+        yield folder
+    finally:
+        if keep:
+            say(f"the ranks' files are in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
+    """What a profile says, in a few lines."""
+    mpi, whole = profile.mpi_s.mean, profile.elapsed_s.mean
+    nodes = "1 node" if profile.nodes == 1 else f"{profile.nodes} nodes"
+    library = f", {profile.library}" if profile.library else ""
+    yield f"{profile.ranks} ranks on {nodes}{library}: {whole:.3g} s, {percent(mpi / whole if whole else 0.0)} of it in MPI"
+    total = sum(one.time_s for one in profile.calls) or 1.0
+    for one in sorted(profile.calls, key=lambda call: -call.time_s)[:_MOST_CALLS]:
+        size = bytes_text(one.greatest_bytes) if one.greatest_bytes else ""
+        place = {1: "in a node", 0: ""}.get(one.nodes, "between nodes")
+        wait = "" if one.wait_share is None else f", {percent(one.wait_share)} of it wait"
+        words = " ".join(filter(None, [one.call, size, place]))
+        yield f"  {words}: {one.count} calls, {percent(one.time_s / total)} of the time{wait}"
+    yield from (f"note: {note}" for note in profile.notes)
+    if output:
+        yield f"written: {output}"

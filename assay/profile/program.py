@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program in a launcher's command, and the library that is preloaded into it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from assay import BASE
+from assay.commands import run_command
+from checks.common.sources import LIBRARY, c_sources
+from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
+
+#: A library of MPI's C functions, as the dynamic linker names it.
+_MPI = re.compile(r"^\s*libmpi(?:ch)?(?:_[a-z0-9_]+)?\.so\S* => (\S+)", re.MULTILINE)
+_BINDINGS = re.compile(r"mpifh|usempi|fort|cxx|java")
+_INTERPRETERS = re.compile(r"(python|perl|julia|env|sh|bash|dash|zsh|ksh|Rscript|R)[.\d]*$")
+#: Suffixes of compilers where several libraries are installed (Debian).
+_SUFFIXES = ("", ".openmpi", ".mpich", ".lam")
+_BUILD_LIMIT_S = 300.0
+_LOOK_BYTES = 1 << 28
+_TRIAL = "int MPI_Initialized(int *); int main(void) { int up; return MPI_Initialized(&up); }\n"
+
+
+def program_place(command: Sequence[str]) -> int:
+    """The place of the program among the words of a launcher's command.
+
+    Raises AssayError, with the remedy, for a program that is linked statically or without MPI. A
+    script and an interpreter may start any program: of them nothing is known before they run.
+    """
+    found = [(place, path) for place, path in enumerate(map(shutil.which, command)) if path]
+    if not command or not found or found[0][0] != 0:
+        what = f"{command[0]}: no such program" if command else "no command"
+        raise AssayError(f"profile: {what}; give it after --: assay profile -- mpirun -np 4 ./app")
+    following = [(place, Path(path)) for place, path in found[1:]]
+    linked = [place for place, path in following if mpi_libraries(path)]
+    if linked:
+        return linked[0]
+    unclear = [place for place, path in following if _is_script(path)]
+    for place, path in following:
+        if place not in unclear and _defines_mpi(path):
+            raise AssayError(
+                f"profile: {path} is linked statically with MPI, so that nothing can be preloaded;"
+                " link it dynamically, or build the profile in: `make -C"
+                f" {LIBRARY / 'mpiprofile'} CC=mpicc OUT=DIR`, add DIR/profile.o before the MPI"
+                " library when linking, and run it with ASSAY_PROFILE_FOLDER=DIR"
+            )
+    if unclear:
+        return unclear[0]
+    programs = ", ".join(str(path) for _, path in following) or "it names no program"
+    raise AssayError(
+        f"profile: no program of {' '.join(command)!r} is linked with an MPI library ({programs});"
+        " give the launcher and an MPI program: assay profile -- mpirun -np 4 ./app"
+    )
+
+
+def mpi_libraries(program: Path) -> set[str]:
+    """Files of the MPI library that a program or library is linked with; empty: none."""
+    printed = run_command(["ldd", str(program.absolute())], os.environ).stdout
+    return {
+        os.path.realpath(path)
+        for path in _MPI.findall(printed)
+        if not _BINDINGS.search(Path(path).name)
+    }
+
+
+def _is_script(path: Path) -> bool:
+    """Whether it is a script, or an interpreter: what it starts is not known."""
+    with path.open("rb") as file:
+        return file.read(2) == b"#!" or bool(_INTERPRETERS.match(path.name))
+
+
+def _defines_mpi(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b"MPI_Init" in file.read(_LOOK_BYTES)
+
+
+def build_library(command: Sequence[str], place: int, compiler: str | None, folder: Path) -> Path:
+    """The library to preload, made in `folder` by the compiler of the program's own MPI library.
+
+    Raises AssayError where no compiler of that library is found.
+    """
+    path = shutil.which(command[place])
+    wanted = mpi_libraries(Path(path)) if path else set()
+    tried = []
+    for name in [compiler] if compiler else dict.fromkeys(_compilers(command[0])):
+        made = _linked_by(name, folder)
+        if made is None:
+            continue
+        if not wanted or wanted & made:
+            return _built(name, made, folder)
+        tried.append(f"{name} (of {', '.join(sorted(made))})")
+    raise AssayError(
+        f"profile: no compiler of {', '.join(sorted(wanted)) or 'MPI'}, with which"
+        f" {command[place]} is linked; tried: {', '.join(tried) or 'none found'}; give it: --mpicc"
+    )
+
+
+def _compilers(launcher: str) -> Iterator[str]:
+    """Compilers that may belong to a launcher: beside it, then in PATH."""
+    path = Path(shutil.which(launcher) or launcher)
+    for beside in (path, path.resolve()):
+        suffix = beside.suffix if beside.suffix in _SUFFIXES else ""
+        yield str(beside.with_name(f"mpicc{suffix}"))
+    yield from (f"mpicc{suffix}" for suffix in _SUFFIXES)
+
+
+def _linked_by(compiler: str, folder: Path) -> set[str] | None:
+    """The MPI library that a compiler links with; None if it makes no program."""
+    if not shutil.which(compiler):
+        return None
+    source, program = folder / "trial.c", folder / "trial"
+    source.write_text(_TRIAL)
+    made = run_command([compiler, "-o", str(program), str(source)], os.environ)
+    return mpi_libraries(program) if made.status == 0 else None
+
+
+def _built(compiler: str, made: set[str], folder: Path) -> Path:
+    """The library of a compiler and an MPI library; kept under build/ where that can be written."""
+    sources = b"".join(path.read_bytes() for path in c_sources(LIBRARY))
+    named = "\0".join([shutil.which(compiler) or compiler, *sorted(made), platform.machine()])
+    digest = hashlib.sha256(named.encode() + sources).hexdigest()[:16]
+    kept = BASE / "build" / f"profile-{digest}" / "libassay_profile.so"
+    library = folder / kept.name
+    if kept.is_file():
+        shutil.copyfile(kept, library)  # all nodes see this one
+        return library
+    words = ["make", "-s", "-j4", "-C", str(LIBRARY / "mpiprofile"), str(library)]
+    words += [f"CC={compiler}", f"OUT={folder}"]
+    answer = run_command(words, os.environ, limit_s=_BUILD_LIMIT_S)
+    if answer.status != 0:
+        raise InfrastructureError(f"profile: the library could not be made: {answer.said}")
+    with suppress(OSError):  # a folder of another user
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, library.read_bytes(), 0o755)
+    return library

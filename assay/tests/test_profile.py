@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay profile` on real programs of known calls, with the MPI libraries of this machine."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.cli import main
+from records.application_profile import ApplicationProfile, ProfiledCall, read_profile
+
+SOURCES = Path(__file__).parent / "profiled"
+LIBRARIES = ("openmpi", "mpich")
+RING = {"Irecv": (20, 800), "Isend": (20, 800), "Allreduce": (20, 8)}
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    for library in LIBRARIES:
+        compile_with(f"mpicc.{library}", "known.c", folder / f"known.{library}")
+        compile_with(f"mpif90.{library}", "ring.f90", folder / f"ring.{library}")
+    return folder
+
+
+def compile_with(compiler: str, source: str, program: Path, *options: str) -> None:
+    words = [compiler, "-O2", "-o", str(program), str(SOURCES / source), *options]
+    subprocess.run(words, check=True, cwd=program.parent)
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("OMPI_MCA_rmaps_base_oversubscribe", "1")
+    monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "1")
+
+
+def profiled(library: str, *program: str, status: int = 0) -> ApplicationProfile:
+    words = ["profile", "--", f"mpirun.{library}", "-np", "2", *program]
+    assert main(words) == status
+    assert not list(Path().glob("assay-profile-*"))
+    return read_profile(Path("profile.json"))
+
+
+def call_of(profile: ApplicationProfile, name: str) -> ProfiledCall:
+    return next(one for one in profile.calls if one.call == name and one.greatest_bytes)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_fortran_programs_calls_are_counted_once(programs: Path, library: str) -> None:
+    profile = profiled(library, str(programs / f"ring.{library}"))
+    found = {one.call: (one.count, one.greatest_bytes) for one in profile.calls}
+    assert found == {**RING, "Waitall": (20, 0)}
+    assert profile.complete
+    assert (profile.ranks, profile.nodes) == (2, 1)
+    assert {one.nodes for one in profile.calls if one.greatest_bytes} == {1}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Path, library: str) -> None:
+    profile = profiled(library, str(programs / f"known.{library}"), "late")
+    receive, send = call_of(profile, "Recv"), call_of(profile, "Send")
+    assert receive.sampled == receive.count == 20
+    assert receive.wait_s > 0.15  # of 0.2 s that the sender sleeps
+    assert receive.wait_share is not None
+    assert send.wait_share is not None
+    assert receive.wait_share > 0.7
+    assert send.wait_s < 0.05
+
+
+def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Path) -> None:
+    profile = profiled("openmpi", str(programs / "known.openmpi"), "barrier")
+    (barrier,) = (one for one in profile.calls if one.call == "Barrier")
+    assert (barrier.count, barrier.sampled, barrier.ranks) == (40, 40, 2)
+    assert 0.15 < barrier.wait_s <= barrier.time_s
+
+
+def test_what_can_overlap_is_the_time_between_posting_and_waiting(programs: Path) -> None:
+    profile = profiled("openmpi", str(programs / "known.openmpi"), "overlap")
+    for name in ("Irecv", "Isend"):
+        assert call_of(profile, name).outside_s > 40 * 0.009
+    assert profile.outside_s.least > 0.18
+
+
+def test_many_sizes_stay_small_and_no_call_is_lost(programs: Path) -> None:
+    profile = profiled("openmpi", str(programs / "known.openmpi"), "sizes", "5000")
+    assert Path("profile.json").stat().st_size < 1 << 20
+    sends = [one for one in profile.calls if one.call == "Isend"]
+    assert sum(one.count for one in sends) == 10_000
+    assert sum(one.bytes for one in sends) == 2 * sum(range(5000))
+    assert max(one.greatest_bytes for one in sends) == 4999
+    assert "the program has many message sizes: they are merged up to powers of two" in (
+        profile.notes
+    )
+
+
+@pytest.mark.parametrize(("what", "least"), [("killed", 100), ("abort", 2)])
+def test_a_program_that_ends_early_leaves_its_profile_so_far(
+    programs: Path, what: str, least: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = profiled("mpich", str(programs / "known.mpich"), what, status=1)
+    assert not profile.complete
+    assert call_of(profile, "Isend").count >= least
+    assert "ended with status" in capsys.readouterr().out
+
+
+def test_a_statically_linked_program_is_refused_with_the_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # No distribution's archive of MPI links; what tells is MPI_Init inside the program.
+    text = "int MPI_Init(int *count, char ***words) { return !count && !words; }"
+    source = tmp_path / "static.c"
+    source.write_text(f"{text}\nint main(void) {{ return MPI_Init(0, 0); }}\n")
+    subprocess.run(["cc", "-static", "-o", "static", "static.c"], check=True, cwd=tmp_path)
+    assert main(["profile", "--", "mpirun.mpich", "-np", "2", "./static"]) == 2
+    said = capsys.readouterr().err
+    assert "linked statically with MPI" in said
+    assert "profile.o" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["mpirun.mpich", "-np", "2", "/bin/ls"], "is linked with an MPI library"),
+        (["mpirun.mpich", "-np", "2"], "is linked with an MPI library"),
+        ([], "no command"),
+        (["no-such-launcher", "x"], "no-such-launcher: no such program"),
+        (["mpirun.mpich", "-np", "2", "sh", "-c", "true"], "no rank wrote a profile"),
+    ],
+)
+def test_what_cannot_be_profiled_is_refused(
+    words: list[str], fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["profile", "--", *words]) == 2
+    assert fault in capsys.readouterr().err
+    assert not [*Path().iterdir()]
+
+
+def test_the_profile_is_printed_as_its_form(
+    programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profiled("mpich", str(programs / "ring.mpich"))
+    text = Path("profile.json").read_text()
+    capsys.readouterr()
+    assert main(["profile", "--show", "profile.json", "--json"]) == 0
+    assert capsys.readouterr().out == text
