@@ -104,11 +104,11 @@ def build_library(command: Sequence[str], place: int, compiler: str | None, fold
 
 
 def _compilers(launcher: str) -> Iterator[str]:
-    """Compilers that may belong to a launcher: beside it, then in PATH."""
+    """Compilers that may belong to a launcher: next to it, then in PATH."""
     path = Path(shutil.which(launcher) or launcher)
-    for beside in (path, path.resolve()):
-        suffix = beside.suffix if beside.suffix in _SUFFIXES else ""
-        yield str(beside.with_name(f"mpicc{suffix}"))
+    for one in (path, path.resolve()):
+        suffix = one.suffix if one.suffix in _SUFFIXES else ""
+        yield str(one.with_name(f"mpicc{suffix}"))
     yield from (f"mpicc{suffix}" for suffix in _SUFFIXES)
 
 
