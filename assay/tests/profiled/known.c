@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* known WHAT: programs whose profile is known, for test_profile.py.
- *   late      20 times rank 1 sends 1000 bytes 10 ms after rank 0 waits for them
- *   barrier   20 barriers, to which rank 1 comes 10 ms late
- *   overlap   20 exchanges of 1000 bytes with 10 ms outside MPI between posting and waiting
+ *   late      20 times rank 1 sends 1000 bytes 10 ms after rank 0 waits for
+ * them barrier   20 barriers, to which rank 1 comes 10 ms late overlap   20
+ * exchanges of 1000 bytes with 10 ms outside MPI between posting and waiting
  *   sizes N   N messages of N sizes to the next rank
  *   killed    messages for 2.5 s, then SIGKILL
  *   abort     one message, then MPI_Abort */
@@ -17,63 +17,65 @@ static int rank, ranks;
 static char out[1 << 22], in[1 << 22];
 
 static void late(void) {
-    MPI_Status status;
-    for (int round = 0; round < 20; round++) {
-        if (rank == 1)
-            usleep(10000);
-        if (rank == 1)
-            MPI_Send(out, 1000, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
-        else
-            MPI_Recv(in, 1000, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
-        if (rank == 0)
-            MPI_Send(out, 0, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
-        else
-            MPI_Recv(in, 0, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &status);
-    }
+  MPI_Status status;
+  for (int round = 0; round < 20; round++) {
+    if (rank == 1)
+      usleep(10000);
+    if (rank == 1)
+      MPI_Send(out, 1000, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    else
+      MPI_Recv(in, 1000, MPI_CHAR, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &status);
+    if (rank == 0)
+      MPI_Send(out, 0, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    else
+      MPI_Recv(in, 0, MPI_CHAR, 0, 2, MPI_COMM_WORLD, &status);
+  }
 }
 
 static void barriers(void) {
-    for (int round = 0; round < 20; round++) {
-        if (rank == 1)
-            usleep(10000);
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
+  for (int round = 0; round < 20; round++) {
+    if (rank == 1)
+      usleep(10000);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
 }
 
 static void exchange(int bytes, int pause_us) {
-    MPI_Request requests[2];
-    MPI_Status statuses[2];
-    MPI_Irecv(in, bytes, MPI_CHAR, (rank + ranks - 1) % ranks, 1, MPI_COMM_WORLD, &requests[0]);
-    MPI_Isend(out, bytes, MPI_CHAR, (rank + 1) % ranks, 1, MPI_COMM_WORLD, &requests[1]);
-    if (pause_us)
-        usleep(pause_us);
-    MPI_Waitall(2, requests, statuses);
+  MPI_Request requests[2];
+  MPI_Status statuses[2];
+  MPI_Irecv(in, bytes, MPI_CHAR, (rank + ranks - 1) % ranks, 1, MPI_COMM_WORLD,
+            &requests[0]);
+  MPI_Isend(out, bytes, MPI_CHAR, (rank + 1) % ranks, 1, MPI_COMM_WORLD,
+            &requests[1]);
+  if (pause_us)
+    usleep(pause_us);
+  MPI_Waitall(2, requests, statuses);
 }
 
 int main(int argc, char **argv) {
-    const char *what = argv[1];
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    double begun = MPI_Wtime();
-    if (!strcmp(what, "late"))
-        late();
-    else if (!strcmp(what, "barrier"))
-        barriers();
-    else if (!strcmp(what, "sizes"))
-        for (int size = 0; size < atoi(argv[2]); size++)
-            exchange(size, 0);
-    else if (!strcmp(what, "overlap"))
-        for (int round = 0; round < 20; round++)
-            exchange(1000, 10000);
-    else
-        exchange(1000, 0);
-    while (!strcmp(what, "killed") && MPI_Wtime() - begun < 2.5)
-        exchange(1000, 1000);
-    if (!strcmp(what, "killed"))
-        raise(SIGKILL);
-    if (!strcmp(what, "abort"))
-        MPI_Abort(MPI_COMM_WORLD, 3);
-    MPI_Finalize();
-    return 0;
+  const char *what = argv[1];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  double begun = MPI_Wtime();
+  if (!strcmp(what, "late"))
+    late();
+  else if (!strcmp(what, "barrier"))
+    barriers();
+  else if (!strcmp(what, "sizes"))
+    for (int size = 0; size < atoi(argv[2]); size++)
+      exchange(size, 0);
+  else if (!strcmp(what, "overlap"))
+    for (int round = 0; round < 20; round++)
+      exchange(1000, 10000);
+  else
+    exchange(1000, 0);
+  while (!strcmp(what, "killed") && MPI_Wtime() - begun < 2.5)
+    exchange(1000, 1000);
+  if (!strcmp(what, "killed"))
+    raise(SIGKILL);
+  if (!strcmp(what, "abort"))
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  MPI_Finalize();
+  return 0;
 }
