@@ -97,10 +97,11 @@ def _folder(parent: Path, keep: bool) -> Iterator[Path]:
 
 def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
     """What a profile says, in a few lines."""
-    mpi, whole = profile.mpi_s.mean, profile.elapsed_s.mean
+    whole = profile.elapsed_s.mean
+    inside = percent(profile.mpi_s.mean / whole if whole else 0.0)
     nodes = "1 node" if profile.nodes == 1 else f"{profile.nodes} nodes"
     library = f", {profile.library}" if profile.library else ""
-    yield f"{profile.ranks} ranks on {nodes}{library}: {whole:.3g} s, {percent(mpi / whole if whole else 0.0)} of it in MPI"
+    yield f"{profile.ranks} ranks on {nodes}{library}: {whole:.3g} s, {inside} of it in MPI"
     total = sum(one.time_s for one in profile.calls) or 1.0
     for one in sorted(profile.calls, key=lambda call: -call.time_s)[:_MOST_CALLS]:
         size = bytes_text(one.greatest_bytes) if one.greatest_bytes else ""
