@@ -64,6 +64,29 @@ _NIGHT = (
     shared.CHECKS,
 )
 
+_SHARE: dict[str, Any] = {"type": shared.share, "metavar": "SHARE"}
+_SPAN: dict[str, Any] = {"type": shared.span_s, "metavar": "TIME"}
+_WATCH = (
+    site(),
+    argument("--folder DIR", "of the phase; default: results/stability/SITE", type=Path),
+    flag("--once", "book one look, for a timer or scrontab"),
+    argument("--every", "time between looks; without --once book until the end", **_SPAN),
+    argument("--for", "length of the phase, e.g. 30d", dest="length", **_SPAN),
+    argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
+    repeated("--partition", "watch only the nodes of this one; may be repeated"),
+    repeated("--file-system DIR", "also write a file there at each look; may be repeated"),
+    argument("--probe", "keep a job of one node running that long in real time", **_SPAN),
+    argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
+    argument("--mtbi", "mean time between interrupts that is promised, e.g. 720h", **_SPAN),
+    argument("--mtti", "mean time between killed jobs that is promised", **_SPAN),
+    argument("--up-share", "nodes with which the machine counts as up; default: 90%%", **_SHARE),
+    argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
+    argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
+    argument("--by NAME", "who says so"),
+    argument("--reason", "why"),
+    JSON,
+)
+
 COMMANDS: dict[str, Command] = {
     "doctor": _command(
         "missing requirements, and the command that fixes each",
@@ -366,6 +389,11 @@ COMMANDS: dict[str, Command] = {
         "an acceptance as a contract has it: stages, waivers, signatures, one document",
         metavar="ACTION",
         below={
+            "watch": _command(
+                "book outages: one look, or look after look; without either judge what is booked",
+                "assay.stability.command:watch_command",
+                *_WATCH,
+            ),
             "start": _command(
                 "what a contract's stages risk, and its folder; runs nothing yet",
                 "assay.contracts.commands:start_command",
@@ -495,7 +523,10 @@ COMMANDS: dict[str, Command] = {
                 "history:silent_command",
                 shared.HISTORY,
                 argument(
-                    "--after TIME", "silent from so long on; default: %(default)s", default="36h"
+                    "--after TIME",
+                    "silent from so long on; default: %(default)s",
+                    default="36h",
+                    type=shared.span_s,
                 ),
                 _NOTIFY,
                 argument("--campaign CAMPAIGN", "default: all"),

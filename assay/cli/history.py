@@ -6,14 +6,14 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.cli.arguments import tell_pictures
 from assay.nightly.importing import import_files, show_survey, surveyed_history, surveys_of
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
-from assay.nightly.silence import duration, heard, sentence_of, silence_notices
+from assay.nightly.silence import heard, sentence_of, silence_notices
 from assay.run.named_runs import run_of
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
@@ -155,7 +155,7 @@ def judge(
 
 def silent_command(arguments: argparse.Namespace) -> int:
     """`assay history silent`: which nights did not come; FAIL where one did not."""
-    after = duration(arguments.after)
+    after = timedelta(seconds=arguments.after)
     notifier = Notifier(arguments.history) if arguments.notify else None
     try:
         with Store(arguments.history) as store:

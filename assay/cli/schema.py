@@ -38,6 +38,7 @@ from reports.verdicts.contract.forms import ContractForm
 from reports.verdicts.nightly import forms as nightly
 from reports.verdicts.papers.result import PaperForm
 from reports.verdicts.prediction.outcome import PredictionForm
+from reports.verdicts.stability.result import StabilityForm
 from reports.verdicts.survey import forms as survey
 from virtual_cluster.command import ClusterForm
 
@@ -47,6 +48,7 @@ FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "acceptance": ContractForm,
     "advise": AdviceForm,
+    "acceptance-watch": StabilityForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,

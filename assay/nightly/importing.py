@@ -8,16 +8,13 @@ from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from assay.screens.pages import show_pages
 from records.errors import AssayError
-from records.forms import as_text
 from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
 from records.history.imported import Importer
 from records.history.store import Store, no_nights
 from reports.load.reframe_files import files_below, read_file
 from reports.load.reframe_logs import Unread
-from reports.render import html, markdown
-from reports.render.files import write_folder
-from reports.render.terminal import show, text
 from reports.result import Result
 from reports.verdicts.survey.forms import ImportForm, SurveyForm, UnreadPart
 from reports.verdicts.survey.result import survey_result
@@ -92,16 +89,4 @@ def show_survey(surveys: Sequence[Survey], out: Path | None, *, json: bool) -> N
     the page; None: next to the history."""
     result: Result[SurveyForm] = survey_result(surveys)
     folder = out or Path(result.data.history).parent / "history-report"
-    files = {
-        "index.html": html.page(result),
-        "report.md": markdown.text(result),
-        "report.txt": text(result),
-        "report.json": as_text(result.data),
-    }
-    write_folder(folder, files)
-    if json:
-        print(files["report.json"], end="")
-    else:
-        from assay.screens.screen import Screen  # slow: rich
-
-        show(result, Screen(), [f"page: {folder / 'index.html'}"])
+    show_pages(result, folder, as_json=json)

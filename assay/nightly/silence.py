@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from assay.nightly.notifying import Notice
-from records.errors import AssayError
 from records.history.store import Store
 from records.text.plain_text import one_line
 from reports.notation.units import time_of
 from reports.verdicts.nightly.forms import CampaignPart
-
-_DURATION = re.compile(r"(\d{1,5})\s*(m|h|d)")
-_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-
-
-def duration(text: str) -> timedelta:
-    """ "36h" -> 36 hours. Raises AssayError for anything else."""
-    match = _DURATION.fullmatch(text.strip())
-    if not match or not int(match[1]):
-        raise AssayError(f"--after {text!r}: write a number and m, h or d, e.g. 36h")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 def campaigns_of(store: Store, site: str | None, campaign: str | None) -> list[tuple[str, str]]:
