@@ -173,10 +173,15 @@ class Cluster:
         faults.restore_power(self.name, node)
 
     def degrade(
-        self, node: str, cpu_share: float | None = None, link_share: float | None = None
+        self,
+        node: str,
+        cpu_share: float | None = None,
+        link_share: float | None = None,
+        disk_bytes_per_s: float | None = None,
     ) -> None:
-        """Leave a node only these shares of its cores' time and of its link's rate."""
-        faults.degrade(self.name, node, cpu_share, link_share)
+        """Leave a node only these shares of its cores' time and of its link's rate, and this rate
+        of the machine's disk to what bypasses caches."""
+        faults.degrade(self.name, node, cpu_share, link_share, disk_bytes_per_s)
 
     def mend(self, node: str) -> None:
         """Undo `degrade`."""

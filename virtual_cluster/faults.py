@@ -2,12 +2,15 @@
 """Cuts the power of a node, or makes a node or a switch slow on purpose; and restores both.
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
-timings show it; links by the token bucket filter that already shapes them.
+timings show it; links by the token bucket filter that already shapes them; the disk by the kernel's
+throttling of block devices, which holds what bypasses the page cache (O_DIRECT).
 """
 
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +18,17 @@ from pathlib import Path
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import daemons, host, network, processes, slurm
 from virtual_cluster import spec as plans
-from virtual_cluster.state import State, locked_state
+from virtual_cluster.state import State, folders, locked_state
 from virtual_cluster.switches import Switch
 
 _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
 RELEASE_TIMEOUT_S = 5.0
+#: Controllers of control groups, with the folder of each where it has a hierarchy of its own.
+_CONTROLLERS = {"cpu": "cpu", "io": "blkio"}
+#: What is written into which files, in this order.
+Limits = list[tuple[str, str]]
 
 
 def cut_power(cluster: str, node: str) -> None:
@@ -97,23 +104,24 @@ def first_process(state: State, node: str) -> int:
     return found
 
 
-def degrade(cluster: str, node: str, cpu_share: float | None, link_share: float | None) -> None:
-    """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate.
+def degrade(
+    cluster: str,
+    node: str,
+    cpu_share: float | None,
+    link_share: float | None,
+    disk_bytes_per_s: float | None = None,
+) -> None:
+    """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate, and
+    its reads and its writes of the machine's disk to a rate each.
 
     Or a switch below another one, by its name, to a share of the link's rate to the one above.
     """
     host.require_rights("degrade")
-    for option, share in (("--cpu", cpu_share), ("--link", link_share)):
-        if share is not None and not 0.01 <= share < 1:
-            raise AssayError(
-                f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5"
-            )
-    if cpu_share is None and link_share is None:
-        raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
+    _refuse_unfit(cpu_share, link_share, disk_bytes_per_s)
     with locked_state(cluster) as state:
         uplink = _uplink(state, node)
-        if uplink and cpu_share is not None:
-            raise AssayError(f"{node} is a switch and has no cores: give --link alone")
+        if uplink and (cpu_share is not None or disk_bytes_per_s is not None):
+            raise AssayError(f"{node} is a switch and has no cores and no disk: give --link alone")
         if not uplink:
             check_node(state, node)
             first_process(state, node)
@@ -130,7 +138,28 @@ def degrade(cluster: str, node: str, cpu_share: float | None, link_share: float 
             else:
                 network.shape_link(state.spec, node, slow)
         if cpu_share is not None:
-            _cap(state, node, cpu_share)
+            quota_us = _QUOTA_US * len(state.cores[node])
+            _cap(state, node, "cpu", _cpu_limits(quota_us, math.ceil(_QUOTA_US / cpu_share)))
+        if disk_bytes_per_s is not None:
+            device = _disk(folders(cluster).work)
+            _cap(state, node, "io", _disk_limits(device, round(disk_bytes_per_s)))
+
+
+def _refuse_unfit(
+    cpu_share: float | None, link_share: float | None, disk_bytes_per_s: float | None
+) -> None:
+    """Raise AssayError for limits that cannot be set."""
+    for option, share in (("--cpu", cpu_share), ("--link", link_share)):
+        if share is not None and not 0.01 <= share < 1:
+            raise AssayError(
+                f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5"
+            )
+    if disk_bytes_per_s is not None and not 1e4 <= disk_bytes_per_s <= 1e12:
+        raise AssayError(
+            f"--disk {disk_bytes_per_s / 1e6:g}: allowed are 0.01 to 1000000 MB/s, e.g. 20"
+        )
+    if cpu_share is None and link_share is None and disk_bytes_per_s is None:
+        raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE, --disk MB/S or more")
 
 
 def _uplink(state: State, name: str) -> Switch | None:
@@ -147,52 +176,84 @@ def mend(cluster: str, node: str) -> None:
             return
         check_node(state, node)
         network.shape_link(state.spec, node, state.spec.link)
-        _release(_cgroup(cluster, node))
+        for controller in _CONTROLLERS:
+            with suppress(InfrastructureError):  # without it nothing was capped
+                _release(_root(controller) / plans.namespace_of(cluster, node))
 
 
 def remove_caps(cluster: str) -> None:
     """Remove the control groups of a cluster whose processes have ended."""
-    with suppress(InfrastructureError):
-        for group in _root().glob(f"assay-{cluster}-*"):
-            if plans.is_namespace_of(cluster, group.name):
-                _release(group)
+    for controller in _CONTROLLERS:
+        with suppress(InfrastructureError):
+            for group in _root(controller).glob(f"assay-{cluster}-*"):
+                if plans.is_namespace_of(cluster, group.name):
+                    _release(group)
 
 
-def _root() -> Path:
-    """The hierarchy with the cpu controller: its own (v1), or the unified one (v2)."""
-    if (_CGROUPS / "cpu" / "cgroup.procs").exists():
-        return _CGROUPS / "cpu"
+def _root(controller: str) -> Path:
+    """The hierarchy with a controller: its own (v1), or the unified one (v2)."""
+    own = _CGROUPS / _CONTROLLERS[controller]
+    if (own / "cgroup.procs").exists():
+        return own
     control = _CGROUPS / "cgroup.subtree_control"
     if control.exists():
         with suppress(OSError):
-            control.write_text("+cpu")
-        if "cpu" in control.read_text().split():
+            control.write_text(f"+{controller}")
+        if controller in control.read_text().split():
             return _CGROUPS
     raise InfrastructureError(
-        f"the kernel's cpu controller is not usable below {_CGROUPS}: cores cannot be capped here"
+        f"the kernel's {controller} controller is not usable below {_CGROUPS}: nothing can be"
+        " capped by it here"
     )
 
 
-def _cgroup(cluster: str, node: str) -> Path:
-    return _root() / plans.namespace_of(cluster, node)
+def _disk(folder: Path) -> str:
+    """The number of the whole disk that holds a folder: throttling takes no partition."""
+    number = folder.stat().st_dev
+    entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    disk = entry.parent if (entry / "partition").exists() else entry
+    try:
+        return (disk / "dev").read_text().strip()
+    except OSError:
+        raise InfrastructureError(f"{folder} is on no block device that can be slowed") from None
 
 
-def _cap(state: State, node: str, share: float) -> None:
-    group = _cgroup(state.spec.name, node)
-    quota_us = _QUOTA_US * len(state.cores[node])
-    period_us = math.ceil(_QUOTA_US / share)
+def _disk_limits(device: str, rate: int) -> list[Limits]:
+    """By version of control groups, what is written into which file."""
+    names = [f"blkio.throttle.{way}_bps_device" for way in ("read", "write")]
+    return [
+        [("io.max", f"{device} rbps={rate} wbps={rate}")],
+        [(name, f"{device} {rate}") for name in names],
+    ]
+
+
+def _cpu_limits(quota_us: int, period_us: int) -> list[Limits]:
+    """The same of a share of the cores."""
+    return [
+        [("cpu.max", f"{quota_us} {period_us}")],
+        [
+            ("cpu.cfs_quota_us", "-1"),
+            ("cpu.cfs_period_us", str(period_us)),
+            ("cpu.cfs_quota_us", str(quota_us)),
+        ],
+    ]
+
+
+def _cap(state: State, node: str, controller: str, limits: Sequence[Limits]) -> None:
+    """Put the node's processes into its group of a controller, with limits in the form that the
+    kernel has."""
+    group = _root(controller) / plans.namespace_of(state.spec.name, node)
     try:
         group.mkdir(exist_ok=True)
-        if (group / "cpu.max").exists():
-            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
-        else:
-            (group / "cpu.cfs_quota_us").write_text("-1")
-            (group / "cpu.cfs_period_us").write_text(str(period_us))
-            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+        for limit in limits:
+            if (group / limit[0][0]).exists():
+                for file, text in limit:
+                    (group / file).write_text(text)
+                break
         inside = processes.inside_network([network.namespace_file(state.spec.name, node)])
         _move([process.pid for process in inside], group)
     except OSError as error:
-        raise InfrastructureError(f"{group}: cores cannot be capped ({error.strerror})") from error
+        raise InfrastructureError(f"{group}: cannot be capped ({error.strerror})") from error
 
 
 def _move(pids: list[int], group: Path) -> None:

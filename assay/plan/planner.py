@@ -148,6 +148,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             nodes=layout.nodes,
             memory_bytes_per_node=layout.memory_bytes_per_node,
             estimate_s=estimate_s,
+            stored_bytes=definition.bytes_stored(combination.parameters),
             cpus_per_task=cpus,
             resources=resources or {},
             alone=combination.alone,
@@ -164,6 +165,12 @@ def _lacks(case: Case, needed: frozenset[str], site_program: str, site: SiteFact
     if not features:
         gone = reasons.get(site_program)
         return gone and f"programs.{site_program} of {case.environment} in the site.yaml: {gone}"
+    for target in (f.removeprefix("storage:") for f in features if f.startswith("storage:")):
+        known = sorted(f[8:] for f in site.environments[case.environment] if f[:8] == "storage:")
+        return (
+            f"site {site.name} declares no storage {target!r}; it has {listed(known) or 'none'}:"
+            " give folder and file_system in `storage` of its site.yaml"
+        )
     text = (
         f"environment {case.environment} lacks {listed(sorted(features))},"
         f" which check {case.combination.check} needs"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from assay.plan.clock import Clock
+from checks.common.definition import gigabytes
 from records.run.plan import Plan, PlannedCase
 from records.run.rerun import CHECKS_OF_PAIRS
 from records.site.pair_scans import sample_told
@@ -37,6 +38,8 @@ def render_plan(plan: Plan) -> str:
         lines += ["", short, *(f"  {text}" for text in plan.short)]
     if samples := samples_told(plan):
         lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
+    if stored := _stored_told(plan):
+        lines += ["", "files that a launch has at a time, removed at its end:", *stored]
     if lines_of_blocks := resolution(plan):
         lines += ["", *lines_of_blocks]
     totals, blocks = plan.totals, f"{plan.blocks} blocks"
@@ -113,6 +116,17 @@ def samples_told(plan: Plan) -> list[str]:
         if case.check in CHECKS_OF_PAIRS and case.skipped is None
     )
     return list(dict.fromkeys(text for text in found if text is not None))
+
+
+def _stored_told(plan: Plan) -> list[str]:
+    """Bytes on storage under test, by case."""
+    names = case_names(plan.cases)
+    found = (
+        f"  {names[case.id]}: {gigabytes(case.stored_bytes)} in `storage` {case.params['target']}"
+        for case in plan.cases
+        if case.stored_bytes and case.skipped is None
+    )
+    return list(dict.fromkeys(found))
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from assay.schema.document import Location, Problem
-from assay.schema.model import CommandEntry
+from assay.schema.model import CommandEntry, CommandMetric
 from assay.schema.problems import found
 from checks.common.brought import bring
 from checks.common.command import placeholders
+from checks.common.command.formula import value_of_formula
 from checks.common.command.reading import expression_fault
 from checks.common.sources import LAUNCH_SCRIPTS
 from records.errors import AssayError
@@ -34,6 +38,8 @@ def bring_command(entry: CommandEntry, folder: Path, place: Location) -> Iterato
         names = placeholders(entry.command)
     except ValueError as error:
         faults.append((("command",), str(error)))
+    if bool(entry.program) != ("{program}" in entry.command):
+        faults.append((("program",), "is the name of what {program} in the command is; give both"))
     if entry.launch == "none" and (entry.ranks != 1 or entry.ranks_per_node not in (1, "fill")):
         faults.append((("ranks",), "a launch without MPI is one process; allowed is 1"))
     if entry.sources and not entry.build:
@@ -64,6 +70,7 @@ def _line(entry: CommandEntry, names: list[str], files: list[BroughtFile]) -> Co
         right=[one for one in entry.right if isinstance(one, str)],
         wrong=entry.wrong,
         exit_status=statuses[0] if statuses else 0,
+        program=entry.program or msgspec.UNSET,
     )
 
 
@@ -93,11 +100,24 @@ def _metric_faults(entry: CommandEntry) -> Iterator[tuple[Location, str]]:
                 f"found {found(one.unit)}; allowed are s, bytes, bytes/s, bit/s, flop/s with their"
                 " prefixes (ms, GB/s, GiB/s, Gflop/s), 1/s and 1; write 1 for what is none of them",
             )
-        elif one.better is None and better_of(unit) is None:
+        elif one.better is None and better_of(unit) is None and not _only_bounded(one):
             yield (
                 ("metrics", name),
                 "say which direction is good, by `better: higher` or `better: lower`",
             )
+        if one.memory_share is not None and unit != "bytes":
+            yield ("metrics", name, "memory_share"), f"is of bytes, not of {unit}"
+        if (one.at_least or 0) > (math.inf if one.at_most is None else one.at_most):
+            yield ("metrics", name, "at_least"), f"is above at_most = {one.at_most:g}"
+        try:
+            value_of_formula(one.equals or "0", dict.fromkeys(entry.metrics, 1.0))
+        except ValueError as error:
+            yield ("metrics", name, "equals"), f"found {found(one.equals)}: it {error}"
+
+
+def _only_bounded(metric: CommandMetric) -> bool:
+    """Whether no direction of it is good: it must be within bounds and is compared by nothing."""
+    return metric.at_least is not None or metric.at_most is not None or bool(metric.equals)
 
 
 def _metrics(entry: CommandEntry) -> list[Caught]:
@@ -105,11 +125,23 @@ def _metrics(entry: CommandEntry) -> list[Caught]:
     for name, one in entry.metrics.items():
         unit, factor = si_of(one.unit)
         better = one.better or better_of(unit)
-        assert better is not None
         which = "" if one.of == "only" else f"; of several the {one.of}"
         told = f"printed by `{entry.command.split()[0]}`, found by {one.find}{which}"
-        definition = MetricDefinition(name, unit, better, told[:500])
-        made.append(Caught(metric=definition, find=one.find, factor=factor, of=one.of))
+        definition = MetricDefinition(
+            name, unit, better or "lower", told[:500], measured=better is not None
+        )
+        made.append(
+            Caught(
+                metric=definition,
+                find=one.find,
+                factor=factor,
+                of=one.of,
+                at_least=None if one.at_least is None else one.at_least * factor,
+                at_most=None if one.at_most is None else one.at_most * factor,
+                memory_share=one.memory_share,
+                equals=one.equals,
+            )
+        )
     return made
 
 

@@ -117,6 +117,23 @@ class CommandMetric(Section):
         default=None,
     )
     of: Choice = key("Which of several matches; only: there must be one.", default="only")
+    at_least: float | None = key(
+        "Least value of a valid launch, in `unit`; one below is wrong.", default=None
+    )
+    at_most: float | None = key(
+        "Greatest value of a valid launch, in `unit`; one above is wrong.", default=None
+    )
+    memory_share: float | None = key(
+        "Least value of a valid launch, of a metric in bytes, as a share of its nodes' memory.",
+        default=None,
+        gt=0,
+        le=1,
+    )
+    equals: str = key(
+        "Formula that the value must agree with: metrics by name (in their `unit`), numbers,"
+        " + - * / ** and sqrt(…).",
+        default="",
+    )
 
 
 class CommandEntry(CaseGroup):
@@ -125,6 +142,12 @@ class CommandEntry(CaseGroup):
     command: str = key("Program and arguments, with {placeholders}; not read by a shell.")
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")] = key("Its name.")
     title: str = key("Its title.", default="", max_length=100)
+    program: str = key(
+        "A program that the site names in `programs` of its environments: {program} in the command"
+        " is its path. Where it is missing, cases are skipped.",
+        default="",
+        pattern="^([a-z0-9][a-z0-9_-]*)?$",
+    )
     build: str = key(
         "Shell command that builds it once an environment; $CC is the compiler.", default=""
     )

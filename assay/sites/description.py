@@ -232,6 +232,21 @@ class ReframeDescription(Section):
     sched_options: dict[str, Any] = key("Its `sched_options`.", default={})
 
 
+class StorageDescription(Section):
+    """A folder that check storage may fill, as far as a plan says."""
+
+    folder: Line = key(
+        "An absolute path; variables such as $SCRATCH are expanded. Launches make a folder"
+        " assay-storage-… in it and remove it."
+    )
+    file_system: str = key(
+        "Type of its file system, as in /proc/mounts: lustre, nfs4, gpfs, xfs, tmpfs. A launch"
+        " that finds another one writes nothing.",
+        pattern="^[A-Za-z0-9_.-]+$",
+    )
+    shared: bool = key("Whether all nodes see the same; else each has its own.", default=True)
+
+
 class VettingDescription(Section):
     """What `assay vet` may do at a site."""
 
@@ -363,6 +378,9 @@ class SiteKeys(Section):
         default=[],
     )
     spack: SpackDescription | None = key("What Spack builds for this site.", default=None)
+    storage: dict[ResourceName, StorageDescription] = key(
+        "What check storage measures, by the name that its `target` gives.", default={}
+    )
     vetting: VettingDescription = key("What `assay vet` may do.", default=VettingDescription())
 
 

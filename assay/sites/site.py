@@ -144,7 +144,11 @@ class Site(ABC):
             if "hpl" not in environment.programs and not environment.ready_programs:
                 missing[name] |= no_hpl
             there = environment.programs.keys() - missing[name].keys()
-            features[name] = {*environment.features, *(f"program:{program}" for program in there)}
+            features[name] = {
+                *environment.features,
+                *(f"program:{program}" for program in there),
+                *(f"storage:{target}" for target in described.storage),
+            }
         return SiteFacts(
             name=self.name,
             nodes=described.nodes,
@@ -170,6 +174,8 @@ class Site(ABC):
         data = self.description.model_dump(mode="json", by_alias=True)
         if data["module_init"]:
             data["module_init"] = expanded(data["module_init"])
+        for target in data["storage"].values():
+            target["folder"] = expanded(target["folder"])
         data["down_nodes_return"] = self.down_nodes_return
         for environment in data["environments"].values():
             environment["programs"] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay.sites.description import NetworkDescription, SiteDescription
+from assay.sites.description import NetworkDescription, SiteDescription, StorageDescription
 from assay.sites.site import Site
 from records.errors import UnreachableError
 from records.run.provenance import SiteAsRun
@@ -44,6 +44,10 @@ class VirtualSite(Site):
             "topology": TopologyDescription(switches=switches) if len(switches) > 1 else None,
             "shared_cores": facts["cores"],
             "work_dir": facts["runs_dir"],
+            "storage": {
+                "disk": _storage(facts["work_dir"]),
+                "memory": _storage("/dev/shm", shared=not facts["isolated"]),  # noqa: S108
+            },
         }
         super().__init__(description.model_copy(update=filled))
         self._cluster, self._facts = cluster, facts
@@ -108,3 +112,11 @@ class VirtualSite(Site):
     def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches."""
         return replace(super().provenance(), virtual=True, switches=self._facts["tree"])
+
+
+def _storage(folder: str, *, shared: bool = True) -> StorageDescription:
+    """A folder of this machine, with the type of its file system."""
+    words = (line.split() for line in Path("/proc/mounts").read_text().splitlines())
+    leading = ((len(at), of) for _, at, of, *_ in words if Path(folder).is_relative_to(at))
+    file_system = max(leading, key=lambda one: one[0], default=(0, "unknown"))[1]
+    return StorageDescription(folder=folder, file_system=file_system, shared=shared)

@@ -316,6 +316,10 @@ class CheckDefinition(Generic[P]):
         asked: RanksPerNode = params.ranks_per_node
         return asked
 
+    def bytes_stored(self, params: P) -> int:
+        """Bytes of all files that a launch has at a time on storage under test."""
+        return 0
+
     def bytes_per_rank(self, params: P) -> int:
         """Bytes of a rank's data, without the allowance, which is added for each."""
         raise NotImplementedError(f"check {self.name} does not say what memory it takes")

@@ -13,16 +13,25 @@ import msgspec
 from records.metric import MetricDefinition
 
 #: Which of several matches of an expression gives the value; "only": there must be one.
-Choice = Literal["only", "first", "last", "min", "max", "sum", "mean", "each"]
+Choice = Literal["only", "first", "last", "min", "max", "sum", "mean", "geomean", "each"]
 
 
-class Caught(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric and the expression whose group holds its value, to be multiplied by `factor`."""
+class Caught(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A metric and the expression whose group holds its value, to be multiplied by `factor`.
+
+    A value outside of `at_least` … `at_most` (in SI units), below `memory_share` of the memory of
+    the launch's nodes, or other than the formula `equals` of other metrics (in units as printed)
+    makes the launch wrong. What is left at its default is not encoded: digests stay.
+    """
 
     metric: MetricDefinition
     find: str
     factor: float
     of: Choice
+    at_least: float | None = None
+    at_most: float | None = None
+    memory_share: float | None = None
+    equals: str = ""
 
 
 class BroughtFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +45,8 @@ class BroughtFile(msgspec.Struct, frozen=True, kw_only=True):
 class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="command"):
     """A command line as a check. `command` and `build` are as the campaign writes them; `names` are
     the placeholders of the command that cases give values for. `right` are expressions that must
-    match a line of what is printed, `wrong` those that must not."""
+    match a line of what is printed, `wrong` those that must not. `program` is the name of a
+    program of the site, whose path the command has as {program}."""
 
     title: str
     command: str
@@ -50,6 +60,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     right: list[str]
     wrong: list[str]
     exit_status: int = 0
+    program: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class TestFigure(msgspec.Struct, frozen=True, kw_only=True):

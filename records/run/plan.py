@@ -77,6 +77,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     `estimate_s` is the time of a launch: the median of `measured` launches of the case; else, with
     `rough_s`, in proportion to another case of its check; else the shipped estimate, which is
     rough. `rough_s` is the shipped estimate where it is not `estimate_s`.
+    `stored_bytes` are those of the files that a launch has at a time, on storage under test.
     `params` are complete (defaults filled in, sizes explicit); cases that differ only in their
     environment share the object. `cpus_per_task` and `resources` are what the job asks for besides
     nodes; `alone`, whether no other launch of the allocation may run meanwhile, None: as it shares
@@ -95,6 +96,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     estimate_s: _Share
     rough_s: _Share | None = None
     measured: Count = 0
+    stored_bytes: Count = 0
     cpus_per_task: Annotated[int, msgspec.Meta(ge=1)] | None = None
     resources: dict[str, dict[str, Scalar]] = {}
     alone: bool | None = None

@@ -18,7 +18,7 @@ from records.run.brought import CommandLine
 from records.sections import Scalar
 
 #: Placeholders that each launch gives a value for.
-GIVEN = ("ranks", "ranks_per_node", "nodes", "cpus_per_task")
+GIVEN = ("ranks", "ranks_per_node", "nodes", "cpus_per_task", "program")
 #: Seconds of a launch until one was timed.
 _ROUGH_S = 10.0
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh"}
@@ -42,7 +42,12 @@ class CommandDefinition(CheckDefinition[Any]):
             deciding=metrics[0].name,
             shown=metrics[0].name,
             history_metrics=tuple(one.name for one in metrics[1:]),
-            features=frozenset() if self.without_mpi else frozenset({"mpi"}),
+            features=frozenset(
+                [
+                    *([] if self.without_mpi else ["mpi"]),
+                    *([f"program:{line.program}"] if line.program else []),
+                ]
+            ),
             builds=("Programs", *([self.build_name] if line.build else [])),
             parameters=_parameters(line, self.digest),
         )
@@ -58,13 +63,17 @@ class CommandDefinition(CheckDefinition[Any]):
         """Name of the build fixture."""
         return f"Command_{self.digest}"
 
-    def words(self, params: Any, cpus_per_task: int, ranks_per_node: int) -> list[str]:
-        """The words of the command for a launch; a value is never split, nor read by a shell."""
+    def words(
+        self, params: Any, cpus_per_task: int, ranks_per_node: int, program: str = ""
+    ) -> list[str]:
+        """The words of the command for a launch; a value is never split, nor read by a shell.
+        `program` is the path of the site's."""
         given = {k: str(v).lower() if isinstance(v, bool) else v for k, v in dict(params).items()}
         values = given | {
             "ranks_per_node": ranks_per_node,
             "nodes": -(-params.ranks // ranks_per_node),
             "cpus_per_task": cpus_per_task or 1,
+            "program": program,
         }
         return [word.format_map(values) for word in shlex.split(self.line.command)]
 

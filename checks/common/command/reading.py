@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean, median
+from statistics import fmean, geometric_mean, median
 
 from checks.common.answer import Reading
+from checks.common.command.formula import value_of_formula
 from checks.common.evidence.marked_lines import marked_lines
 from checks.common.json_lines import OutputError, measured
 from records.metric import Metric
@@ -23,6 +24,8 @@ from records.run.brought import Caught, CommandLine
 
 LINE_CHARACTERS = 4096
 LIMIT_S = 10.0
+#: By how much a value may differ from its formula: what is printed is rounded.
+FORMULA_SHARE, FORMULA_DIGIT = 2e-3, 2e-6
 
 
 @dataclass(frozen=True)
@@ -127,14 +130,37 @@ def value_of(caught: Caught, found: Sequence[Match]) -> Metric:
             raise OutputError(said) from None
     choose = {"first": lambda n: n[0], "last": lambda n: n[-1], "only": lambda n: n[0]}
     choose |= {"min": min, "max": max, "sum": sum, "mean": fmean, "each": median}
+    choose["geomean"] = geometric_mean
     samples = numbers if caught.of == "each" else None
     for number in numbers:
         measured(caught.metric, number)
     return measured(caught.metric, choose[caught.of](numbers), None, samples)
 
 
-def read(line: CommandLine, text: str) -> Reading:
-    """The metrics of what a command printed, or what is wrong with it. Raises OutputError."""
+def _beyond(
+    line: CommandLine, metrics: Sequence[Metric], memory_bytes: float | None
+) -> Iterator[str]:
+    """What is wrong with values: too small or great, or other than the formula of others says."""
+    pairs = list(zip(line.metrics, metrics, strict=True))
+    printed = {one.metric.name: found.value / one.factor for one, found in pairs}
+    for one, found in pairs:
+        name, unit = found.name, found.unit
+        memory = one.memory_share and memory_bytes and one.memory_share * memory_bytes
+        least = max(one.at_least or 0.0, memory or 0.0)
+        if found.value < least:
+            share = f", {one.memory_share:g} of the nodes' memory" if least == memory else ""
+            yield f"{name} is {found.value:.6g} {unit}; allowed is at least {least:.6g}{share}"
+        if one.at_most is not None and found.value > one.at_most:
+            yield f"{name} is {found.value:.6g} {unit}; allowed is at most {one.at_most:.6g}"
+        if one.equals:
+            right = value_of_formula(one.equals, printed)
+            if abs(printed[name] - right) > FORMULA_SHARE * abs(right) + FORMULA_DIGIT:
+                yield f"{name} is {printed[name]:.6g}; by {one.equals} it is {right:.6g}"
+
+
+def read(line: CommandLine, text: str, memory_bytes: float | None = None) -> Reading:
+    """The metrics of what a command printed, or what is wrong with it. `memory_bytes`: of the
+    launch's nodes together; None: shares of it are not asked for. Raises OutputError."""
     lines = own_lines(text)
     with within(LIMIT_S, "reading the output by the campaign's expressions"):
         for expression in line.wrong:
@@ -144,4 +170,6 @@ def read(line: CommandLine, text: str) -> Reading:
         for expression in line.right:
             if not matches(expression, lines):
                 return Reading(wrong=f"no line matches {expression!r:.200}, which must be there")
-        return Reading([value_of(one, matches(one.find, lines)) for one in line.metrics])
+        metrics = [value_of(one, matches(one.find, lines)) for one in line.metrics]
+        wrong = next(_beyond(line, metrics, memory_bytes), None)
+        return Reading(wrong=wrong) if wrong else Reading(metrics)

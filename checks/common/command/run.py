@@ -82,7 +82,8 @@ class Run(MpiCheck):
 
     def command(self) -> list[str]:
         """The words of the command; without MPI behind a wrapper that tells where it runs."""
-        words = self.definition.words(self.params, self.cpus_per_task, self.ranks_per_node)
+        program = self.current_environ.extras["programs"].get(self.definition.line.program, "")
+        words = self.definition.words(self.params, self.cpus_per_task, self.ranks_per_node, program)
         if self.definition.line.build:
             made = Path(self.building.folder, words[0])
             words[0] = str(made) if words[0].startswith("./") and made.is_file() else words[0]
@@ -123,7 +124,9 @@ class Run(MpiCheck):
         """The metrics by the campaign's expressions, if the step was on the job's nodes."""
         if other := died(text) or other_program(None, [], output):
             return Reading(wrong=other)
-        reading = read(self.definition.line, text)
+        nodes = -(-self.ranks // self.ranks_per_node)
+        memory = nodes * self.current_partition.extras["memory_bytes_per_node"]
+        reading = read(self.definition.line, text, memory)
         if not self.definition.without_mpi or output.evidence is None:
             return reading
         step = output.evidence.variables.get("step_nodes", "")

@@ -31,20 +31,22 @@ failed() {
     exit 125
 }
 
-# Where Slurm lets daemonised processes outlive their job.
-sweep() {
+# Runs one of our scripts on every node of the job.
+on_nodes() {
     local others
     mapfile -t others < <(scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -vx "$SLURMD_NODENAME")
     [ ${#others[@]} -eq 0 ] || srun --overlap --mpi=none --nodes=${#others[@]} --ntasks=${#others[@]} \
-        --ntasks-per-node=1 --nodelist="$(IFS=, && echo "${others[*]}")" "$here/sweep.sh" </dev/null
-    "$here/sweep.sh"
+        --ntasks-per-node=1 --nodelist="$(IFS=, && echo "${others[*]}")" "$@" </dev/null
+    "$@"
 }
 
 finish() {
     trap - EXIT TERM INT HUP
     [ -n "${keeper:-}" ] && halt
     [ -n "${node_tmp:-}" ] && rm -rf "$node_tmp"
-    [ -z "${ASSAY_SWEEP:-}" ] || sweep >sweep.out 2>&1
+    # Where Slurm lets daemonised processes outlive their job.
+    [ -z "${ASSAY_SWEEP:-}" ] || on_nodes "$here/sweep.sh" >sweep.out 2>&1
+    [ -z "${ASSAY_SCRATCH:-}" ] || on_nodes "$here/scratch.sh" end >>scratch.out 2>&1
     stamp session_end
     say stamps "\"at\":{$stamps}"
     : >launch.ended
@@ -53,6 +55,7 @@ trap finish EXIT
 trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
 say allocation "\"nodes\":\"$SLURM_JOB_NODELIST\",\"host\":\"$(hostname)\",\"daemons\":\"$daemons\""
+[ -z "${ASSAY_SCRATCH:-}" ] || on_nodes "$here/scratch.sh" begin >scratch.out 2>&1
 # Modules may have put Slurm's own srun before it, and a site may name that by its path.
 if [ -n "${ASSAY_IN_ALLOCATION:-}" ]; then
     export PATH=$ASSAY_IN_ALLOCATION:$PATH

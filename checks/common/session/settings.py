@@ -22,7 +22,10 @@ from records.site.limits import nominal
 #: Environment variable with the path of the site's description as JSON.
 SITE_FILE = "ASSAY_SITE_FILE"
 #: What checks ask of the partition as the site's description has it.
-_OF_SITE = ("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s")
+_OF_SITE = (
+    *("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s", "storage"),
+    "memory_bytes_per_node",
+)
 _OF_LINK = ("bits_per_second", "payload_share", "burst_bytes")
 
 

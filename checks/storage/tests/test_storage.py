@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The storage program on a disk and in memory: right answers, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from checks.common.answer import difference, other_settings
+from checks.common.registry import CHECKS
+from checks.common.sources import LAUNCH_SCRIPTS
+from checks.common.tests.program_runs import ProgramRun, built_programs, run_each
+from checks.storage import StorageParameters
+
+STORAGE = CHECKS["storage"]
+MEMORY = Path("/dev/shm")  # noqa: S108
+FEW = {"sizes": [4096, 65536], "part_bytes": 131072, "files": 5, "repetitions": 2}
+
+
+def file_system(folder: Path) -> str:
+    asked = ["findmnt", "--noheadings", "--output", "FSTYPE", "--target", str(folder)]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[-1]
+
+
+@pytest.fixture(scope="module")
+def out() -> Path:
+    return built_programs("mpich", ["storage"])
+
+
+@pytest.fixture
+def disk(out) -> Iterator[Path]:
+    folder = out / "disk"
+    folder.mkdir()
+    yield folder / "assay-storage-0-test"
+    assert not list(folder.iterdir())
+    folder.rmdir()
+
+
+def run(out: Path, folder: Path, ranks: int = 2, *words: str, preload: Path | None = None):
+    """A launch on a folder, its parameters, and what it did."""
+    params = StorageParameters(ranks=ranks, target="disk", **FEW)
+    options = {"folder": folder, "file-system": file_system(folder.parent)}
+    options["limit-bytes"] = STORAGE.bytes_stored(params)
+    for word in words:
+        name, _, value = word.removeprefix("--").partition("=")
+        options[name] = value
+    given = " ".join(f"--{k}={v}" if v != "" else f"--{k}" for k, v in options.items())
+    program = " ".join(STORAGE.command(params, Path()))
+    command = f"{ranks} {program} {given}"
+    return params, run_each("mpich", out, [command], *([preload] if preload else []))[command]
+
+
+def said(found: ProgramRun) -> str:
+    return " ".join(str(line["message"]) for line in found.lines("error"))
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_every_rate_is_reported_and_nothing_is_left(out, disk, ranks):
+    params, found = run(out, disk, ranks)
+    assert found.status == 0, found.text
+    output = found.output
+    metrics = output.metrics
+    hosts = [next(one.at["node"] for one in metrics if one.at and "node" in one.at)] * ranks
+    assert difference(STORAGE.expected(params, hosts), metrics, {}, params, STORAGE.digits) is None
+    assert other_settings(STORAGE.options(params), output.program) is None
+    assert output.ended
+
+
+def test_memory_has_no_caches_to_avoid(out):
+    folder = MEMORY / f"assay-storage-0-{os.getpid()}"
+    _, found = run(out, folder)
+    assert found.status == 0, found.text
+    assert found.output.notes["caches"] == "none avoided: tmpfs is memory"
+    assert not folder.exists()
+
+
+def test_a_wrong_byte_is_a_wrong_answer(out, disk):
+    _, found = run(out, disk, 2, "--inject-fault")
+    assert found.lines("error")[0]["wrong"] is True
+    assert "of transfer" in said(found)
+    subprocess.run(["rm", "-r", disk], check=True)  # as session.sh does
+
+
+def test_a_read_that_memory_answers_is_a_wrong_answer(out, disk):
+    library = out / "dropped_advice.so"
+    source = Path(__file__).with_name("dropped_advice.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    _, found = run(out, disk, 2, "--caches=dropped", preload=library)
+    assert found.lines("error")[0]["wrong"] is True
+    assert "a cached read" in said(found)
+    subprocess.run(["rm", "-rf", disk], check=True)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("--file-system=lustre", "declared is lustre"),
+        ("--limit-bytes=1000", "--limit-bytes allows 1000"),
+    ],
+)
+def test_what_may_not_be_written_is_refused(out, disk, word, reason):
+    _, found = run(out, disk, 2, word)
+    assert found.status != 0
+    assert reason in said(found)
+    assert not disk.exists() or not list(disk.iterdir())
+    subprocess.run(["rm", "-rf", disk], check=True)
+
+
+def test_more_than_there_is_room_for_is_refused(out):
+    folder = MEMORY / f"assay-storage-0-{os.getpid()}"
+    words = ["--part-bytes=1000000000000000", "--sizes=1073741824", "--transfers=1000000"]
+    _, found = run(out, folder, 2, *words, "--limit-bytes=1000000000000000000")
+    assert "nothing was written" in said(found)
+    assert not list(folder.iterdir())
+    folder.rmdir()
+
+
+def test_what_a_killed_launch_left_is_removed_by_the_next_one_of_its_cluster(tmp_path):
+    squeue = tmp_path / "squeue"
+    squeue.write_text(
+        '#!/bin/sh\ncase $* in *=7) echo RUNNING ;; *) echo "Invalid job id" ;; esac\n'
+    )
+    squeue.chmod(0o755)
+    for name, note in (("dead", "c 6"), ("runs", "c 7"), ("other", "d 6"), ("young", None)):
+        (tmp_path / f"assay-storage-0-{name}" / "small.0").mkdir(parents=True)
+        if note:
+            (tmp_path / f"assay-storage-0-{name}.job").write_text(f"{note}\n")
+    own = tmp_path / "assay-storage-0-own"
+    variables = {"ASSAY_SCRATCH": str(own), "SLURM_CLUSTER_NAME": "c", "SLURM_JOB_ID": "8"}
+    variables["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+
+    def scratch(word: str) -> set[str]:
+        subprocess.run([LAUNCH_SCRIPTS / "scratch.sh", word], env=variables, check=True)
+        return {path.name.removeprefix("assay-storage-0-") for path in tmp_path.glob("assay-*")}
+
+    left = {"runs", "runs.job", "other", "other.job", "young"}
+    assert scratch("begin") == left | {"own.job"}
+    own.mkdir()
+    (own / "data").write_text("")
+    assert scratch("end") == left
+
+
+def test_transfers_are_whole_blocks_each_once():
+    for sizes in ([1000], [4096, 4096], []):
+        with pytest.raises(ValidationError):
+            StorageParameters(ranks=1, target="disk", sizes=sizes)
+
+
+def test_a_plan_knows_what_is_stored():
+    params = StorageParameters(ranks=3, target="disk", sizes=[4096, 2**20], part_bytes=2**24)
+    assert STORAGE.bytes_stored(params) == 3 * 2**24
+    few = StorageParameters(ranks=3, target="disk", sizes=[4096], transfers=10, files=100)
+    assert STORAGE.bytes_stored(few) == 3 * 100 * 4096
