@@ -23,7 +23,15 @@ from records.errors import AssayError
 OUR_EXTRAS = frozenset(
     {
         *("build_on", "down_nodes_return", "longest_job_s", "nominal", "shared_cores"),
-        *("slurm_partition", "topology", "wire_is_counted", "launcher", "scheduler"),
+        *(
+            "slurm_partition",
+            "storage",
+            "memory_bytes_per_node",
+            "topology",
+            "wire_is_counted",
+            "launcher",
+            "scheduler",
+        ),
     }
 )
 
