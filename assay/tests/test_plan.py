@@ -252,7 +252,15 @@ def test_a_plan_survives_its_file() -> None:
     parsed = json.loads(plan.to_json())
     assert list(parsed)[:3] == ["schema", "campaign", "question"]
     # Written where a case asks for them.
-    asked = {"rough_s", "measured", "stored_bytes", "cpus_per_task", "resources", "alone", "switches"}
+    asked = {
+        "rough_s",
+        "measured",
+        "stored_bytes",
+        "cpus_per_task",
+        "resources",
+        "alone",
+        "switches",
+    }
     assert set(parsed["cases"][0]) == {*PlannedCase.__struct_fields__} - asked
     empty = dataclasses.replace(SITE, environments={"mpich": frozenset(), "lam": frozenset()})
     assert Plan.from_json(plan_of(GOOD, empty).to_json()).totals.launches == 0

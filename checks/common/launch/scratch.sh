@@ -10,7 +10,7 @@ case $1 in
         echo "${SLURM_CLUSTER_NAME:-none} $SLURM_JOB_ID" >"$ASSAY_SCRATCH.job"
         for left in "${ASSAY_SCRATCH%-*}"-*; do
             folder=${left%.job}
-            [ -O "$left" ] && [ ! -L "$left" ] && [ "$folder" != "$ASSAY_SCRATCH" ] || continue
+            if [ ! -O "$left" ] || [ -L "$left" ] || [ "$folder" = "$ASSAY_SCRATCH" ]; then continue; fi
             if read -r cluster job 2>/dev/null <"$folder.job"; then
                 [ "$cluster" = "${SLURM_CLUSTER_NAME:-none}" ] || continue
                 # A controller that does not answer says nothing of the job.

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -19,7 +20,7 @@ from checks.storage import StorageParameters
 
 STORAGE = CHECKS["storage"]
 MEMORY = Path("/dev/shm")  # noqa: S108
-FEW = {"sizes": [4096, 65536], "part_bytes": 131072, "files": 5, "repetitions": 2}
+FEW: dict[str, Any] = {"sizes": [4096, 65536], "part_bytes": 131072, "files": 5, "repetitions": 2}
 
 
 def file_system(folder: Path) -> str:
