@@ -59,8 +59,8 @@ class Stage(Section):
     name: Name = key("Short name; commands refer to it.")
     title: str = key("What it shows, in plain words.", min_length=1, max_length=200)
     campaign: str | None = key("Its campaign: a name in campaigns/, or a file.", default=None)
-    checks: list[Name] = key("Only these checks of the campaign; none: all.", default=[])
-    environments: list[Name] = key("Only these environments; none: all.", default=[])
+    checks: list[str] = key("Only these checks of the campaign; none: all.", default=[])
+    environments: list[str] = key("Only these environments; none: all.", default=[])
     scale: Literal["paper", "small"] | None = key(
         "The campaign's cases as written, or in their small form.", default=None
     )
