@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Contracts on simulated machines of known truth: both parties' risks against those declared.
+
+python -m bench contracts [CONTRACTS]. Launches are drawn one machine after the other and judged by
+the judge itself, with its re-runs; what was declared comes from assay/contracts/risks.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
+
+import numpy as np
+
+from assay.contracts.risks import chances, share_chances
+from assay.criteria.risks import MARGIN, SimulatedMachines
+from assay.plan import Narrowing, make_plan
+from assay.schema import load_campaign
+from assay.sites.facts import SiteFacts
+from bench.claims.acceptance import criteria_of, criterion
+from bench.rows import Row, efforts, share
+from records.criteria import Criteria
+from records.run.plan import Plan
+from records.site.limits import Nominal
+from reports.statistics.reliability import Demonstration, mean_time_bounds
+from reports.verdicts.acceptance.bounds import share_bounds
+
+TOPIC = "Contracts: the risks of buyer and vendor against those declared"
+RUNS = efforts(300, 10_000, 10_000)
+#: What was found lies within so much of what was declared.
+POINT = 0.01
+#: Repeats, re-runs, spread of a launch, and how much better than the limit the promise is.
+DESIGNS = (
+    (3, 0, 0.02, 0.02),
+    (5, 0, 0.02, 0.05),
+    (5, 3, 0.02, 0.02),
+    (8, 5, 0.03, 0.05),
+)
+SITE = SiteFacts(
+    name="simulated",
+    nodes=4,
+    cores_per_node=4,
+    memory_bytes_per_node=8_000_000_000,
+    environments={"mpich": frozenset({"mpi"})},
+)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A limit held against HPL's rate: repeats, re-runs, and the spread of a launch."""
+
+    repeats: int
+    reruns: int
+    cv: float
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """The criterion by itself."""
+        limit = criterion("limit", "hpl", "rate", at_least=1e9, unit="flop/s")
+        return criteria_of(limit, confidence_of="all", rerun_blocks=3, reruns_at_most=self.reruns)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """HPL on all nodes."""
+        only = Narrowing(environments=("mpich",), checks=("hpl",), blocks=self.repeats)
+        return make_plan(load_campaign("acceptance"), SITE, only)
+
+    def verdicts(self, margin: float, count: int, seed: int = 0) -> list[str]:
+        """The verdicts of so many machines whose median is better than the limit by `margin`."""
+        share_of_good = (1 + margin) / MARGIN
+        machines = SimulatedMachines(
+            self.plan, self.criteria, Nominal(), self.cv, {"rate": share_of_good}
+        )
+        first = seed * 1_000_000
+        return [machines.judged_to_the_end(first + one).verdict for one in range(count)]
+
+
+def rows(contracts: int) -> Iterator[Row]:
+    """All lines, of so many contracts each."""
+    for repeats, reruns, cv, promise in DESIGNS:
+        design = Design(repeats, reruns, cv)
+        words = f"{repeats} launches{f' and {reruns} re-runs of 3' if reruns else ''}, CV {cv:.0%}"
+        for at, margin in (
+            ("at the limit", 0.0),
+            (f"at the promise, {promise:.0%} better", promise),
+        ):
+            declared = chances(design.criteria, repeats, log(1 + margin), cv)
+            found = design.verdicts(margin, contracts)
+            head = f"{words}: a machine {at}"
+            yield _near(f"{head} passes", found.count("PASS"), contracts, declared.passed)
+            yield _near("… and fails", found.count("FAIL"), contracts, declared.failed)
+            if not margin:
+                passed = found.count("PASS")
+                yield share(
+                    "… no more pass than the confidence allows", passed, contracts, most=0.05
+                )
+    yield from _answers(contracts)
+    yield from _whole(contracts)
+
+
+def _near(what: str, hits: int, of: int, declared: float) -> Row:
+    declared = round(declared, 3)
+    told = f"{what} (declared {100 * declared:.1f} %)"
+    return share(told, hits, of, most=min(1.0, declared + POINT), least=max(0.0, declared - POINT))
+
+
+def _answers(contracts: int) -> Iterator[Row]:
+    """A share of right answers, 99 %, in 299 and in 1,000 jobs."""
+    rng = np.random.default_rng(12)
+    for jobs in (299, 1000):
+        for truth in (0.99, 0.998):
+            declared = share_chances(0.99, jobs, truth, 0.95).passed
+            right = rng.binomial(jobs, truth, contracts)
+            passed = sum((share_bounds(int(k), jobs, 0.95).low or 0) >= 0.99 for k in right)
+            what = f"99 % right answers in {jobs} jobs: a machine with {100 * truth:g} % passes"
+            yield _near(what, passed, contracts, declared)
+
+
+def _whole(contracts: int) -> Iterator[Row]:
+    """A contract of three stages: HPL, 600 jobs, a period of 5.4 MTBI; all of it must pass."""
+    design, rng = Design(8, 3, 0.02), np.random.default_rng(13)
+    test = Demonstration.of(5.4, 1.0)
+    right_share = 0.9995
+    for margin, better in ((0.05, 6.0), (0.0, 6.0), (0.05, 1.0)):
+        hpl = chances(design.criteria, 8, log(1 + margin), 0.02).passed
+        jobs = share_chances(0.99, 600, right_share, 0.95).passed
+        period = 1 - test.vendors_risk(better)
+        verdicts = design.verdicts(margin, contracts, 7)
+        right = rng.binomial(600, right_share, contracts)
+        outages = rng.poisson(5.4 / better, contracts)
+        passed = sum(
+            verdict == "PASS"
+            and (share_bounds(int(k), 600, 0.95).low or 0) >= 0.99
+            and mean_time_bounds(5.4, int(r))[0] >= 1.0
+            for verdict, k, r in zip(verdicts, right, outages, strict=True)
+        )
+        at = "just at the limit of HPL" if not margin else "just at the promised MTBI"
+        at = "that keeps all promises" if margin and better > 1 else at
+        what = f"three stages, HPL, 600 jobs and 5.4 MTBI: a machine {at} is accepted"
+        yield _near(what, passed, contracts, hpl * jobs * period)
