@@ -8,11 +8,12 @@ from itertools import islice
 
 from assay import criteria_files
 from assay.cli.arguments import tell_pictures
-from assay.contracts.judging import STATUS, judged_run
+from assay.contracts.judging import STATUS, judged_run, kept_acceptance
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
+from assay.screens.pages import show_pages
 from assay.screens.screen import Screen
 from checks.common.brought import bring
 from records.errors import AssayError
@@ -22,6 +23,8 @@ from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
+from reports.verdicts.acceptance.against import against_result, compared
+from reports.verdicts.acceptance.bounds import worst
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
 
@@ -47,9 +50,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
         run, criteria, text, added, rerun=arguments.rerun, site=arguments.site, live=live
     )
     result = acceptance_result(dossier, str(run.path))
-    if arguments.json:
+    if arguments.json and arguments.against is None:
         print(as_text(result.data), end="")
-    else:
+    elif not arguments.json:
         folder = run.path / FOLDER
         names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
@@ -58,7 +61,15 @@ def accept_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         written = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
-    return STATUS[dossier.judgement.verdict]
+    verdicts = [dossier.judgement.verdict]
+    if arguments.against is not None:
+        accepted = kept_acceptance(open_run(arguments.against))
+        form = compared(dossier, accepted, arguments.at_least)
+        show_pages(
+            against_result(form, run.plan().site), run.path / "against", as_json=arguments.json
+        )
+        verdicts.append(form.verdict)
+    return STATUS[worst(verdicts)]
 
 
 def _default(run: RunDirectory) -> str:

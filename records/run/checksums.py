@@ -17,7 +17,7 @@ from records.errors import AssayError
 from records.input_files import opened, read_whole
 
 #: Files and folders of a run directory that are derived or temporary.
-NOT_EVIDENCE = frozenset({"acceptance", "report", "work", ".lock"})
+NOT_EVIDENCE = frozenset({"acceptance", "against", "report", "work", ".lock"})
 #: What a signature is for (`-n` of ssh-keygen), and the end of the name of its file.
 NAMESPACE, SIGNATURE = "assay-acceptance", ".sig"
 
