@@ -45,10 +45,8 @@ def accept_command(arguments: argparse.Namespace) -> int:
         _default(run) if arguments.criteria is None else arguments.criteria
     )
     added = [open_run(name).path for name in arguments.reruns]
-    live = False if arguments.json else None
-    dossier = judged_run(
-        run, criteria, text, added, rerun=arguments.rerun, site=arguments.site, live=live
-    )
+    where = {"site": arguments.site, "live": False if arguments.json else None}
+    dossier = judged_run(run, criteria, text, added, rerun=arguments.rerun, **where)
     result = acceptance_result(dossier, str(run.path))
     if arguments.json and arguments.against is None:
         print(as_text(result.data), end="")
@@ -59,8 +57,8 @@ def accept_command(arguments: argparse.Namespace) -> int:
     if arguments.sign is not None:
         sign(run.path / FOLDER / store.SUMS, arguments.sign)
     if arguments.pictures is not None:
-        written = write_pictures(result.pictures(), {}, arguments.pictures)
-        tell_pictures(written, as_json=arguments.json)
+        drawn = write_pictures(result.pictures(), {}, arguments.pictures)
+        tell_pictures(drawn, as_json=arguments.json)
     verdicts = [dossier.judgement.verdict]
     if arguments.against is not None:
         accepted = kept_acceptance(open_run(arguments.against))

@@ -29,7 +29,7 @@ from reports.verdicts.acceptance.bounds import share_bounds
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)
-#: What was found lies within so much of what was declared.
+#: The greatest distance of what was found from what was declared.
 POINT = 0.01
 #: Repeats, re-runs, spread of a launch, and how much better than the limit the promise is.
 DESIGNS = ((3, 0, 0.02, 0.02), (5, 3, 0.02, 0.02), (8, 5, 0.03, 0.05))
