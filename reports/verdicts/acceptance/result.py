@@ -132,12 +132,14 @@ def acceptance_result(
         sections=[
             Section("in-short", "", lambda: _in_short(dossier), shown_on=ON_TERMINAL),
             Section("criteria", "Criteria", lambda: _criteria(dossier)),
+            Section("signatures", "Signatures", lambda: [_signing(dossier)]),
+            Section("margins", "Margins to the limits", lambda: _margins(dossier)),
             Section("named", "Slow nodes and links", lambda: _named(dossier)),
             Section("details", "Every value", lambda: _details(dossier, ways)),
             Section("waivers", "Waivers", lambda: _waivers(dossier)),
             Section("method", "How the verdicts come about", lambda: _method(criteria)),
-            Section("provenance", "Machine and software", lambda: _provenance(dossier)),
-            Section("signatures", "Signatures", lambda: _signatures(dossier)),
+            Section("provenance", "Appendix: machine and software", lambda: _provenance(dossier)),
+            Section("seals", "Appendix: what is signed", lambda: _seals(dossier)),
         ],
         closing=f"Made with {dossier.form.made_with}.",
         tests=lambda: map(_test, dossier.judgement.criteria),
@@ -175,11 +177,10 @@ def _in_short(dossier: Dossier) -> Iterator[Block | None]:
 
 
 def _criteria(dossier: Dossier) -> Iterator[Block | None]:
-    """All criteria in a table and in pictures: margins to the limits, nodes by criterion."""
-    criteria, run = dossier.judgement.criteria, dossier.run.run_id
+    """All criteria in a table."""
     yield Sentence(_RULE)
     yield pivot(
-        criteria,
+        dossier.judgement.criteria,
         [
             ("what must hold", lambda one: Cell(one.title, href=f"#criterion-{one.id}")),
             ("verdict", judged_cell),
@@ -188,6 +189,11 @@ def _criteria(dossier: Dossier) -> Iterator[Block | None]:
         anchor="table-criteria",
         title="Criteria",
     )
+
+
+def _margins(dossier: Dossier) -> Iterator[Block | None]:
+    """All criteria in pictures: margins to the limits, nodes by criterion."""
+    criteria, run = dossier.judgement.criteria, dossier.run.run_id
     footer = f"judged {dossier.day.isoformat()} · run {run}"
     if drawn := [*margins(criteria, footer), *nodes_by_criterion(criteria, footer)]:
         caption = "What is signed is the document with its seal, not a picture taken from it."
@@ -380,8 +386,8 @@ def _provenance(dossier: Dossier) -> Iterator[Block | None]:
     return (Facts(pairs, name) for name, pairs in parts if pairs)
 
 
-def _signatures(dossier: Dossier) -> Iterator[Block | None]:
-    run, criteria, form, judgement = dossier.run, dossier.criteria, dossier.form, dossier.judgement
+def _signing(dossier: Dossier) -> Signing:
+    run, criteria, judgement = dossier.run, dossier.criteria, dossier.judgement
     under = f" under {criteria.contract}" if criteria.contract else ""
     named = ""
     if judgement.named:
@@ -389,11 +395,15 @@ def _signatures(dossier: Dossier) -> Iterator[Block | None]:
         more = ", …" if len(judgement.named) > MOST_FAULTS else ""
         noun = "fault" if len(judgement.named) == 1 else "faults"
         named = f" and {len(judgement.named)} named {noun} ({titles}{more})"
-    yield Signing(
+    return Signing(
         f"The undersigned have read this document of site {run.plan.site}{under}, judged on"
         f" {dossier.day.isoformat()} with the verdict {judgement.verdict}{named}.",
         [(one.role, one.organisation, one.name) for one in criteria.parties],
     )
+
+
+def _seals(dossier: Dossier) -> Iterator[Block | None]:
+    run, form = dossier.run, dossier.form
     signed = [
         ("seal (acceptance.json)", dossier.seal),
         ("criteria file", form.criteria.sha256),

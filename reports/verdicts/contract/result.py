@@ -36,7 +36,7 @@ from reports.verdicts.acceptance.result import (
     judged_cell,
     telling_cells,
 )
-from reports.verdicts.acceptance.wording import REHEARSAL, item_text
+from reports.verdicts.acceptance.wording import REHEARSAL, centre_text, item_text, limit_words
 from reports.verdicts.contract.forms import ContractFile, ContractForm, ContractRisk
 
 _TONES: dict[str, Tone] = {
@@ -80,11 +80,12 @@ def contract_result(contract: ContractFile) -> Result[ContractForm]:
         facts=Facts(_facts(contract), codes=frozenset({"contract", "end of the log"})),
         sections=[
             Section("stages", "Stages", lambda: _stages(contract), shown_on=EVERYWHERE),
-            Section("open", "Not decided, not met", lambda: _open(contract), shown_on=EVERYWHERE),
             Section("waivers", "Waivers", lambda: _waivers(contract), shown_on=EVERYWHERE),
+            Section("open", "Not met, not decided", lambda: _open(contract), shown_on=EVERYWHERE),
+            Section("criteria", "Criteria", lambda: _criteria(contract)),
             Section("signatures", "Signatures", lambda: _signatures(contract)),
             Section("signed", "Signed", lambda: _signed(contract), shown_on=ON_TERMINAL),
-            Section("criteria", "Criteria", lambda: _criteria(contract)),
+            Section("figures", "Every criterion", lambda: _figures(contract)),
             Section("risks", "Risks as declared", lambda: _risks(contract), shown_on=EVERYWHERE),
             Section("attempts", "Every attempt", lambda: _attempts(contract)),
             Section("method", "How the verdicts come about", lambda: map(Sentence, _METHOD)),
@@ -166,17 +167,15 @@ def _open(contract: ContractFile) -> Iterator[Block | None]:
             yield Sentence(f"{stage} names {listed(judgement.named, 6)}.", tone="bad")
     for risk in contract.risks:
         if not risk.decided:
-            yield Sentence(f"{risk.stage}, {risk.title}: {_risk_words(risk)}", "#risks", "open")
+            yield Sentence(
+                f"{risk.stage}, {risk.title}: {risk.repeats} do not decide it; a machine at the"
+                f" limit passes in {percent(risk.buyer, 0)}, one at the promise does not in"
+                f" {percent(risk.vendor, 0)}.",
+                "#risks",
+            )
     for stage_of in contract.course.contract.stages:
         if contract.course.verdict_of(stage_of.name) == "NOT RUN":
             yield Sentence(f"{stage_of.name}: has not ended yet.")
-
-
-def _risk_words(risk: ContractRisk) -> str:
-    return (
-        f"with {risk.repeats} a machine at the limit passes in {percent(risk.buyer, 0)}, one at the"
-        f" promise does not in {percent(risk.vendor, 0)}. {sentence_case(risk.remedy)}."
-    )
 
 
 def _waivers(contract: ContractFile) -> Iterator[Block | None]:
@@ -236,6 +235,30 @@ def _signed(contract: ContractFile) -> Iterator[Block | None]:
 
 
 def _criteria(contract: ContractFile) -> Iterator[Block | None]:
+    """All criteria of all stages in one table."""
+    every = [(stage, one) for stage, found in contract.latest() for one in found.criteria]
+
+    def told(row: tuple[str, JudgedCriterion]) -> list[str]:
+        item = row[1].most_telling()
+        return [centre_text(item), limit_words(item)] if item else [row[1].note or "–", "–"]
+
+    yield pivot(
+        every,
+        [
+            ("stage", lambda row: row[0]),
+            ("what must hold", lambda row: Cell(row[1].title, href=f"#{row[0]}-{row[1].id}")),
+            ("verdict", lambda row: judged_cell(row[1])),
+            (numeric("observed", "limit"), told),
+        ],
+        anchor="table-criteria",
+        title="All criteria",
+        group=1,
+    )
+    if not every:
+        yield Sentence("No stage has been judged yet.")
+
+
+def _figures(contract: ContractFile) -> Iterator[Block | None]:
     """Each criterion of each stage with its figure, and a picture of all margins."""
     every: list[JudgedCriterion] = []
     for stage, judgement in contract.latest():
@@ -248,9 +271,7 @@ def _criteria(contract: ContractFile) -> Iterator[Block | None]:
             title=f"Stage {stage}",
         )
     if drawn := [*margins(every, f"contract {contract.name}")]:
-        yield Picture("margins", "All criteria", "Margins to the limits.", drawn, [])
-    if not every:
-        yield Sentence("No stage has been judged yet.")
+        yield Picture("margins", "Margins to the limits", "Of each criterion.", drawn, [])
 
 
 def _columns(contract: ContractFile, stage: str) -> list[Lead[JudgedCriterion]]:
