@@ -140,16 +140,14 @@ def rows(healthy: int, names: list[str]) -> Iterator[Row]:
             kept = found.word == fault.word and fault.said in found.line
             target = f"{fault.word}: {fault.said}"
             yield Row(f"planted: {fault.title}", target, found.line, kept)
+
+        def one(i: int) -> Vetting:
+            found = vet(folder, CLUSTER, f"--steps={steps}", nodes[i % 2])[0]
+            print(f"  {i + 1}: {found.took_s:.1f} s, {found.line}", flush=True)
+            return found
+
         with ThreadPoolExecutor(2) as pool:  # n1 and n2, which share no core
-            healthy_ones = [
-                *pool.map(
-                    lambda i: vet(folder, CLUSTER, f"--steps={steps}", nodes[i % 2])[0],
-                    range(healthy),
-                )
-            ]
-        for one in healthy_ones:
-            if one.word != "fit":
-                print(f"  {one.line}", flush=True)
+            healthy_ones = [*pool.map(one, range(healthy))]
         words = Counter(one.word for one in healthy_ones)
         slowest = max((one.took_s for one in healthy_ones), default=0.0)
         value = f"{dict(words)}, the longest {slowest:.1f} s"
