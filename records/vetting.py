@@ -17,11 +17,7 @@ Word = Literal["fit", "suspect", "unfit"]
 #: From best to worst.
 WORDS: tuple[Word, ...] = ("fit", "suspect", "unfit")
 #: The exit status of each word; 2 and 4 are those of all commands.
-STATUS: dict[Word, ExitStatus] = {
-    "fit": ExitStatus.PASS,
-    "suspect": ExitStatus.INCONCLUSIVE,
-    "unfit": ExitStatus.FAIL,
-}
+STATUS = {"fit": ExitStatus.PASS, "suspect": ExitStatus.INCONCLUSIVE, "unfit": ExitStatus.FAIL}
 Step = Literal["facts", "memory", "arithmetic", "latency", "cores", "disk", "link"]
 
 #: Metric → its step, its name for readers, unit and better direction.

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from assay.vet.command import guarded
-from assay.vet.drain import DrainEntry, Drains, Policy
+from assay.vet.drain import DrainEntry, Drains
 from assay.vet.folder import VetFolder
 from assay.vet.local import LocalVetting, VetRequest, node_name
 from assay.vet.measuring import look_at_facts
@@ -190,7 +190,7 @@ def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.vet.local.PATIENCE_S", 0.3)
     with socket.socket(socket.AF_UNIX) as lock:
         lock.bind("\0assay-vet")
-        told = LocalVetting(VetRequest(VetFolder(tmp_path)), lambda _: None).run()
+        told = LocalVetting(VetRequest(VetFolder(tmp_path)), lambda *_: None).run()
     assert told.word == "suspect"
     assert told.troubles == ["another vetting runs on this node"]
 
@@ -252,7 +252,7 @@ def made(word: str, node: str = "n1") -> Vetting:
 
 def test_a_drain_says_the_reason_and_the_record_and_is_resumed_when_fit(tmp_path):
     slurm = Controller()
-    drains = Drains(VetFolder(tmp_path), Policy(drain=True), Slurm(slurm))
+    drains = Drains(VetFolder(tmp_path), 1, Slurm(slurm))
     assert "drained" in drains.act(made("unfit"), "disk 1 MB/s; fit is at least 2")
     assert slurm.reason == "assay: disk 1 MB/s; fit is at least 2 n1-unfit"
     assert drains.act(made("suspect"), "") == ""
@@ -266,12 +266,12 @@ def test_a_drain_says_the_reason_and_the_record_and_is_resumed_when_fit(tmp_path
 @pytest.mark.parametrize("word", ["fit", "suspect", "unfit"])
 def test_what_somebody_else_drained_stays_as_it_is(tmp_path, word):
     slurm = Controller("IDLE+DRAIN", "fan broken")
-    Drains(VetFolder(tmp_path), Policy(drain=True), Slurm(slurm)).act(made(word), "slow")
+    Drains(VetFolder(tmp_path), 1, Slurm(slurm)).act(made(word), "slow")
     assert slurm.updates == 0
 
 
 def test_drains_are_capped_an_hour_over_all_nodes(tmp_path):
-    drains = [Drains(VetFolder(tmp_path), Policy(True, 2), Slurm(Controller())) for _ in range(5)]
+    drains = [Drains(VetFolder(tmp_path), 2, Slurm(Controller())) for _ in range(5)]
     told = [one.act(made("unfit", f"n{i}"), "slow") for i, one in enumerate(drains)]
     assert sum("drained, reason" in text for text in told) == 2
     assert told[4] == "not drained: at most 2 drains an hour (vetting.drains_per_hour)"
@@ -280,26 +280,22 @@ def test_drains_are_capped_an_hour_over_all_nodes(tmp_path):
 def test_without_a_policy_or_an_answer_or_a_log_nothing_is_drained(tmp_path):
     slurm = Controller()
     folder = VetFolder(tmp_path)
-    assert "policy" in Drains(folder, Policy(), Slurm(slurm)).act(made("unfit"), "slow")
-    silent = Drains(folder, Policy(drain=True), Slurm(lambda _: Answer(124, "", "no answer")))
+    assert "policy" in Drains(folder, 0, Slurm(slurm)).act(made("unfit"), "slow")
+    silent = Drains(folder, 1, Slurm(lambda _: Answer(124, "", "no answer")))
     assert "no answer" in silent.act(made("unfit"), "slow")
-    absent = Drains(folder, Policy(drain=True), Slurm(lambda _: Answer(127, "", "no scontrol")))
+    absent = Drains(folder, 1, Slurm(lambda _: Answer(127, "", "no scontrol")))
     assert "no scontrol" in absent.act(made("unfit"), "slow")
     log = tmp_path / "drains.jsonl"
     of_the_future = DrainEntry(node="n9", record="r", at=4e9, action="drained", reason="assay: x")
     for text in (b"{damaged\n", b"\0" * 100, as_bytes(of_the_future) + b"\n"):
         log.write_bytes(text)
-        drains = Drains(folder, Policy(drain=True), Slurm(slurm))
+        drains = Drains(folder, 1, Slurm(slurm))
         assert "not drained" in drains.act(made("unfit"), "slow")
     log.unlink()
     with log.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert "not drained" in Drains(folder, Policy(drain=True), Slurm(slurm)).act(
-            made("unfit"), "slow"
-        )
+        assert "not drained" in Drains(folder, 1, Slurm(slurm)).act(made("unfit"), "slow")
     log.unlink()
     log.mkdir()
-    assert "not drained" in Drains(folder, Policy(drain=True), Slurm(slurm)).act(
-        made("unfit"), "slow"
-    )
+    assert "not drained" in Drains(folder, 1, Slurm(slurm)).act(made("unfit"), "slow")
     assert slurm.updates == 0

@@ -18,7 +18,7 @@ import msgspec
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 
 from assay.commands import run_command
-from assay.vet import drain
+from assay.vet.drain import Drains
 from assay.vet.folder import VetFolder
 from assay.vet.local import STEPS, LocalVetting, Say, VetRequest, node_name, reasons
 from assay.vet.measuring import SECONDS, StepError, build_program, program_path
@@ -43,12 +43,12 @@ def vet_command(arguments: argparse.Namespace) -> int:
     if [arguments.local, arguments.job, bool(arguments.nodes)].count(True) > 1:
         raise AssayError("vet: give nodes, or --local, or --job, not two of them")
     try:
-        folder, policy = _folder_and_policy(arguments)
+        folder, most = _folder_and_drains(arguments)
         if arguments.accepted:
             print(f"vet: {folder.take_accepted(arguments.accepted)}")
             return ExitStatus.PASS
         if arguments.local:
-            return _vet_local(arguments, folder, policy)
+            return _vet_local(arguments, folder, most)
     except AssayError as error:
         if not arguments.by_slurm:
             raise
@@ -63,7 +63,7 @@ def vet_command(arguments: argparse.Namespace) -> int:
     words += [f"--steps={arguments.steps}"] if arguments.steps else []
     words += [f"--budget={arguments.budget:g}"] if arguments.budget else []
     if not arguments.job:
-        return _vet_nodes(arguments, folder, policy, words)
+        return _vet_nodes(arguments, folder, most, words)
     vettings = vet_in_job(words)
     _show(vettings, arguments, folder)
     for word, names in (("good", WORDS[:2]), ("bad", WORDS[2:])):
@@ -73,7 +73,7 @@ def vet_command(arguments: argparse.Namespace) -> int:
 
 
 def _vet_nodes(
-    arguments: argparse.Namespace, folder: VetFolder, policy: drain.Policy, words: Sequence[str]
+    arguments: argparse.Namespace, folder: VetFolder, most: int, words: Sequence[str]
 ) -> int:
     from assay.sites.loading import load_site  # slow: not for --local
 
@@ -98,9 +98,9 @@ def _vet_nodes(
         found += vettings
     _learn(folder)
     if arguments.drain:
-        drains = drain.Drains(folder, policy, site.slurm())
+        drains = Drains(folder, most, site.slurm())
         for vetting in found:
-            if line := drains.act(vetting, _reason(vetting)):
+            if line := drains.act(vetting, *reasons(vetting)[:1]):
                 print(line, flush=True)
     return ExitStatus.PASS if arguments.reference else _status(found)
 
@@ -111,27 +111,27 @@ def _learn(folder: VetFolder) -> None:
         print(line, flush=True)
 
 
-def _folder_and_policy(arguments: argparse.Namespace) -> tuple[VetFolder, drain.Policy]:
-    """The folder of vettings, and what the site allows."""
-    path, policy = arguments.folder, drain.Policy()
+def _folder_and_drains(arguments: argparse.Namespace) -> tuple[VetFolder, int]:
+    """The folder of vettings, and how many drains an hour the site allows."""
+    path, most = arguments.folder, 0
     if arguments.site:
         from assay.sites.site_file import read_site_file  # slow: pydantic
         from assay.sites.values import expanded  # slow: pydantic
 
         described = read_site_file(arguments.site.partition(":")[0]).vetting
-        policy = drain.Policy(described.drain, described.drains_per_hour)
+        most = described.drains_per_hour if described.drain else 0
         path = path or (Path(expanded(described.folder)) if described.folder else None)
-    return VetFolder(path or Path("results/vettings")), policy
+    return VetFolder(path or Path("results/vettings")), most
 
 
-def _vet_local(arguments: argparse.Namespace, folder: VetFolder, policy: drain.Policy) -> int:
+def _vet_local(arguments: argparse.Namespace, folder: VetFolder, most: int) -> int:
     """Vet this node; a vetting that fails ends with a line and drains nothing."""
-    asked = {*(arguments.steps or ",".join(STEPS)).split(",")}
-    if odd := asked - {*STEPS}:
+    asked = (arguments.steps or ",".join(STEPS)).split(",")
+    if odd := {*asked} - {*STEPS}:
         raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(STEPS)}")
     request = VetRequest(
         folder,
-        [step for step in STEPS if step in asked],
+        [step for step in SECONDS if step in asked],
         (arguments.budget or VetRequest.budget_s) + (SECONDS["link"] if arguments.neighbour else 0),
         arguments.disk,
         arguments.neighbour.split(",") if arguments.neighbour else (),
@@ -142,10 +142,10 @@ def _vet_local(arguments: argparse.Namespace, folder: VetFolder, policy: drain.P
 
     def work(say: Say) -> Vetting:
         vetting = LocalVetting(request, say).run()
-        done = ""
         if arguments.drain:
-            done = drain.Drains(folder, policy, Slurm()).act(vetting, _reason(vetting))
-        return msgspec.structs.replace(vetting, line=f"{vetting.line}; {done}".rstrip("; "))
+            done = Drains(folder, most, Slurm()).act(vetting, *reasons(vetting)[:1])
+            vetting.line = f"{vetting.line}; {done}".rstrip("; ")
+        return vetting
 
     times = _REFERENCE_VETTINGS if arguments.reference else 1
     vettings = [guarded(request.budget_s + _GRACE_S, work, quiet=quiet) for _ in range(times)]
@@ -168,7 +168,7 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
             os.close(reading)
             if os.getppid() != parent:
                 os._exit(1)
-            result = work(lambda text: None if quiet else print(text, flush=True))
+            result = work(lambda *words: None if quiet else print(*words, flush=True))
         except BaseException as error:
             why = f"the vetting failed ({type(error).__name__}: {error})"
             result = not_vetted(node_name(), why[:300])
@@ -207,11 +207,6 @@ def _show(
 
 def _status(vettings: Sequence[Vetting]) -> ExitStatus:
     return STATUS[max((one.word for one in vettings), key=WORDS.index)]
-
-
-def _reason(vetting: Vetting) -> str:
-    """The reason of a drain: the worst of what was found."""
-    return next(iter(reasons(vetting)), vetting.word)
 
 
 def _answer(port: int, seconds: float) -> int:

@@ -39,28 +39,20 @@ class DrainEntry(Part):
 
 
 @dataclass(frozen=True)
-class Policy:
-    """What the site allows: whether nodes are drained at all, and how many an hour."""
-
-    drain: bool = False
-    drains_per_hour: int = 1
-
-
-@dataclass(frozen=True)
 class Drains:
-    """Drains nodes of `slurm` as the policy allows. On any error
-    nothing is drained."""
+    """Drains nodes of `slurm`, at most so many an hour as the site allows (0: none at all); on any
+    error none."""
 
     folder: VetFolder
-    policy: Policy
+    most: int
     slurm: Slurm
 
-    def act(self, vetting: Vetting, reason: str) -> str:
+    def act(self, vetting: Vetting, reason: str = "") -> str:
         """Drain the node of an unfit vetting, or resume it after a fit one if a vetting drained it.
 
         Gives what was done or why not, in one line; "" where there is nothing to do.
         """
-        if vetting.word == "suspect" or not self.policy.drain:
+        if vetting.word == "suspect" or not self.most:
             why = "the site's policy (vetting.drain) does not allow it"
             return f"not drained: {why}" if vetting.word == "unfit" else ""
         try:
@@ -100,9 +92,9 @@ class Drains:
             return f"not drained: the node is {state} already", ""
         # Entries of the future are of a clock that was set: they count.
         recent = [one for one in entries if one.reason and time.time() - one.at < _HOUR_S]
-        if len(recent) >= self.policy.drains_per_hour:
-            most = count_text(self.policy.drains_per_hour, "drain")
-            return f"not drained: at most {most} an hour (vetting.drains_per_hour)", ""
+        if len(recent) >= self.most:
+            most = f"at most {count_text(self.most, 'drain')} an hour"
+            return f"not drained: {most} (vetting.drains_per_hour)", ""
         return f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}", "drained"
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,21 +33,18 @@ from reports.notation.units import count_text
 
 #: Site and campaign of the vettings in their history.
 SITE, CAMPAIGN = "nodes", "vet"
+#: A moment as records have it.
+TIME_FORM = "%Y-%m-%dT%H:%M:%SZ"
 #: Records that are in the history are kept as files for so many days.
 _KEPT_DAYS = 30
 _REFERENCE = msgspec.json.Decoder(Reference)
 
 
-def utc_text(at: datetime) -> str:
-    """A moment as records have it."""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
+@dataclass(frozen=True)
 class VetFolder:
     """The folder of vettings of a site."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def record_path(self, vetting: Vetting) -> Path:
         """Where the record of a vetting is."""
@@ -77,20 +75,14 @@ class VetFolder:
             os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=file.fileno())
         force_to_disk(path.parent)
 
-    def vettings(self, known: frozenset[str] = frozenset()) -> Iterator[Vetting]:
-        """The records but those that are `known`, in order of time; damaged ones are left out, and
-        what a killed writer left an hour ago is removed."""
+    def vettings(self, known: Collection[str] = ()) -> list[Vetting]:
+        """The records but those that are `known`, in order of time; damaged ones are left out."""
         found = []
-        hour_ago = datetime.now(UTC).timestamp() - 3600
-        for path in sorted((self.path / "records").glob("*/*")):
-            if path.suffix == ".json" and path.stem not in known:
+        for path in (self.path / "records").glob("*/*.json"):
+            if path.stem not in known:
                 with suppress(msgspec.MsgspecError, OSError):
                     found.append(vetting_of(path.read_bytes()))
-            elif path.suffix == ".part":
-                with suppress(OSError):
-                    if path.stat().st_mtime < hour_ago:
-                        path.unlink()
-        yield from sorted(found, key=lambda vetting: vetting.at)
+        return sorted(found, key=lambda vetting: vetting.at)
 
     def collect(self) -> list[str]:
         """Add new records to the history, and make the reference from it; a line for each node that
@@ -110,11 +102,13 @@ class VetFolder:
             if not store.nights(SITE, CAMPAIGN):
                 return []
             history = read_history(store, SITE, CAMPAIGN)
-        write_whole(self.path / "reference.json", as_bytes(reference_of(history, utc_text(now))))
+        write_whole(
+            self.path / "reference.json", as_bytes(reference_of(history, f"{now:{TIME_FORM}}"))
+        )
         old = now.timestamp() - _KEPT_DAYS * 86400
-        for path in (self.path / "records").glob("*/*.json"):
+        for path in (self.path / "records").glob("*/*"):  # also what a killed writer left on NFS
             with suppress(OSError):
-                if path.stem in known and path.stat().st_mtime < old:
+                if (path.stem in known or path.suffix == ".part") and path.stat().st_mtime < old:
                     path.unlink()
         return decays(history)
 
@@ -129,15 +123,14 @@ class VetFolder:
             form = msgspec.json.decode(text, type=AcceptanceForm)
         except (OSError, msgspec.MsgspecError) as error:
             raise AssayError(f"{run.path} is not judged: assay accept {name} ({error})") from error
-        bad = {n for one in form.findings if one.state != "not confirmed" for n in one.nodes}
-        provenance = run.provenance()
-        nodes = {node: facts for node, facts in provenance.nodes.items() if node not in bad}
-        for node, kind in kinds_of(nodes).items():
-            record = Vetting(id=f"{form.run_id}-{node}", node=node, at=provenance.started_at or "")
-            line = f"{node} is fit: accepted in {form.run_id}"
-            self.keep(replace(record, kind=kind, word="fit", line=line, facts=nodes[node]))
+        bad = {node for one in form.findings if one.state != "not confirmed" for node in one.nodes}
+        provenance, line = run.provenance(), f"fit: accepted in {form.run_id}"
+        kinds, at = kinds_of(provenance.nodes), provenance.started_at or ""
+        for node in {*kinds} - bad:
+            one = Vetting(id=f"{form.run_id}-{node}", node=node, at=at, kind=kinds[node])
+            self.keep(replace(one, word="fit", line=line, facts=provenance.nodes[node]))
         self.collect()
-        return f"{count_text(len(nodes), 'node')} of {form.run_id} in the reference: facts"
+        return f"{count_text(len({*kinds} - bad), 'node')} of {form.run_id} are peers: their facts"
 
 
 def _night(vetting: Vetting) -> Night:

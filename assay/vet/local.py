@@ -8,15 +8,17 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from math import isfinite
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
-from assay.vet.folder import VetFolder, utc_text
+from assay.vet.folder import TIME_FORM, VetFolder
 from assay.vet.measuring import (
     FURTHER_S,
     SECONDS,
@@ -31,11 +33,12 @@ from records.vetting import METRICS, WORDS, Figure, KindReference, Oddity, Step,
 from reports.notation.units import percent, readable_unit, significant, time_of
 from reports.verdicts.vetting.judge import judged_figure, oddities
 
-Say = Callable[[str], object]
+#: Says something of a node: its name and the text.
+Say = Callable[[str, str], object]
 #: In the order of what they find in a second; a figure within the first one.
 STEPS: tuple[Step, ...] = ("facts", *SECONDS)
 #: Seconds that a vetting waits for another one of the node to end.
-PATIENCE_S = 10.0
+PATIENCE_S, _TRIES = 10.0, 100
 #: Clocks of two hosts differ by less.
 _CLOCKS_AGREE = timedelta(minutes=1)
 
@@ -46,7 +49,7 @@ class VetRequest:
     `neighbours` listen on `port`, the last one for the second look."""
 
     folder: VetFolder
-    steps: Sequence[Step] = STEPS
+    steps: Sequence[Step] = (*SECONDS,)
     budget_s: float = 30.0
     disk: Path = Path("/tmp")  # noqa: S108  files without a name
     neighbours: Sequence[str] = ()
@@ -59,15 +62,6 @@ def node_name() -> str:
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
-def _is_taken(lock: socket.socket) -> bool:
-    # A name that the kernel forgets with the process; of this host or network namespace.
-    try:
-        lock.bind("\0assay-vet")
-    except OSError:
-        return True
-    return False
-
-
 class LocalVetting:
     """A vetting of this node; what cannot be measured makes it suspect, never unfit."""
 
@@ -75,27 +69,26 @@ class LocalVetting:
         self.request, self.begun, self.now = request, time.monotonic(), datetime.now(UTC)
         node, stamp = node_name(), self.now.strftime("%Y%m%dT%H%M%SZ")
         name = f"{stamp}-{node}-{secrets.token_hex(3)}"
-        self.record = Vetting(id=name, node=node, at=utc_text(self.now))
+        self.record = Vetting(id=name, node=node, at=f"{self.now:{TIME_FORM}}")
         self.reference: KindReference | None = None
-        self._say = say
-
-    def say(self, text: str) -> None:
-        """Say something of the node."""
-        self._say(f"{self.record.node} {text}")
+        self.say = partial(say, node)
 
     def run(self) -> Vetting:
         """The vetting; the record is kept."""
         with socket.socket(socket.AF_UNIX) as lock:
-            while (busy := _is_taken(lock)) and self._took_s() < PATIENCE_S:
-                time.sleep(0.1)
-            if busy:
+            for _ in range(_TRIES):
+                with suppress(OSError):
+                    # The kernel forgets it with the process; of this host or network namespace.
+                    lock.bind("\0assay-vet")
+                    break
+                time.sleep(PATIENCE_S / _TRIES)
+            else:
                 self.record.troubles.append("another vetting runs on this node")
                 return self._ended()
             self._look_at_facts()
             self._read_reference()
             for step in self.request.steps:
-                if step != "facts":
-                    self._step(step)
+                self._step(step)
             self._look_again()
             return self._ended()
 
@@ -211,11 +204,10 @@ def _figure_text(figure: Figure) -> str:
     limit = "at least" if better == "higher" else "at most"
     loss = f"{percent(figure.loss)} worse than" if figure.loss > 0 else "as good as"
     text += f", {loss} {shown(figure.level)} of {figure.compared_with}"
-    text += f"; fit is {limit} {shown(figure.bound)}"
     chances = [figure.chance_if_fit or 0.0, figure.chance_if_unfit or 0.0]
     fit, unfit = (f"{one:.1g}" if isfinite(one) else "–" for one in chances)
-    others = f"; other programs had {percent(figure.others, 0)}" if figure.others > 0.02 else ""
-    return f"{text}; chance if fit {fit}, if 10 % down {unfit}{others}"
+    text += f"; fit is {limit} {shown(figure.bound)}; chance if fit {fit}, if 10 % down {unfit}"
+    return text + f"; other programs had {percent(figure.others, 0)}" * (figure.others > 0.02)
 
 
 def reasons(vetting: Vetting) -> list[str]:
@@ -238,11 +230,9 @@ def summary(vetting: Vetting, *, has_reference: bool) -> str:
             f"{begin}{len(vetting.figures)} figures and the facts are as before and as its peers';"
             f" a node 10 % down shows one of them with chance {chance:.1g} at most"
         )
-    why = [*vetting.troubles, *reasons(vetting)]
-    todo = "vet it again when nothing else runs on it"
+    why, todo = [*vetting.troubles, *reasons(vetting)], "vet it again when nothing else runs on it"
     if vetting.oddities and not vetting.troubles:
         todo = "make it like its peers, or vet those again if they are wrong"
     if not has_reference or any(f.level is None for f in vetting.figures):
-        why.append("no reference")
-        todo = "make one: assay vet --reference"
+        why, todo = [*why, "no reference"], "make one: assay vet --reference"
     return f"{begin}{'; '.join(why)}; {todo}; record {vetting.id}"

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,26 +54,20 @@ def build_program(*, current: bool = True) -> Path:
     path = program_path()
     if not current and path.is_file():
         return path
-    folders = [LIBRARY, CHECKS / "node", CHECKS / "node" / "vet"]
+    sources = [file for folder in (LIBRARY, CHECKS / "node") for file in c_sources(folder)]
+    words = ["make", "-s", "-C", str(LIBRARY), "vet", "CC=cc", "HOSTCC=cc"]
     try:
-        newest = max(file.stat().st_mtime for folder in folders for file in c_sources(folder))
+        newest = max(file.stat().st_mtime for file in sources)
         if path.is_file() and path.stat().st_mtime >= newest:
             return path
         with tempfile.TemporaryDirectory(prefix="assay-vet-") as out:
-            made = run_command(
-                [
-                    *("make", "-s", "-C", str(LIBRARY), "vet", "CC=cc", "HOSTCC=cc"),
-                    *(f"OUT={out}", f"FOLDERS={CHECKS / 'node'}"),
-                ],
-                os.environ,
-                limit_s=_BUILD_LIMIT_S,
-            )
+            words += [f"OUT={out}", f"FOLDERS={CHECKS / 'node'}"]
+            made = run_command(words, os.environ, limit_s=_BUILD_LIMIT_S)
+            said = made.said
             if made.status == 0:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with replacing(path, 0o755) as temporary:
                     shutil.copyfile(Path(out) / "vet", temporary)
-                return path
-            said = made.said
     except (OSError, InfrastructureError) as error:
         said = str(error)
     if path.is_file():
@@ -107,27 +102,24 @@ def silent_mounts(mounts: Iterable[str]) -> list[str]:
     return silent
 
 
-def measure(step: Step, options: Sequence[str] = (), limit_s: float | None = None) -> list[Figure]:
+def measure(step: Step, options: Sequence[str], limit_s: float) -> list[Figure]:
     """The figures of one step; none where the node has nothing to measure. Raises StepError."""
-    seconds = SECONDS[step]
-    words = [str(program_path()), "--step", step, "--seconds", f"{seconds:g}", *options]
+    words = [str(program_path()), "--step", step, "--seconds", f"{SECONDS[step]:g}", *options]
     try:
-        answer = run_command(words, os.environ, limit_s=limit_s or seconds + FURTHER_S, called=step)
+        answer = run_command(words, os.environ, limit_s=limit_s, called=step)
     except InfrastructureError as error:
         raise StepError(f"{error}") from error
     lines = []
     for text in answer.stdout.splitlines():
-        try:
+        with suppress(msgspec.MsgspecError):
             lines.append(_LINE.decode(text))
-        except msgspec.MsgspecError:
-            continue
     errors = [str(line.get("message")) for line in lines if line.get("assay") == "error"]
     if answer.status != 0 or errors:
         raise StepError(f"{step}: {'; '.join(errors) or answer.said or f'status {answer.status}'}")
-    others = [one["value"] for one in lines if one.get("key") == "others"]
-    found = [
-        Figure(metric=one["name"], value=one["value"], unit=one["unit"], others=max(others or [0]))
-        for one in lines
-        if one.get("assay") == "metric" and METRICS.get(one["name"], ("",))[0] == step
+    others = max((one["value"] for one in lines if one.get("key") == "others"), default=0.0)
+    known = [one for one in lines if one.get("assay") == "metric" and one["name"] in METRICS]
+    return [
+        Figure(metric=one["name"], value=one["value"], unit=one["unit"], others=others)
+        for one in known
+        if METRICS[one["name"]][0] == step and one["value"] > 0
     ]
-    return [figure for figure in found if figure.value > 0]

@@ -95,13 +95,10 @@ def vet_in_job(words: Sequence[str]) -> list[Vetting]:
     """Vet all nodes of the job that this is called in, at once, without the link."""
     nodes = [*NodeSet(os.environ.get("SLURM_JOB_NODELIST", ""))]
     if not nodes:
-        raise InfrastructureError(
-            "vet --job: this is in no job of Slurm (SLURM_JOB_NODELIST is not set); call it in a"
-            " batch script or inside salloc"
-        )
-    count = str(len(nodes))
-    job = ["srun", "--quiet", "--mpi=none", "--overlap", "--nodes", count, "--ntasks", count]
-    job += ["--ntasks-per-node=1", own_command(), *words]
+        why = "no SLURM_JOB_NODELIST; call it in a batch script or inside salloc"
+        raise InfrastructureError(f"vet --job: this is in no job of Slurm ({why})")
+    job = ["srun", "--quiet", "--mpi=none", "--overlap", f"--nodes={len(nodes)}"]
+    job += [f"--ntasks={len(nodes)}", "--ntasks-per-node=1", own_command(), *words]
     answer = run_command(job, os.environ, limit_s=_WAIT_S + _JOB_S)
     return _read(answer.stdout, nodes, answer.said)
 
@@ -111,11 +108,9 @@ def _read(printed: str, nodes: Sequence[str], said: str) -> list[Vetting]:
     missing."""
     found: dict[str, Vetting] = {}
     for line in printed.splitlines():
-        try:
+        with suppress(msgspec.MsgspecError):
             vetting = vetting_of(line)
-        except msgspec.MsgspecError:
-            continue
-        found[vetting.node] = vetting
+            found[vetting.node] = vetting
     return [found.get(node) or not_vetted(node, f"no vetting came: {said}") for node in nodes]
 
 

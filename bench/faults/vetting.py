@@ -32,7 +32,8 @@ mkfs.ext4 -q -F /tmp/disk.img
 mount -o loop /tmp/disk.img /tmp/disk
 chmod 1777 /tmp/disk
 """  #: Of the disk's rate; version 1 of control groups.
-_GROUP = "/sys/fs/cgroup/blkio/assay-vet-bench"
+BLOCK_IO = Path("/sys/fs/cgroup/blkio")
+_GROUP = BLOCK_IO / "assay-vet-bench"
 #: A node whose cores' time is limited gets it although the machine does other work: a node that has
 #: less than its quota anyhow is not slower for it.
 _WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight", "10000"))
