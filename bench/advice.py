@@ -81,7 +81,7 @@ class ComparedPair:
     @property
     def must_be_right(self) -> bool:
         """Whether the order was said and the measured difference counts."""
-        return self.separated and abs(self.measured - 1) > LEAST_DIFFERENCE
+        return self.separated and not self.refused and abs(self.measured - 1) > LEAST_DIFFERENCE
 
     @property
     def right(self) -> bool:
@@ -122,7 +122,7 @@ def pairs(
             both = together(times, own)
             if name == profile.environment or not both:
                 continue
-            known = not advice.refused and {name, profile.environment} <= whole.keys()
+            known = {name, profile.environment} <= whole.keys()
             ratio = LikelyPart.of(whole[name] / whole[profile.environment]) if known else None
             why = "; ".join(advice.refused) or ("" if known else "no curves")
             measured = median(a / b for a, b in both)
@@ -135,7 +135,7 @@ def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
     for what, some in (("all pairs", found), ("blind pairs", [one for one in found if one.blind])):
         if not some:
             continue
-        known = [one for one in some if one.predicted]
+        known = [one for one in some if one.predicted and not one.refused]
         said = [one for one in known if one.must_be_right]
         right = sum(one.right for one in said)
         title = f"{what}: order right where it is said and the difference is > 5 %"
@@ -146,7 +146,10 @@ def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
             yield Row(f"{what}: median error of the ratio", "≤ 5 %", ends, median(errors) <= 0.05)
         inside = sum(one.inside for one in known)
         yield share(f"{what}: measured ratio in its 90 % interval", inside, len(known), least=0.85)
-        yield Row(f"{what}: refused", "", f"{len(some) - len(known)} of {len(some)}")
+        lost = [one for one in some if one.refused]
+        held = sum(one.inside for one in lost)
+        text = f"{len(lost)} of {len(some)}; {held} of them would be in their intervals"
+        yield Row(f"{what}: refused", "", text)
 
 
 def table(found: Sequence[ComparedPair], heading: str) -> str:
@@ -160,10 +163,10 @@ def table(found: Sequence[ComparedPair], heading: str) -> str:
     for one in found:
         head = f"| {one.variant.name} | {' / '.join(one.environments)} | {'yes' * one.blind} |"
         if one.predicted is None:
-            lines.append(f"{head} refused | {one.measured:.2f} | |")
+            lines.append(f"{head} – | {one.measured:.2f} | refused |")
             continue
         ends = f"{one.predicted.value:.2f} ({one.predicted.low:.2f} … {one.predicted.high:.2f})"
-        words = ["inside" if one.inside else "**outside**"]
+        words = ["refused"] * bool(one.refused) + ["inside" if one.inside else "**outside**"]
         words += ["**wrong order**"] if one.must_be_right and not one.right else []
         lines.append(f"{head} {ends} | {one.measured:.2f} | {', '.join(words)} |")
     refused = {one.variant.name: one.refused for one in found if one.refused}

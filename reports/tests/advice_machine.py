@@ -64,7 +64,7 @@ def curves_run(
     for name in machines:
         params = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*sizes]}
         cases.append(case("pt2pt", name, params))
-        operations = {"operations": ["allreduce", "broadcast"], "sizes": [*sizes]}
+        operations = {"operations": ["barrier", "allreduce", "broadcast"], "sizes": [*sizes]}
         for p in ranks:
             one = case("collectives", name, {"ranks": p, "ranks_per_node": 1, **operations}, p)
             cases.append(one | {"nodes": p})
@@ -99,8 +99,8 @@ def curves_run(
                     operation=operation,
                     message_bytes=m,
                 )
-                for operation in ("allreduce", "broadcast")
-                for m in sizes
+                for operation in ("barrier", "allreduce", "broadcast")
+                for m in (sizes if operation != "barrier" else [0])
             ]
         return record | {"flags": ["oversubscribed"] * (record["ranks"] >= crowded)}
 

@@ -80,6 +80,12 @@ def test_ninety_percent_intervals_hold_the_truth_in_about_ninety_percent(tmp_pat
     assert 0.7 * every <= inside
 
 
+def test_a_barrier_has_no_length(run: Path) -> None:
+    profile = profile_of((("Barrier", 0, 1000),))
+    assert not advice_of(run, profile).refused
+    assert not advice_of(run, profile, sizes=4).refused
+
+
 def test_more_ranks_without_a_new_profile_use_the_operations_on_so_many(run: Path) -> None:
     profile = profile_of((("Allreduce", 4096, 10_000),), ranks=2, factor=1.0, compute_s=0.01)
     found = by_name(advice_of(run, profile, ranks=4))

@@ -71,7 +71,7 @@ class LengthCurve:
         the least the line of the first two goes on, to half of the least time at most."""
         time_s, sizes = self.time_s, self.sizes
         if len(sizes) == 1:
-            beyond = max(1.0, length / float(sizes[0]))
+            beyond = max(1.0, length / max(1.0, float(sizes[0])))  # a barrier has no bytes
             return time_s[:, 0] * beyond, beyond
         place = int(np.clip(np.searchsorted(sizes, length), 1, len(sizes) - 1))
         low, high = time_s[:, place - 1], time_s[:, place]
