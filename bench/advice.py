@@ -28,7 +28,6 @@ from reports.verdicts.advice.outcome import LikelyPart
 
 SEED = 32
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "advice.md"
-_FIRST, _LAST = "<!-- pairs of the validation -->", "<!-- end of the pairs -->"
 #: Measured differences from which on an order must be right.
 LEAST_DIFFERENCE = 0.05
 _METRICS = {"proxy": "proxy_time", "su3_rmd": "program_time", "hpl": "time", "lammps": "loop"}
@@ -100,17 +99,20 @@ def variants(analysis: Analysis) -> list[ProgramVariant]:
     return [ProgramVariant(*key, times) for key, times in sorted(found.items())]
 
 
-def blind_of(names: Sequence[str]) -> set[str]:
+def blind_of(every: Sequence[ProgramVariant]) -> list[ProgramVariant]:
     """Half of the variants, by the seed."""
-    return set(random.Random(SEED).sample(sorted(names), len(names) // 2))  # noqa: S311
+    order = sorted(every, key=lambda one: one.name)
+    return random.Random(SEED).sample(order, len(order) // 2)  # noqa: S311
 
 
 def pairs(
-    analysis: Analysis, profiles: dict[str, ApplicationProfile], further: Sequence[Analysis] = ()
+    analysis: Analysis,
+    profiles: dict[str, ApplicationProfile],
+    every: Sequence[ProgramVariant],
+    blind: Sequence[ProgramVariant],
 ) -> Iterator[ComparedPair]:
-    """Each variant of all runs that has a profile, in each environment but that of the profile."""
-    every = [variant for one in (analysis, *further) for variant in variants(one)]
-    blind = blind_of([one.name for one in every])
+    """Each variant that has a profile, in each environment but that of the profile, by the curves
+    of a run; `blind` are some of the variants."""
     for variant in every:
         profile = profiles.get(variant.program)
         own = variant.time_s.get(profile.environment) if profile else None
@@ -127,7 +129,7 @@ def pairs(
             why = "; ".join(advice.refused) or ("" if known else "no curves")
             measured = median(a / b for a, b in both)
             names = name, profile.environment
-            yield ComparedPair(variant, names, variant.name in blind, ratio, measured, why)
+            yield ComparedPair(variant, names, variant in blind, ratio, measured, why)
 
 
 def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
@@ -175,6 +177,16 @@ def table(found: Sequence[ComparedPair], heading: str) -> str:
     return "\n".join([*lines, "", "| over | target | found |", "|---|---|---|", *rows])
 
 
+def show(found: Sequence[ComparedPair], heading: str, place: str) -> None:
+    """Print the table of pairs; and write it into its place of the page, where one is given."""
+    print(made := table(found, heading))
+    if place:
+        first, last = (f"<!-- {word} of the pairs: {place} -->" for word in ("begin", "end"))
+        before, rest = PAGE.read_text(encoding="utf-8").split(first)
+        text = f"{before}{first}\n{made}\n{last}{rest.split(last)[1]}"
+        write_whole(PAGE, text.encode())
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     given = [Path(word) for word in arguments if word != "--write"]
@@ -183,13 +195,11 @@ def main(arguments: list[str]) -> int:
         print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
         return 2
     analysis, *further = [analyse(load_run(run)) for run in runs]
-    found = [*pairs(analysis, {path.stem: read_profile(path) for path in files}, further)]
+    every = [variant for one in (analysis, *further) for variant in variants(one)]
+    found = [
+        *pairs(analysis, {path.stem: read_profile(path) for path in files}, every, blind_of(every))
+    ]
     began = (analysis.run.provenance.started_at or "")[:10]
     heading = f"`python -m bench advice`, run of {began}, {analysis.run.plan.blocks} blocks:"
-    print(made := table(found, heading))
-    if "--write" in arguments:
-        page = PAGE.read_text(encoding="utf-8")
-        before, rest = page.split(_FIRST)
-        text = f"{before}{_FIRST}\n{made}\n{_LAST}{rest.split(_LAST)[1]}"
-        write_whole(PAGE, text.encode())
+    show(found, heading, "cluster" if "--write" in arguments else "")
     return 0 if all(row.kept for row in summary(found)) else 1

@@ -11,6 +11,7 @@ that 64 ranks overload, which no count up to 8 shows: reported without a goal.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -53,13 +54,10 @@ forget
 """
 
 
-def build(folder: Path) -> None:
-    """Compile pt2pt and su3_rmd for SMPI, whose headers define what ours do."""
+def build(folder: Path, *targets: tuple[str, list[str]]) -> None:
+    """Compile targets of folders of checks/ for SMPI, whose headers define what ours do."""
     make = ["make", "-s", "CC=smpicc", f"OUT={folder}", "CFLAGS=-Wno-error"]
-    for where, what in (
-        ("common/src", [str(folder / "pt2pt")]),
-        ("su3_rmd/src", ["PRECISION=double", "su3_rmd"]),
-    ):
+    for where, what in targets:
         done = subprocess.run(
             [*make, *what], cwd=_CHECKS / where, capture_output=True, text=True, check=False
         )
@@ -67,18 +65,26 @@ def build(folder: Path) -> None:
             raise SystemExit(f"SMPI does not compile {where}: {done.stderr[-2000:]}")
 
 
-def simulated(folder: Path, ranks: int, program: str, *options: str) -> list[dict[str, Any]]:
-    """The metrics that a program prints on so many simulated hosts."""
+def printed_by(folder: Path, ranks: int, *words: str, **variables: str) -> str:
+    """What a program prints on so many simulated hosts; `words` are settings of SimGrid, the
+    program and its options, `variables` those of its environment."""
     settings = ["--cfg=smpi/simulate-computation:no", "--log=root.thres:critical"]
     hosts = ["-np", str(ranks), "-platform", "p.xml", "-hostfile", "hosts"]
     done = subprocess.run(
-        ["smpirun", *hosts, *settings, f"./{program}", *options],
+        ["smpirun", *hosts, *settings, *words],
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
+        env=os.environ | variables,
     )
-    lines = (json.loads(line) for line in done.stdout.splitlines() if line[:1] == "{")
+    return done.stdout
+
+
+def simulated(folder: Path, ranks: int, *words: str) -> list[dict[str, Any]]:
+    """The metrics that it prints."""
+    text = printed_by(folder, ranks, *words)
+    lines = (json.loads(line) for line in text.splitlines() if line[:1] == "{")
     return [line for line in lines if line["assay"] == "metric"]
 
 
@@ -86,7 +92,7 @@ def lattice_s(folder: Path, ranks: int) -> tuple[float, float]:
     """Program and communication time of the lattice program, s."""
     words = ("--input", "su3.in", "--json", "-", "--kernel", "baseline")
     found = {
-        one["name"]: one["value"] for one in simulated(folder, ranks, "su3_rmd_double", *words)
+        one["name"]: one["value"] for one in simulated(folder, ranks, "./su3_rmd_double", *words)
     }
     work = EXTENTS[0] * EXTENTS[1] * EXTENTS[2] * EXTENTS[3] * STEPS / ranks
     return found["communication_time"] + SITE_STEP_S * work, found["communication_time"]
@@ -96,7 +102,11 @@ def rows() -> Iterator[Row]:
     """A row for each cluster and number of ranks."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        build(folder)
+        build(
+            folder,
+            ("common/src", [str(folder / "pt2pt")]),
+            ("su3_rmd/src", ["PRECISION=double", "su3_rmd"]),
+        )
         (folder / "su3.in").write_text(_INPUT.format(*EXTENTS, steps=STEPS))
         (folder / "hosts").write_text("".join(f"n{place}\n" for place in range(64)))
         for cluster, more in CLUSTERS.items():
@@ -108,7 +118,7 @@ def _compared(folder: Path, cluster: str, *, goal: bool) -> Iterator[Row]:
     sizes = ",".join(map(str, SIZES))
     words = ("--constructs", "Send/Recv", "--sizes", sizes, "--iterations", "3", "--warmup", "1")
     echo = [
-        one for one in simulated(folder, 2, "pt2pt", *words) if one["name"] == "half_round_trip"
+        one for one in simulated(folder, 2, "./pt2pt", *words) if one["name"] == "half_round_trip"
     ]
     times = {ranks: lattice_s(folder, ranks) for ranks in LEARNT}
     params = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*SIZES]}

@@ -12,6 +12,9 @@
  * one before Rank 0 prints the seconds that the slowest rank needed, and a sum
  * that no mix may change. */
 #include <mpi.h>
+#ifdef SIMULATED
+#include <smpi/smpi.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +25,12 @@ static char *sent, *taken;
 static volatile double start = 1;
 
 static double computed(int work, double value) {
+#ifdef SIMULATED
+  smpi_execute(4e-6 * work);
+#else
   for (long i = 0; i < 1000L * work; i++)
     value = value * 0.999999 + 1e-6;
+#endif
   return value;
 }
 

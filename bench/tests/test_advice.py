@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from bench.advice import blind_of, pairs, summary, table
+from bench.advice import ProgramVariant, blind_of, pairs, summary, table, variants
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.advice_machine import Mix, curves_run, profile_of
@@ -15,16 +15,17 @@ def test_a_true_prediction_holds_and_a_false_one_is_shown(tmp_path: Path) -> Non
     analysis = analyse(load_run(curves_run(tmp_path / "run", program=PROGRAM)))
     true = profile_of(PROGRAM, ranks=2, factor=1.2, wait=0)
     false = profile_of(PROGRAM, ranks=2, factor=1.2, wait=0, compute_s=50)
-    found = [*pairs(analysis, {"hpl": true})]
+    every = variants(analysis)
+    found = [*pairs(analysis, {"hpl": true}, every, every)]
     assert [one.environments for one in found] == [("openmpi", "mpich"), ("lam", "mpich")]
     assert all(one.inside for one in found)
     assert all(row.kept for row in summary(found))
-    wrong = [*pairs(analysis, {"hpl": false})]
+    wrong = [*pairs(analysis, {"hpl": false}, every, ())]
     assert "**outside**" in table(wrong, "")
     assert not all(row.kept for row in summary(wrong))
 
 
 def test_the_blind_half_is_drawn_by_the_seed_alone() -> None:
-    names = [f"program | {number} | 2" for number in range(10)]
-    assert blind_of(names) == blind_of(names[::-1])
-    assert len(blind_of(names)) == 5
+    every = [ProgramVariant("program", 1, ranks, {}) for ranks in range(2, 12)]
+    assert blind_of(every) == blind_of(every[::-1])
+    assert len(blind_of(every)) == 5

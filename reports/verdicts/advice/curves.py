@@ -50,7 +50,7 @@ class NoCurve:
 @dataclass(frozen=True, eq=False, slots=True)
 class CallTime:
     """One call in s, by resample. `error` is the relative error of what was not measured there;
-    `beyond` says how far outside the measured range it is, `crowded` that ranks shared cores."""
+    `beyond` says what of it was not measured, `crowded` that ranks shared cores."""
 
     time_s: Vector
     error: float = 0.0
@@ -209,7 +209,7 @@ class EnvironmentCurves:
             ahead = Ahead(model, points_of(self.analysis, rows), medians)
             drawn = ahead.drawn_s(demand.message_bytes, p, np.random.default_rng([SEED, p]))
             drawn[0] = model.best.time_s(demand.message_bytes, p)
-            return CallTime(drawn, 0.0, text if beyond > 1 else "", crowded)
+            return CallTime(drawn, 0.0, text, crowded)
         place = int(np.clip(np.searchsorted(counts, p), 1, len(counts) - 1))
         low, high = counts[place - 1], counts[place]
         (first, _), (second, far) = (curves[k].at(demand.message_bytes) for k in (low, high))
@@ -218,7 +218,7 @@ class EnvironmentCurves:
         share = math.log2(p / low) / math.log2(high / low)
         time_s = np.maximum(first + share * (second - first), 0.5 * np.minimum(first, second))
         error = ERROR_PER_DOUBLING * (1 + math.log2(beyond * far))
-        return CallTime(time_s, error, text if beyond > 1 else "", crowded)
+        return CallTime(time_s, error, text, crowded)
 
 
 def _at_length(curve: LengthCurve, length: float) -> CallTime | NoCurve:

@@ -104,7 +104,7 @@ class AdviceForm(Form, kw_only=True):
     environments: Annotated[list[AdvisedPart], key("The predictions, the fastest first.")]
     left_out: Annotated[list[WithoutPart], key("Environments without one.")]
     deciding: Annotated[list[DecidingPart], key("What decides, the greatest first.")]
-    beyond: Annotated[list[str], key("What is extrapolated beyond the measured range.")]
+    beyond: Annotated[list[str], key("Lengths and rank counts that were not measured.")]
     notes: Annotated[list[str], key("What else to know.")]
     confirm: Annotated[ConfirmPart | None, key("The run that would confirm; null: none needed.")]
     answer: Annotated[AnswerPart | None, key("The answer.")] = None

@@ -170,7 +170,7 @@ def _beyond(advice: Advice) -> Iterator[str]:
             (one.communication_s for one in advice.advised), key=lambda part: part.high / part.low
         )
         ends = between(widest.low, widest.high, lambda value: about(value, "s"))
-        yield from (f"extrapolated: {text}; communication takes {ends}" for text in texts)
+        yield from (f"not measured: {text}; communication takes {ends}" for text in texts)
 
 
 def _notes(advice: Advice) -> Iterator[str]:
