@@ -36,7 +36,7 @@ _RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
 #: Calls with no message of their own, whose time belongs to messages.
 _COMPLETING = (
     *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
-    *("Probe", "Iprobe", "Mprobe"),
+    *("Probe", "Iprobe", "Mprobe", "Improbe"),
 )
 #: Calls that a program makes once and no library is chosen for.
 SET_UP = ("Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Wtime", "Get_count")
