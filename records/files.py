@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from records.errors import AssayError
 
 
 @contextmanager
@@ -48,6 +51,21 @@ def append_whole(descriptor: int, content: bytes | bytearray) -> None:
     except OSError:
         os.ftruncate(descriptor, size)
         raise
+
+
+@contextmanager
+def held(lock: Path, busy: str | None = None) -> Iterator[None]:
+    """Hold a lock file until this ends, however it ends. Where another process holds it AssayError
+    says `busy`; without `busy` this waits."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(lock, flags, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+        yield
+    except BlockingIOError as error:
+        raise AssayError(busy or "") from error
+    finally:
+        os.close(descriptor)
 
 
 def force_to_disk(path: Path) -> None:

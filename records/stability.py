@@ -9,8 +9,6 @@ Times are seconds since 1970 by the clock of who wrote them.
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +17,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from records.errors import AssayError, InfrastructureError
-from records.files import append_whole
+from records.files import held
 from records.forms import Part, key
 from records.input_files import decoded, kind_at, whole_lines
-from records.run.chain import Chain, write_seal
+from records.run.chain import append_entry, chain_of
 from records.run.run_directory import RESULTS, refuse_other
 
 #: Folders of stability phases, one a site.
@@ -142,62 +140,31 @@ class WatchFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Be the one booker. Raises AssayError where another process is, or for a link."""
-        lock = self.path / ".lock"
-        refuse_other(lock)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        """Be the one booker. Raises AssayError where another process is."""
+        busy = (
+            f"{self.path} is booked by another process; one booker is enough, and the ledger can be"
+            " read meanwhile: assay acceptance watch"
+        )
+        with held(self.path / ".lock", busy):
             yield
-        except BlockingIOError as error:
-            raise AssayError(
-                f"{self.path} is booked by another process; one booker is enough, and the ledger"
-                " can be read meanwhile: assay acceptance watch"
-            ) from error
-        finally:
-            os.close(descriptor)
 
     def entries(self) -> list[Entry]:
-        """All lines. Raises AssayError where one was changed or is missing."""
-        return self._read()[1]
-
-    def _read(self) -> tuple[Chain, list[Entry], int]:
-        """The chain, the lines, and how many bytes they have; a torn last line is none."""
-        chain, found, size = Chain.of(self.path), list[Entry](), 0
-        for where, line in whole_lines(self.ledger) if kind_at(self.ledger) else ():
-            entry = decoded(_decode, line, where, "an entry of a ledger of looks")
-            if fault := chain.follow([line], [entry.chain]):
-                raise AssayError(f"{where}: {fault}")
-            found.append(entry)
-            size += len(line) + 1
-        if fault := chain.missing():
-            raise AssayError(f"{self.ledger}:{chain.records}: {fault}")
-        if found and not isinstance(found[0], WatchTerms):
-            raise AssayError(f"{self.ledger}:1: the first line does not say what is watched")
-        return chain, found, size
+        """All lines but a torn last one. Raises AssayError where one was changed or is missing."""
+        chain_of(self.path, LEDGER, ())
+        lines = whole_lines(self.ledger) if kind_at(self.ledger) else ()
+        return [decoded(_decode, line, where, "an entry of a ledger") for where, line in lines]
 
     def append(self, entry: Entry) -> None:
         """Add a line, on disk when this returns; waits while another process adds one. Raises
         InfrastructureError where it cannot be written; the ledger is then as it was."""
         refuse_other(self.ledger)
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            descriptor = os.open(self.ledger, flags, 0o644)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-                chain, _, size = self._read()
-                os.ftruncate(descriptor, size)  # what a killed writer left of a line
-                entry.chain = chain.due
-                line = msgspec.json.encode(entry)
-                append_whole(descriptor, line + b"\n")
-                chain.follow([line], [entry.chain])
-                write_seal(self.path, chain)
-            finally:
-                os.close(descriptor)
+            with held(self.path / ".append"):
+                append_entry(self.ledger, chain_of(self.path, LEDGER, ()), entry)
         except OSError as error:
             raise InfrastructureError(
                 f"{self.ledger}: cannot be written ({error.strerror}); the look is not booked, and"
-                " the next one books what accounting knows of the time"
+                " the next one books what is known of the time"
             ) from error
 
 

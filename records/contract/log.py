@@ -7,9 +7,7 @@ contract, and `seal.json` says how many there were (records.run.chain).
 
 from __future__ import annotations
 
-import fcntl
 import getpass
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,11 +17,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from records.errors import AssayError, InfrastructureError
-from records.files import append_whole, write_whole
+from records.files import held, write_whole
 from records.forms import Part, key
 from records.input_files import decoded, kind_at, whole_lines
-from records.run.chain import Chain, chain_of, write_seal
-from records.run.record import has_torn_tail
+from records.run.chain import Chain, append_entry, chain_of
 from records.run.run_directory import RESULTS, refuse_other
 
 #: Where contracts are kept, below the folder in which `assay` is called.
@@ -80,20 +77,9 @@ class ContractFolder:
         refuse_other(self.log)
         chain = self.chain
         at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        entry = LogEntry(at=at, user=getpass.getuser(), what=what, **more, chain=chain.due)
-        line = msgspec.json.encode(entry)
+        entry = LogEntry(at=at, user=getpass.getuser(), what=what, **more)
         try:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-            descriptor = os.open(self.log, flags, 0o644)
-            try:
-                if has_torn_tail(self.log):  # of a killed writer
-                    whole = sum(len(line) + 1 for _, line in whole_lines(self.log))
-                    os.ftruncate(descriptor, whole)
-                append_whole(descriptor, line + b"\n")
-            finally:
-                os.close(descriptor)
-            chain.follow([line], [entry.chain])
-            write_seal(self.path, chain)
+            append_entry(self.log, chain, entry)
         except OSError as error:
             raise InfrastructureError(
                 f"{self.log}: cannot be written ({error.strerror}); make room, then repeat"
@@ -104,17 +90,12 @@ class ContractFolder:
     def alone(self) -> Iterator[None]:
         """Hold the contract alone: one command at a time changes it. Raises AssayError where
         another does."""
-        descriptor = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        busy = (
+            f"{self.path} is used by another process; wait for it, or see how far it is with:"
+            " assay acceptance status"
+        )
+        with held(self.path / ".lock", busy):
             yield
-        except BlockingIOError as error:
-            raise AssayError(
-                f"{self.path} is used by another process; wait for it, or see how far it is with:"
-                " assay acceptance status"
-            ) from error
-        finally:
-            os.close(descriptor)
 
 
 def create_contract(name: str, texts: Mapping[str, str]) -> ContractFolder:

@@ -11,6 +11,7 @@ the run (EXTENSIONS) carries the hash of that extension as well.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import Any
 import msgspec
 
 from records.errors import AssayError
-from records.files import write_whole
+from records.files import append_whole, write_whole
 from records.input_files import decoded, decoded_once, kind_at, read_whole, whole_lines
 from records.values import Count
 
@@ -176,6 +177,22 @@ def chain_of(
     if fault := chain.missing():
         raise AssayError(f"{path}:{chain.records}: {fault}")
     return chain
+
+
+def append_entry(path: Path, chain: Chain, entry: Any) -> None:
+    """Add an entry, a struct with `chain`, to a file whose lines `chain` has followed, and seal its
+    folder: on disk when this returns. What a killed writer left of a line goes. Raises OSError."""
+    entry.chain = chain.due
+    line = msgspec.json.encode(entry)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        os.ftruncate(descriptor, sum(len(line) + 1 for _, line in whole_lines(path)))
+        append_whole(descriptor, line + b"\n")
+    finally:
+        os.close(descriptor)
+    chain.follow([line], [entry.chain])
+    write_seal(path.parent, chain)
 
 
 def write_seal(directory: Path, chain: Chain) -> None:
