@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from assay import ROOT
 from assay.cli import main
 from assay.stability.looking import Known, Looking
 from checks.common.slurm.commands import Answer
@@ -258,3 +261,17 @@ def test_a_phase_that_was_not_declared_is_refused(words, said, tmp_path, monkeyp
 def test_options_that_the_ledger_contradicts_are_refused(booked, capsys):
     assert main(["acceptance", "watch", "--site", "walk", "--once", "--mtbi", "2h"]) == 2
     assert "this phase has `mtbi_s` 3600.0" in capsys.readouterr().err
+
+
+def test_the_pages_units_are_accepted_by_systemd(tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze")
+    page = (ROOT / "docs" / "stability.md").read_text()
+    units = re.findall(r"```ini file=(\S+)\n(.*?)```", page, re.DOTALL)
+    assert [name for name, _ in units] == ["assay-watch.service", "assay-watch.timer"]
+    for name, text in units:
+        (tmp_path / name).write_text(text)
+    words = ["systemd-analyze", "verify", *(str(tmp_path / name) for name, _ in units)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    said = [line for line in done.stderr.splitlines() if "assay-watch" in line]
+    assert (done.returncode, said) == (0, [])

@@ -353,7 +353,11 @@ def _outages(found: Booked, spells: Sequence[Spell], said: Sequence[Classed]) ->
         alone = spell.thing if spell.kind not in _OF_NODES.values() else ""
         why = spell.reason if spell.kind == "node drained" else ""
         known = groups.setdefault((spell.kind, alone, why), [])
-        if known and not alone and spell.begin - known[-1][0].begin <= found.every * 1.01:
+        first = known[-1][0] if known and not alone else None
+        if first and (
+            spell.begin - first.begin <= found.every * 1.01
+            or (spell.look - first.look == 1 and not found.is_long(first.look))
+        ):
             known[-1].append(spell)
         else:
             known.append([spell])

@@ -10,7 +10,7 @@ end is one that no further look can change; a PASS needs the whole phase.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
@@ -205,11 +205,8 @@ class Figures:
     def _availability(self, promised: float) -> JudgedPromise:
         least, most = self.availability
         whole = len(self.found.since) * self.found.watch.length_s - self.swept.lost["scheduled"]
-        verdict, why = State.INCONCLUSIVE, self._open()
-        if self.swept.lost["vendor"] > (1 - promised) * whole:
-            verdict, why = State.FAIL, ""
-        elif self.finished and least >= promised:
-            verdict, why = State.PASS, ""
+        missed = self.swept.lost["vendor"] > (1 - promised) * whole
+        word, why = self._word(missed=missed, kept=least >= promised)
         lost = self.swept.lost["vendor"] + self.swept.lost["unknown"]
         risks: tuple[float | None, float | None] = None, None
         if lost and whole > 0:
@@ -221,7 +218,7 @@ class Figures:
             promised=promised,
             least=least,
             most=most,
-            verdict=verdict.word,
+            verdict=word,
             why=why,
             failures=[],
             bounds=[],
@@ -234,19 +231,14 @@ class Figures:
         clause = Demonstration.of(self.found.watch.length_s, promised)
         low = mean_time_bounds(self.exposed_s, most)[0] if self.exposed_s else 0.0
         high = mean_time_bounds(planned, fewest)[1]
-        verdict, why = State.INCONCLUSIVE, self._open()
-        if high < promised:
-            verdict, why = State.FAIL, ""
-        elif self.finished and low >= promised:
-            verdict, why = State.PASS, ""
-        elif not clause.decides:
-            why = clause.sentence
+        word, why = self._word(missed=high < promised, kept=low >= promised)
+        why = clause.sentence if why and not clause.decides else why
         return JudgedPromise(
             name=name,
             promised=promised,
             least=self.exposed_s / most if most else None,
             most=self.exposed_s / fewest if fewest else None,
-            verdict=verdict.word,
+            verdict=word,
             why=why,
             failures=[fewest, most],
             bounds=[low, high if high < inf else None],
@@ -254,17 +246,19 @@ class Figures:
             vendors_risk=clause.vendors_risk(BETTER) if clause.decides else 1.0,
         )
 
-    def _open(self) -> str:
-        """What leaves a criterion open."""
-        return "; ".join(self._missing()) or "what was seen agrees with the promise and without it"
-
-    def _missing(self) -> Iterator[str]:
-        if not self.finished:
-            yield f"{percent(self.period_s / self.found.watch.length_s)} of the phase are booked"
-        if unknown := [outage for outage in self.found.outages if outage.word == "unknown"]:
-            yield f"{count_text(len(unknown), 'outage')} of unknown class"
-        if self.unseen_s:
-            yield f"{self.unseen_s / 3600:.3g} h were unwatched"
+    def _word(self, *, missed: bool, kept: bool) -> tuple[str, str]:
+        """The verdict, and what leaves it open."""
+        if missed or (kept and self.finished):
+            return "FAIL" if missed else "PASS", ""
+        booked = percent(self.period_s / self.found.watch.length_s)
+        unknown = [outage for outage in self.found.outages if outage.word == "unknown"]
+        why = [
+            "" if self.finished else f"{booked} of the phase are booked",
+            f"{count_text(len(unknown), 'outage')} of unknown class" if unknown else "",
+            f"{self.unseen_s / 3600:.3g} h were unwatched" if self.unseen_s else "",
+        ]
+        told = "; ".join(filter(None, why))
+        return "INCONCLUSIVE", told or "a machine that keeps the promise and one that does not fit"
 
     @property
     def verdict(self) -> State:
