@@ -7,12 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 8192, MOST_EXACT = 512, MOST = 6000 };
+enum { SLOTS = 8192, MOST_EXACT = 512, MOST = 6000, RECENT = 256 };
 
 static struct histogram_entry slots[SLOTS];
 static short order[MOST + 1]; /* slots in use, in the order of their first use */
 static short taken[SLOTS];    /* place in order, from 1; 0: free */
 static int used;
+/* Entries of recent keys, by a cheap hash; entry NULL: free. */
+static struct {
+    struct histogram_key key;
+    struct histogram_entry *entry;
+} recent[RECENT];
 int histogram_level;
 
 static long long power_above(long long value) {
@@ -66,6 +71,7 @@ static int merge_all(void) {
     for (int i = 0; i < before; i++)
         old[i] = slots[order[i]];
     memset(taken, 0, sizeof taken);
+    memset(recent, 0, sizeof recent);
     used = 0;
     for (int i = 0; i < before; i++) {
         struct histogram_entry *entry = &slots[claim(merged(old[i].key))];
@@ -83,7 +89,7 @@ static int merge_all(void) {
     return 1;
 }
 
-struct histogram_entry *histogram_entry(struct histogram_key key) {
+static struct histogram_entry *find(struct histogram_key key) {
     int slot = slot_of(merged(key));
     if (taken[slot])
         return &slots[slot];
@@ -93,6 +99,18 @@ struct histogram_entry *histogram_entry(struct histogram_key key) {
             break;
     }
     return &slots[claim(merged(key))];
+}
+
+struct histogram_entry *histogram_entry(struct histogram_key key) {
+    unsigned place =
+        (unsigned)(key.bytes ^ (key.bytes >> 8) ^ (key.ranks << 3) ^ (key.nodes << 6)) +
+        7U * (unsigned)key.call;
+    place %= RECENT;
+    if (!recent[place].entry || !same(&recent[place].key, &key)) {
+        recent[place].entry = find(key);
+        recent[place].key = key;
+    }
+    return recent[place].entry;
 }
 
 int histogram_count(void) { return used; }

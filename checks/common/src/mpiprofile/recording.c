@@ -25,7 +25,7 @@ static int pending_room, pending_count;
 static int pending_slot(const struct pending *table, int room, MPI_Request request) {
     unsigned long long number = 0;
     memcpy(&number, &request, sizeof request);
-    int slot = (int)(sample_mix(number, 0) % (unsigned)room);
+    int slot = (int)((number * 0x9e3779b97f4a7c15ULL >> 32) % (unsigned)room);
     while (table[slot].taken && table[slot].request != request)
         slot = (slot + 1) % room;
     return slot;
@@ -107,7 +107,7 @@ static unsigned long long message_hash(struct communicator *own, enum recording_
         return 0;
     unsigned long long peer = (unsigned)own->world[rank], self = (unsigned)recording_rank;
     unsigned long long pair = role == ROLE_SENDS ? self << 32 | peer : peer << 32 | self;
-    unsigned long long channel = sample_mix(sample_mix(own->id, (unsigned)tag), pair);
+    unsigned long long channel = sample_mix(own->id ^ pair, (unsigned)tag);
     long long number = sample_number(channel ^ (role == ROLE_SENDS));
     return number < 0 ? 0 : sample_mix(channel, (unsigned long long)number) >> 1 | 1;
 }

@@ -126,7 +126,13 @@ struct samples {
 };
 extern struct samples sampled_messages, sampled_collectives;
 
-unsigned long long sample_mix(unsigned long long one, unsigned long long other);
+/* Sebastiano Vigna's splitmix64. */
+static inline unsigned long long sample_mix(unsigned long long one, unsigned long long other) {
+    unsigned long long mixed = one + 0x9e3779b97f4a7c15ULL * (other + 1);
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+    return mixed ^ (mixed >> 31);
+}
 /* Number of earlier messages of a channel, and one more now; -1 if there are too many channels. */
 long long sample_number(unsigned long long channel);
 void sample_keep(struct samples *samples, const struct sample *sample);

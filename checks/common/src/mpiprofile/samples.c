@@ -14,14 +14,6 @@ static struct {
 } channels[CHANNELS];
 static int channel_count;
 
-/* Sebastiano Vigna's splitmix64. */
-unsigned long long sample_mix(unsigned long long one, unsigned long long other) {
-    unsigned long long mixed = one + 0x9e3779b97f4a7c15ULL * (other + 1);
-    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
-    return mixed ^ (mixed >> 31);
-}
-
 long long sample_number(unsigned long long channel) {
     int slot = (int)(channel % CHANNELS);
     while (channels[slot].number && channels[slot].channel != channel)
