@@ -181,6 +181,8 @@ COMMANDS: dict[str, Command] = {
         argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
         argument("--output FILE", "default: profile.json", type=Path),
         argument("--show FILE", "say what is in a profile, or in a report of mpiP", type=Path),
+        argument("--run RUN", "of a run's case with `mpi_profile: true`", dest="run_name"),
+        argument("--case CASE", "with --run: how the id of the case begins, or its environment"),
         argument("--mpicc CC", "compiler of the program's MPI library; default: found"),
         argument(
             "--folder DIR",
@@ -348,7 +350,7 @@ COMMANDS: dict[str, Command] = {
     "advise": _command(
         "which environment an application should use, from its MPI profile and a run's curves",
         "predict:advise_command",
-        argument("profile PROFILE", "a file of `assay profile`", type=Path),
+        argument("profile PROFILE", "a file of `assay profile`, or a report of mpiP", type=Path),
         argument("--run RUN", f"{shared.RUN}; default: the newest with curves", dest="run_name"),
         argument("--sizes FACTOR", "messages so many times as long", type=float, default=1.0),
         argument("--ranks N", "as much a rank on so many ranks", type=int),

@@ -16,12 +16,12 @@ from assay.run.named_runs import run_of
 from assay.schema import load_campaign
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
-from records.application_profile import read_profile
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
+from reports.load.mpip import any_profile
 from reports.render import html, markdown
 from reports.render.files import write_file
 from reports.render.terminal import show
@@ -88,7 +88,7 @@ def advise_command(arguments: argparse.Namespace) -> int:
         raise AssayError(f"--sizes {arguments.sizes}: allowed are 1e-6 to 1e6")
     if arguments.ranks is not None and not 2 <= arguments.ranks <= MOST_RANKS:
         raise AssayError(f"--ranks {arguments.ranks}: allowed are 2 to {MOST_RANKS}")
-    profile = read_profile(arguments.profile)
+    profile = any_profile(arguments.profile)
     found = run_of(
         arguments.run_name,
         lambda run: any(case.check in CURVES for case in run.plan().cases),

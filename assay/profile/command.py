@@ -14,11 +14,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assay.profile.collecting import profile_of, read_recordings
+from assay.profile.of_run import profile_of_run
 from assay.profile.program import build_library, program_place
 from assay.terminal import say
 from records.application_profile import ApplicationProfile, write_profile
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_text
+from records.run.run_directory import open_run
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
 from reports.load.mpip import any_profile
 from reports.notation.units import bytes_text, percent
 
@@ -28,10 +32,16 @@ _MOST_CALLS = 8
 
 def profile_command(arguments: argparse.Namespace) -> int:
     """`assay profile`; status 1 if the command failed, whose profile so far is kept."""
+    given = [arguments.show, arguments.run_name, arguments.words]
+    if sum(map(bool, given)) > 1:
+        raise AssayError("profile: give a command, --show FILE or --run RUN, not two of them")
+    status = 0
     if arguments.show:
-        if arguments.words:
-            raise AssayError("profile: give --show FILE or a command, not both")
-        profile, status = any_profile(arguments.show), 0
+        profile = any_profile(arguments.show)
+    elif arguments.run_name:
+        profile = profile_of_run(
+            analyse(load_run(open_run(arguments.run_name).path)), arguments.case
+        )
     else:
         profile, status = _profiled(arguments)
     output = arguments.output or (None if arguments.show else Path("profile.json"))

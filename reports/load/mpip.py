@@ -65,7 +65,7 @@ def mpip_profile(text: str, where: str) -> ApplicationProfile:
     ranks = len(tasks)
     per_node = Counter(hosts.values()) or Counter({"": ranks})
     _place(calls, ranks, per_node)
-    completing = _complete(calls)
+    completing = divide_completions(calls)
     elapsed, mpi = ([float(task[column]) for task in tasks] for column in (2, 3))
     listed, reported = sum(call.time_s for call in calls), sum(mpi)
     scale = listed / reported if reported else 0.0
@@ -148,7 +148,7 @@ def _place(calls: list[ProfiledCall], ranks: int, per_node: Counter[str]) -> Non
             one.ranks, one.nodes = ranks, len(per_node)
 
 
-def _complete(calls: list[ProfiledCall]) -> bool:
+def divide_completions(calls: list[ProfiledCall]) -> bool:
     """Divide the time of completing calls among what they complete; whether there are any."""
     begun = [one for one in calls if _NONBLOCKING.match(one.call)]
     done = [one for one in calls if _COMPLETES.match(one.call)]
