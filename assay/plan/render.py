@@ -25,7 +25,12 @@ def render_plan(plan: Plan) -> str:
 
     rows, skipped = _grouped(plan)
     question = " ".join(plan.question.split())
-    lines = [f"campaign {plan.campaign} on site {plan.site}", question, *plan.told()]
+    lines = [
+        f"campaign {plan.campaign} on site {plan.site}",
+        question,
+        *plan.brings(),
+        *plan.told(),
+    ]
     lines += ["", *_table(rows)]
     if skipped:
         lines += ["", f"skipped ({plan.totals.skipped}):"]

@@ -7,8 +7,10 @@ The suite's code runs in the child process of a listing only, as the jobs' user.
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
@@ -61,7 +63,11 @@ class SuiteTest:
         self.entry, self.asked, self.site = entry, entry.reframe, site
         self.left_out: list[str] = []
         folder = Path(campaign.origin.file).parent if campaign.origin else Path()
-        self.file = (folder / Path(self.asked.file).expanduser()).resolve()
+        self.file, *path = (
+            (folder / Path(one).expanduser()).resolve()
+            for one in (self.asked.file, *self.asked.path)
+        )
+        self.path = [*map(str, path)]
         self.seen_as = {
             ours: theirs
             for theirs, one in self.asked.environments.items()
@@ -83,24 +89,36 @@ class SuiteTest:
         layouts = [self._layout(variant) for variant in variants]
         test = self._kept(cls, variants, digest, sorted({note for _, note in layouts if note}))
         bring({entry.check: test})
-        source = canonical_json([digest, test.commit, cls.name, self.asked.vars])
+        self.entries = [*self._cases(test, zip(variants, layouts, strict=True), environments)]
+
+    def _cases(
+        self,
+        test: ReframeTest,
+        laid_out: Iterable[tuple[ListedVariant, tuple[dict[str, int], str]]],
+        environments: list[str],
+    ) -> Iterator[CaseEntry]:
+        """The cases of the variants; none where no environment is fit."""
+        source = canonical_json([test.digest, test.commit, test.cls, test.variables, test.extras])
         each = [
             {
                 **layout,
                 "source": hashlib.sha256(source.encode()).hexdigest()[:16],
                 **planned(variant.parameters),
             }
-            for variant, (layout, _) in zip(variants, layouts, strict=True)
+            for variant, (layout, _) in laid_out
         ]
-        job = {name: value for name in _JOB if (value := getattr(entry, name))}
-        self.entries = [
-            CaseEntry(check=entry.check, matrix={"variant": each}, environments=environments, **job)
-        ] * bool(environments)
+        job = {name: value for name in _JOB if (value := getattr(self.entry, name))}
+        if environments:
+            matrix, check = {"variant": each}, self.entry.check
+            yield CaseEntry(check=check, matrix=matrix, environments=environments, **job)
 
     def _listed(self) -> ListedClass:
         """The class, as a child process lists it."""
         around = surroundings_of(self.site)
         around.variables = self.asked.vars
+        if self.path:
+            own = around.environment.get("PYTHONPATH", "")
+            around.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*self.path, own]))
         listing = list_file(self.file, around)
         if listing.refused:
             raise AssayError(f"{self.file}: {listing.refused}")
@@ -122,12 +140,14 @@ class SuiteTest:
         return ReframeTest(
             file=str(self.file),
             cls=cls.name,
+            path=self.path,
             suite=str(suite),
             commit=commit,
             digest=digest,
             title=(cls.doc.split("\n")[0] or cls.name)[:100],
             variables=self.asked.vars,
             seen_as=self.seen_as,
+            extras=self.asked.extras,
             figures=self._figures(variants),
             fixtures=[f"{one.test_class} ({one.kind}, once a {one.scope})" for one in cls.fixtures],
             compiles="compile" in cls.kind,
@@ -167,12 +187,16 @@ class SuiteTest:
             asked, seen = variant.valid_prog_environs, self.seen_as.get(name, name)
             if LAUNCHERS[described.launcher].daemons != "none":
                 self.left_out.append(f"{name}: its launcher boots daemons")
-            elif asked is not None and not accepts(
-                asked, {"*", seen}, {"features": described.features}
+            elif not (
+                asked is None
+                or seen in asked
+                or accepts(asked, {"*", seen}, {"features": described.features})
             ):
+                theirs = asked[0] if asked else "NAME"
+                theirs = theirs if theirs[:1].isalpha() else json.dumps(theirs)
                 self.left_out.append(
                     f"{name}: the class asks for {' or '.join(asked)}; say which environment that"
-                    f" is: environments: {{{asked[0] if asked else 'NAME'}: {name}}}"
+                    f" is: environments: {{{theirs}: {name}}}"
                 )
             else:
                 found.append(name)

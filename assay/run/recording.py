@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
+from math import inf
 from operator import attrgetter
 
 from msgspec import UNSET
@@ -21,6 +22,7 @@ from checks.common.answer import impossible_value
 from checks.common.evidence.ranks import names_in
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.metrics import HOPS
+from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import Allocation
@@ -174,10 +176,11 @@ class Hearing:
                 yield f"`{missing[0]}` is missing or empty in an ok launch"
                 return
             begin, end = (utc_seconds(at or "") or 0 for at in (record.started_at, record.ended_at))
+            # A suite's test may give the time of a compilation.
             launched = Launched(
                 ranks=launch.ranks,
                 cores=launch.ranks * _CORES_A_RANK,
-                seconds=max(0.0, end - begin),
+                seconds=inf if isinstance(check, ReframeDefinition) else max(0.0, end - begin),
                 devices=bool(launch.resources),
             )
             if fault := impossible_value(record.metrics, known, launched):

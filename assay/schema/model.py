@@ -183,13 +183,22 @@ class ReframeClass(Section):
     params: dict[str, Any] = key(
         "Values of its parameters, one or a list; without it all.", default={}
     )
+    path: list[str] = key(
+        "Folders of Python modules that the file needs and does not find; relative to the"
+        " campaign's.",
+        default=[],
+    )
     vars: dict[str, Any] = key("Variables of it to be set, as by `reframe -S`.", default={})
     metrics: dict[str, ReframeMetric | Literal["higher", "lower"]] = key(
         "Direction of figures that no reference or unit tells.",
         default={},
     )
     environments: dict[str, Name | list[Name]] = key(
-        "By the name that the suite asks for: the environments in its place.", default={}
+        "By the name or the features that the suite asks for: the environments in its place.",
+        default={},
+    )
+    extras: dict[str, Any] = key(
+        "What hooks of the test find in the `extras` of its environment.", default={}
     )
     ranks: Ranks | None = key("Ranks, where a late hook sets them.", "ranks", None)
     ranks_per_node: Ranks | None = key("Ranks on each node; so too.", "ranks", None)

@@ -56,6 +56,23 @@ def test_a_shell_script_is_measured(tmp_path: Path) -> None:
     assert [(one.status, one.flags) for one in records] == [("ok", [])] * 2
 
 
+def test_a_run_goes_on_without_the_campaign_and_its_files(tmp_path: Path) -> None:
+    records_of(tmp_path, "loop")
+    (run,) = tmp_path.glob("results/*/*/")
+    for file in tmp_path.glob("loop.*"):
+        file.unlink()
+    command = [ASSAY, "run", "--resume", str(run), "--blocks", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [*read_records(run / "records.jsonl")]
+    assert [(one.status, one.block) for one in found] == [
+        ("ok", 1),
+        ("ok", 1),
+        ("ok", 2),
+        ("ok", 2),
+    ]
+
+
 def test_a_program_that_cannot_give_evidence_is_unproven(tmp_path: Path) -> None:
     records = records_of(tmp_path, "static")
     assert [(one.status, one.flags) for one in records] == [("ok", [UNPROVEN])]

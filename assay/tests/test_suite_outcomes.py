@@ -16,7 +16,7 @@ import pytest
 from assay.run.launches import launches_to_come
 from assay.sites.loading import load_site
 from assay.tests.test_suites import MAP, entry, planned, readable
-from assay.tests.test_suites_on_cluster import CLASSES, EXPECTED
+from assay.tests.test_suites_on_cluster import ASKS, CLASSES, EXPECTED
 from checks.common.brought import BROUGHT_FILE
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import OUTCOME_FD, PROGRAMS, Outcome
@@ -127,7 +127,12 @@ def settings(tmp_path: Path) -> Path:
 
 def test_each_trap_has_its_outcome(planned, tmp_path, settings):
     text = "".join(
-        entry(f"{more.strip()}, {MAP}".lstrip(", "), cls)
+        entry(
+            f"{more.strip()}, {MAP.replace('PrgEnv-gnu', ASKS.get(cls, 'PrgEnv-gnu'))}".lstrip(
+                ", "
+            ),
+            cls,
+        )
         for cls, more in CLASSES.items()
         if cls in HERE
     )
@@ -165,6 +170,7 @@ def test_twenty_tests_have_the_values_that_plain_reframe_finds(
     found = session(plan, tmp_path, settings)
     factors = {one.variable: one.factor for one in plan.brought["twenty"].figures}
     expected = {tuple((name, value * factors[name]) for name, value in one) for one in plain}
+    assert {one.reason for one in found} == {None}
     assert len(found) == 40
     assert len(plain) == 20
     assert {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from tempfile import mkdtemp
@@ -99,7 +100,7 @@ def test_a_changed_file_is_another_case_and_is_not_resumed(planned, readable):
 def test_a_flexible_test_gets_all_nodes_and_the_plan_says_it(planned):
     plan = planned(entry(MAP, "OwnSrun"))
     assert {(one.ranks, one.nodes) for one in plan.cases} == {(3, 3)}
-    assert "num_tasks = 0: 3 ranks on the site's 3 nodes" in "\n".join(plan.told())
+    assert "num_tasks = 0: 3 ranks on the site's 3 nodes" in "\n".join(plan.brings())
 
 
 def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy(planned):
@@ -110,6 +111,13 @@ def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy
 
 def test_features_are_matched_without_a_map(planned):
     assert len(planned(entry("ranks: 2", "Compiles")).cases) == 2
+
+
+def test_features_that_the_site_does_not_name_are_mapped_as_the_remedy_says(planned):
+    remedy = 'environments: {"+mpi +prgenv -cpe": mpich}'
+    with pytest.raises(AssayError, match=re.escape(remedy)):
+        planned(entry("ranks: 2", "AsksForFeatures"))
+    assert [one.environment for one in planned(entry(remedy, "AsksForFeatures")).cases] == ["mpich"]
 
 
 def test_a_figure_of_unknown_direction_is_asked_for(planned):

@@ -29,10 +29,13 @@ ENTRY = """\
   - reframe:
       file: {file}
       class: {cls}
-      environments: {{PrgEnv-gnu: [openmpi, mpich]}}
+      environments: {{{asks}: [openmpi, mpich]}}
 {further}
 """
+#: What those ask for that do not ask for PrgEnv-gnu.
+ASKS = {"AsksForFeatures": "+mpi +prgenv -cpe"}
 CLASSES = {
+    "AsksForFeatures": "      extras: {omp_flag: -fopenmp}",
     "BothUnits": "",
     "Raises": "",
     "NotANumber": "",
@@ -50,6 +53,7 @@ CLASSES = {
 }
 #: Status, flags and words of the launches of each.
 EXPECTED = {
+    "asks_for_features": ("ok", [UNPROVEN], ""),
     "both_units": ("ok", [UNPROVEN], ""),
     "raises": ("wrong", [UNPROVEN], "no value of absent"),
     "not_anumber": ("wrong", [UNPROVEN], "nan"),
@@ -69,8 +73,10 @@ EXPECTED = {
 
 def campaign(file: Path = SUITE) -> str:
     """The campaign of all classes of the suite."""
-    parts = (ENTRY.format(file=file, cls=cls, further=more) for cls, more in CLASSES.items())
-    return HEAD + "".join(parts)
+    return HEAD + "".join(
+        ENTRY.format(file=file, cls=cls, further=more, asks=ASKS.get(cls, "PrgEnv-gnu"))
+        for cls, more in CLASSES.items()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +115,7 @@ def test_figures_are_those_that_were_printed_in_si_units(run: RunDirectory) -> N
 
 
 def test_the_plan_names_foreign_code_compilation_and_nodes(run: RunDirectory) -> None:
-    told = "\n".join(run.plan().told())
+    told = "\n".join(run.plan().brings())
     assert f"foreign code, class BothUnits of {SUITE}" in told
     assert "each launch compiles" in told
     assert "num_tasks = 0: 4 ranks on the site's 4 nodes" in told

@@ -62,6 +62,13 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     exit_status: int = 0
     program: str | msgspec.UnsetType = msgspec.UNSET
 
+    def told(self) -> str:
+        """What a plan says of it: the command as written, how it is built and started."""
+        built = f", built by `{self.build}`" if self.build else ""
+        started = "by the environment's launcher" if self.launch == "mpi" else "as one process"
+        files = f" with {', '.join(one.name for one in self.files)}" if self.files else ""
+        return f"`{self.command}`{built}, started {started}{files}"
+
 
 class TestFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A performance variable of a ReFrame test and the metric made of it, in SI units: `factor`
@@ -75,11 +82,12 @@ class TestFigure(msgspec.Struct, frozen=True, kw_only=True):
 
 class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="reframe"):
     """A class of a ReFrame suite. `digest` is that of the file's text and of `cls`, `commit` that
-    of the suite ("" outside of git), `suite` its folder.
+    of the suite ("" outside of git), `suite` its folder, `path` folders of modules that it needs.
 
     `variables` are set before a test is made. `seen_as`: the name that the test sees instead of
-    that of an environment. `fixtures` are made once a session, `compiles` tells that each launch
-    compiles. `time_limit_s` is the test's own. `notes` are what a plan says of it.
+    that of an environment, `extras` what it sees of its `extras`. `fixtures` are made once a
+    session, `compiles` tells that each launch compiles. `time_limit_s` is the test's own. `notes`
+    are what a plan says of it.
     """
 
     file: str
@@ -88,8 +96,10 @@ class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     commit: str
     digest: str
     title: str
+    path: list[str] = []
     variables: dict[str, Any] = {}
     seen_as: dict[str, str] = {}
+    extras: dict[str, Any] = {}
     figures: list[TestFigure] = []
     fixtures: list[str] = []
     compiles: bool = False

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from records.errors import AssayError
 from records.input_files import decoded, line_with, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
-from records.run.brought import Brought, ReframeTest
+from records.run.brought import Brought
 from records.text.plain_text import plain, plain_data
 from records.values import ALLOWED, Count, Integer, Params, Scalar, odd_word
 
@@ -254,11 +254,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The name of the criteria that its campaign is made for on such a cluster, if any."""
         return self.judged_by.get("virtual" if virtual else "real")
 
+    def brings(self) -> list[str]:
+        """What the campaign brings to be executed, a sentence a line."""
+        return [f"{name}: {one.told()}" for name, one in self.brought.items()]
+
     def told(self) -> list[str]:
         """What the plan leaves of its campaign and why, a sentence a line; empty: all of it."""
         lines = [f"not on site {self.site}: {name} ({why})" for name, why in self.absent.items()]
-        tests = {k: one for k, one in self.brought.items() if isinstance(one, ReframeTest)}
-        lines += [f"{name}: {one.told()}" for name, one in tests.items()]
         lines += [f"left out: {text}" for text in self.left_out]
         if self.narrowed:
             words = (

@@ -56,6 +56,21 @@ class BothUnits(_Prints):
 
 
 @rfm.simple_test
+class AsksForFeatures(_Prints):
+    """Asks for features, and looks for them in its hooks."""
+
+    valid_prog_environs = ["+mpi +prgenv -cpe"]
+
+    @run_before("performance")
+    def by_features(self):
+        assert {"mpi", "prgenv"} <= {*self.current_environ.features}
+        assert self.current_environ.name != "PrgEnv-gnu"
+        assert self.current_environ.extras.get("launcher_options") is None  # none of ours
+        assert self.current_environ.extras.get("omp_flag") == "-fopenmp"
+        assert self.current_environ.cxx.startswith("mpicxx")
+
+
+@rfm.simple_test
 class Raises(_Prints):
     """A figure that is not there: ReFrame warns and goes on."""
 
@@ -189,7 +204,8 @@ class OwnSrun(_Prints):
 
 @rfm.simple_test
 class Compiles(rfm.RegressionTest):
-    """Compiles and runs MPI at each launch; the launcher gets an option."""
+    """Compiles and runs MPI at each launch, a program of the working folder, with an option for
+    another machine's srun; a figure is the time of something else."""
 
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
@@ -197,9 +213,18 @@ class Compiles(rfm.RegressionTest):
     num_tasks = 2
     num_tasks_per_node = 1
 
+    @run_before("run")
+    def start(self):
+        self.job.launcher.options += ["--mpi=cray_shasta"]
+        self.executable = self.executable.removeprefix("./")
+
     @sanity_function
     def right(self):
         return sn.assert_found("ranks=2", self.stdout)
+
+    @performance_function("s")
+    def compilation(self):
+        return sn.extractsingle(r"ranks=(2)", self.stdout, 1, lambda _: 1e5)
 
     @performance_function("MB/s")
     def Triad(self):

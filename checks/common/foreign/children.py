@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -34,6 +34,11 @@ _PATIENCE_S = 20.0
 MOST_SERVERS = 8
 #: Whether servers use namespaces where the kernel allows it.
 NAMESPACES = True
+#: What a file says, or what is said of it, that lacks processes or memory.
+_LACKING = (
+    *("Resource temporarily unavailable", "can't start new thread", "Cannot allocate memory"),
+    "ends the process that lists files",
+)
 #: The user and group of the kernel that have no file.
 _OVERFLOW_ID = 65534
 
@@ -54,10 +59,9 @@ def list_files(
     if os.geteuid() == 0 and (around.user is None or 0 in around.user):
         around = replace(around, user=(_OVERFLOW_ID, _OVERFLOW_ID))
     root = os.path.commonpath([file.absolute().parent for file in files]) if files else "/"
-    waiting = iter(range(len(files)))  # of all threads
     found: dict[int, Listing] = {}
 
-    def work() -> None:
+    def work(waiting: Iterator[int]) -> None:
         with tempfile.TemporaryDirectory(prefix="assay-listing-") as folder:
             if around.user is not None:
                 os.chown(folder, *around.user)
@@ -66,9 +70,12 @@ def list_files(
                     found[number] = server.listing(files[number])
 
     count = min(workers or len(os.sched_getaffinity(0)), MOST_SERVERS, len(files)) or 1
+    waiting = iter(range(len(files)))  # of all threads
     with ThreadPoolExecutor(count) as pool:
-        for task in [pool.submit(work) for _ in range(count)]:
+        for task in [pool.submit(work, waiting) for _ in range(count)]:
             task.result()
+    if count > 1:  # once more, alone: another file may have used up what these lacked
+        work(iter([n for n, one in found.items() if any(map(one.refused.count, _LACKING))]))
     return [found[number] for number in range(len(files))]
 
 

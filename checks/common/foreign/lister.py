@@ -48,6 +48,8 @@ from checks.common.foreign.touching import Watch
 
 #: Bytes that are kept free for saying that memory ran out.
 SPARE_BYTES = 16 << 20
+#: Folders above a file in which its modules are looked for, outside of a repository.
+_LEVELS = 3
 #: Variables of ReFrame's own that a class may leave to who uses it.
 _VALID = ("valid_systems", "valid_prog_environs")
 _NEEDED = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task")
@@ -209,7 +211,8 @@ def refusal(error: BaseException, file: str, watch: Watch) -> str:
         case ModuleNotFoundError(name=str(name)):
             said = (
                 f"needs the Python module {name} {loading}; give its folder with --env"
-                f" PYTHONPATH={_folder_of(name, file, watch.root)}, or install it where assay is"
+                f" PYTHONPATH={_folder_of(name, file, watch.root)}, in a campaign by `path`, or"
+                " install it where assay is"
             )
         case OSError(errno=errno.EROFS | errno.EFBIG):
             where = error.filename or next(reversed(touched.written), "a file")
@@ -219,7 +222,10 @@ def refusal(error: BaseException, file: str, watch: Watch) -> str:
             said = f"opens a network connection{to} {loading}; allow it with --network"
         case OSError(errno=errno.EACCES, filename=str(path)):
             user = pwd.getpwuid(os.getuid()).pw_name
-            said = f"cannot be loaded: user {user} must not read {path}"
+            said = (
+                f"cannot be loaded: user {user} must not read {path}; give the right with chmod"
+                " o+rX, of the folders above it too, or copy the suite to where all users read"
+            )
         case _:
             said = reason(error, file)
             if touched.programs:
@@ -232,8 +238,17 @@ def _folder_of(module: str, file: str, root: str) -> str:
     top = module.partition(".")[0]
     levels = (f"{above}{top}.py" for above in ("", "*/", "*/*/", "*/*/*/"))
     below = (found.parent for level in levels for found in Path(root).glob(level))
-    above = (folder for folder in Path(file).parents if any((folder / top).glob("*.py")))
-    return str(next(chain(below, above), "DIR"))
+    near = [*Path(file).parents]
+    levels_up = next((n for n, one in enumerate(near) if (one / ".git").exists()), _LEVELS - 1)
+    near = near[: levels_up + 1]
+    aside = (
+        found.parent
+        for folder in near
+        for level in ("*", "*/*")
+        for found in folder.glob(f"{level}/{top}.py")
+    )
+    above = (folder for folder in near if any((folder / top).glob("*.py")))
+    return str(next(chain(below, aside, above), "DIR"))
 
 
 def reason(error: BaseException, file: str) -> str:

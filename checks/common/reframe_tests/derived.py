@@ -8,6 +8,7 @@ right, what it measures.
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -32,8 +33,10 @@ TIMES = "launch.times"
 
 
 @cache
-def class_of(file: str, name: str) -> Any:
-    """The class of a suite's file, which is loaded as ReFrame does. Raises UnfitTestError."""
+def class_of(file: str, name: str, path: tuple[str, ...]) -> Any:
+    """The class of a suite's file, which is loaded as ReFrame does, and finds modules in the
+    folders of `path` from then on. Raises UnfitTestError."""
+    sys.path += [one for one in path if one not in sys.path]  # after ours
     try:
         with util.temp_sys_path(str(Path(file).parent)):
             module = util.import_module_from_file(file, load_parents=True)
@@ -59,7 +62,7 @@ def maker_of(
 ) -> Callable[..., Any]:
     """What makes the test of a launch. Its refusal or skip is reported, for ReFrame is silent."""
     test, params = definition.line, definition.parameters.model_validate(launch.params)
-    cls = class_of(test.file, test.cls)
+    cls = class_of(test.file, test.cls, tuple(test.path))
     wanted = {k: v for k, v in (params.model_extra or {}).items() if k not in test.variables}
     variant = variant_of(cls, wanted)
 
@@ -140,7 +143,7 @@ def _prove_and_time(test: Any, stage: Path) -> None:
     built = Path(test.assay_programs.folder).resolve()
     shutil.copy(LAUNCH_SCRIPTS / "evidence.sh", stage)
     links = {"libassay_evidence.so": "libassay_evidence.so"}
-    links |= {"preload.so": one} if (one := test.current_environ.extras["preload"]) else {}
+    links |= {"preload.so": one} if (one := test.assay_extras["preload"]) else {}
     for link, helper in links.items():
         (stage / link).symlink_to(built / helper)
     test.env_vars.update(test.secrets.variables())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reframe.core.backends import register_launcher
@@ -20,6 +20,7 @@ from checks.common.base import MpiCheck
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launch_commands import Start, launch_words
 from checks.common.slurm.scheduler import run_options
+from records.run.brought import ReframeTest
 
 _OWN = (MpiCheck, MakeBuild)
 
@@ -44,16 +45,36 @@ class EnvironmentLauncher(JobLauncher):
         return [shlex.quote(word) for word in [*words, *self.extras["launcher_options"]]]
 
     def run_command(self, job: Any) -> str:
-        """With the options of the test, then what each rank begins with."""
+        """With the options of the test, then what each rank begins with. How srun joins ranks to
+        the library (`--mpi`) is the environment's, not the test's."""
+        self.options: list[str] = [one for one in self.options if not one.startswith("--mpi=")]
         return f"{super().run_command(job)} {shlex.quote(f'{job.workdir}/evidence.sh')}"
 
 
-def install(seen_as: Mapping[str, str]) -> None:
-    """Let tests of suites find their environment's launcher, and the name by which they ask for
-    that environment (`seen_as`) from their hooks after `setup` on."""
+def _seen_as(asked: str, extras: Mapping[str, Any], environment: Any) -> Any:
+    """The environment by the name that a test asks for, or with the features: `+mpi %cc=gcc`; its
+    extras are those given, and not ours, which may have a name that suites use."""
+    found = copy.copy(environment)
+    words = [] if asked[:1].isalnum() else asked.split()
+    found._name = asked if asked and not words else environment.name
+    found._features = [*found.features, *(one[1:] for one in words if one[0] == "+")]
+    pairs = (one[1:].partition("=")[::2] for one in words if one[0] == "%")
+    found._extras = {**extras, **dict(pairs)}
+    return found
+
+
+def install(tests: Sequence[ReframeTest]) -> None:
+    """Let tests of suites find their environment's launcher, and the name or features by which
+    they ask for that environment from their hooks after `setup` on: of a launch those of its case,
+    of a fixture those of the first test in `tests` that says it."""
+    seen_as, extras = dict[str, str](), dict[str, Any]()
+    for one in reversed(tests):
+        seen_as |= one.seen_as
+        extras |= one.extras
     create_job, resolve = RegressionTest._create_job, RegressionTest._resolve_fixtures
 
     def job_of_run(test: Any, *words: Any, **options: Any) -> Any:
+        test.assay_extras = test.current_environ.extras
         job = create_job(test, *words, **options)
         if isinstance(job.launcher, EnvironmentLauncher):
             job.launcher.extras = test.current_environ.extras
@@ -63,10 +84,11 @@ def install(seen_as: Mapping[str, str]) -> None:
 
     def with_name(test: Any) -> Any:
         found = resolve(test)
-        name = seen_as.get(test.current_environ.name)
-        if name and not isinstance(test, _OWN):
-            test._current_environ = copy.copy(test._current_environ)
-            test._current_environ._name = name
+        if not isinstance(test, _OWN):
+            line = getattr(getattr(test, "definition", None), "line", None)
+            asked = getattr(line, "seen_as", seen_as).get(test.current_environ.name, "")
+            given = getattr(line, "extras", extras)
+            test._current_environ = _seen_as(asked, given, test._current_environ)
         return found
 
     RegressionTest._create_job, RegressionTest._resolve_fixtures = job_of_run, with_name

@@ -21,6 +21,7 @@ from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
 from records.flags import EXPECTED_FAILURE, REFERENCE_MISSED, UNEXPECTED_PASS, UNPROVEN
 from records.metric import Metric
+from records.text.plain_text import end_of_output
 
 End = Literal["success", "failure", "skip", "xfailure", "xsuccess"]
 #: Slurm's states of a job that did not run to its end.
@@ -86,7 +87,11 @@ def _not_right(test: Any, stage: str, said: str) -> Outcome:
     if stage != "sanity":
         return Outcome("failed", said or stage)
     if test.job.exitcode:
-        return Outcome("failed", f"exit status {test.job.exitcode}: {said}")
+        printed = read_printed(Path(test.stagedir, str(test.job.stderr))).text.splitlines()
+        printed = [line for line in printed if any(map(str.isalnum, line))]
+        errors = [line for line in printed if "error" in line.lower()]
+        told = end_of_output(errors or printed) if printed else said
+        return Outcome("failed", f"exit status {test.job.exitcode}: {told}")
     return Outcome("wrong", said or stage)
 
 
@@ -137,7 +142,7 @@ def _proof(test: Any) -> tuple[list[str], str | None]:
     printed = read_printed(Path(test.stagedir, "launch.evidence"))
     if not printed.text.strip():
         return [UNPROVEN], None
-    extras = test.current_environ.extras
+    extras = test.assay_extras
     claim = Claim(
         nodes=list(test.job.nodelist or []),
         ranks=test.num_tasks,

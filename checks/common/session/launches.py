@@ -127,7 +127,7 @@ def _register_all(path: str) -> None:
     if tests := [one.line for one in CHECKS.values() if isinstance(one, ReframeDefinition)]:
         from checks.common.reframe_tests.launcher import install  # slow: needed by suites only
 
-        install({ours: seen for test in tests for ours, seen in test.seen_as.items()})
+        install(tests)
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place
         try:

@@ -12,6 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from reframe.utility.cpuinfo import cpuinfo
+
 import checks.common.slurm.allocation_scheduler
 import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.brought import BROUGHT_FILE
@@ -26,6 +28,16 @@ _OF_SITE = (
     *("build_on", "topology", "shared_cores", "slurm_partition", "longest_job_s", "storage"),
     "memory_bytes_per_node",
 )
+#: C compiler → those of C++ and Fortran that come with it.
+_COMPILERS = {
+    "mpicc": ("mpicxx", "mpif90"),
+    "mpiicc": ("mpiicpc", "mpiifort"),
+    "mpiicx": ("mpiicpx", "mpiifx"),
+    "gcc": ("g++", "gfortran"),
+    "clang": ("clang++", "flang"),
+    "icx": ("icpx", "ifx"),
+    "cc": ("CC", "ftn"),
+}
 _OF_LINK = ("bits_per_second", "payload_share", "burst_bytes")
 
 
@@ -35,9 +47,14 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     chosen = {settings[key]["seen_as"]: str(value) for key, value in described["chosen"].items()}
     seen = {variable: value for variable, value in chosen.items() if variable}
     extras = {**described, "blas": described["blas"] or site["blas"], "seen": seen}
+    cc = described["compiler"]
+    folder, _, base = cc.rpartition("/")
+    stem, dot, suffix = base.partition(".")
+    beside = (f"{one}{dot}{suffix}" for one in _COMPILERS.get(stem, ()))
+    cxx, ftn = [f"{folder}/{one}" if folder else one for one in beside] or ["", ""]
     return {
         "name": name,
-        "cc": described["compiler"],
+        **{"cc": cc, "cxx": cxx, "ftn": ftn},
         # Modules are loaded there too: ReFrame's own commands pass over one that is missing.
         "prepare_cmds": preparation(site, described),
         "features": described["features"],
@@ -46,11 +63,26 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _of_this_machine(cores: int) -> dict[str, Any]:
+    """What ReFrame's own detection finds of this machine, cut to a node of so many cores."""
+    found = cpuinfo()
+
+    def cut(masks: list[str]) -> list[str]:
+        return [hex(one) for mask in masks if (one := int(mask, 16) & ((1 << cores) - 1))]
+
+    caches = [{**one, "cpusets": cut(one["cpusets"])} for one in found["topology"].pop("caches")]
+    topology = {name: cut(masks) for name, masks in found["topology"].items()}
+    sockets = len(topology["sockets"])
+    found |= {"num_cpus": cores, "num_sockets": sockets, "num_cpus_per_socket": cores // sockets}
+    return {**found, "topology": {**topology, "caches": caches}}
+
+
 def _partition(site: dict[str, Any]) -> dict[str, Any]:
     """The partition that launches run on; `extras` are what checks ask of it."""
     further, network, sockets = site["reframe"], site["network"], site["sockets_per_node"]
-    processor = {**further["processor"], "num_cpus": site["cores_per_node"]}
     brought = BROUGHT_FILE in os.environ
+    own = _of_this_machine(site["cores_per_node"]) if brought and site["virtual_cluster"] else {}
+    processor = {**own, **further["processor"], "num_cpus": site["cores_per_node"]}
     if brought:
         import checks.common.reframe_tests.launcher  # slow: needed by suites only  # noqa: F401
     if sockets:

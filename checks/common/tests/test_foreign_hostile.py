@@ -39,7 +39,6 @@ if os.fork() == 0:
     time.sleep(600)"""
 #: What a file does while it is loaded → part of its reason; "" where it is listed as usual.
 HOSTILE = {
-    # Before the file that uses up all processes, which one loaded at the same time may lack.
     "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()": "",
     "import sys; sys.exit(3)": "calls exit(3) while it is loaded",
     "import os; os._exit(4)": "ends the process that loads it, with status 4",
@@ -217,3 +216,12 @@ def test_a_file_does_not_see_the_caller_s_variables(
     monkeypatch.setenv("ASSAY_NOTIFY", "mailto://secret")
     (found,) = listed(suite, "import os; os.environ['ASSAY_NOTIFY']")
     assert "needs the environment variable ASSAY_NOTIFY" in found.refused
+
+
+def test_a_file_that_uses_up_all_processes_has_no_other_refused(
+    suite: Path, isolation: str
+) -> None:
+    bomb = "import os, time\ntry:\n  while os.fork(): pass\nfinally: time.sleep(600)"
+    thread = next(deed for deed in HOSTILE if "threading.Thread" in deed)
+    found = listed(suite, bomb, f"import time; time.sleep(6); {thread}", limit_s=12)
+    assert [one.refused for one in found] == ["does not end within 12 s", ""]
