@@ -25,13 +25,8 @@ def render_plan(plan: Plan) -> str:
 
     rows, skipped = _grouped(plan)
     question = " ".join(plan.question.split())
-    lines = [
-        f"campaign {plan.campaign} on site {plan.site}",
-        question,
-        *plan.brings(),
-        *plan.told(),
-    ]
-    lines += ["", *_table(rows)]
+    lines = [f"campaign {plan.campaign} on site {plan.site}", question]
+    lines += [*plan.brings(), *plan.told(), "", *_table(rows)]
     if skipped:
         lines += ["", f"skipped ({plan.totals.skipped}):"]
         for reason, cases in skipped.items():

@@ -62,8 +62,9 @@ def test_a_planted_step_is_found_at_its_night(survey: Survey) -> None:
 
 def test_references_are_held_against_what_the_launches_support(survey: Survey) -> None:
     assert titles(survey, "too loose") == ["Stream1"]
-    assert set(titles(survey, "missed", "too tight")) == {"Stream0", "Stream2"}
-    assert set(titles(survey, "fits")) == {"Stream3", "Stream4", "Stream5"}
+    assert titles(survey, "missed", "too tight") == ["Stream2"]
+    # That of Stream0, which became slower, was right before.
+    assert set(titles(survey, "fits")) == {"Stream0", "Stream3", "Stream4", "Stream5"}
 
 
 def test_the_slow_node_is_named_alone(survey: Survey) -> None:

@@ -223,7 +223,8 @@ def _references(surveys: Sequence[Survey]) -> Iterator[Block]:
         [(["test", "figure", "reference is", *numbers], cells)],
         anchor="table-references",
         title="References to correct",
-        note="“It allows”: how much worse than the present level a launch may be.",
+        note="“It allows”: how much worse than the level a launch may be. Level: the present one;"
+        " of a series that is slower than before, that before.",
         most=_MOST_ROWS,
     ) or Sentence("No reference is too tight or too loose.")
     judged = count_text(sum(len(one.references) for one in surveys), "reference")
@@ -275,7 +276,11 @@ def _tests(surveys: Sequence[Survey]) -> Iterator[Block]:
 
     numbers = numeric("launches", "failed", "nights hidden by a retry", "nights")
     yield pivot(
-        [(test.test + _where(surveys, one), test) for one in surveys for test in one.tests],
+        [
+            (one.test_names.get(test.test, test.test) + _where(surveys, one), test)
+            for one in surveys
+            for test in one.tests
+        ],
         [(["test", *numbers], cells)],
         anchor="table-tests",
         title="Flaky and failing tests",

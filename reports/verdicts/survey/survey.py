@@ -132,6 +132,12 @@ class Survey:
         """Test, environment and what tells it from the test's other cases, by case id."""
         return case_names(self.history)
 
+    @cached_property
+    def test_names(self) -> dict[str, str]:
+        """The same names by the tests' own, of tests with a figure."""
+        rows, series = self.tests_of.items(), self.history.series
+        return {test: self.names[series[row].case_id] for row, test in rows}
+
     @property
     def hidden(self) -> list[TestFinding]:
         """Tests that failed and passed on one night."""
@@ -155,14 +161,17 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
     known = references_of(store, history.series_ids)
     within: dict[int, float | None] = {}
     references, nodes = [], list[NodeFinding]()
+    regressed = {one.series: history.position(one.since) for one in history.changes if one.open}
     for row, at in launches.of_series():
-        since = starts[row][-1]
-        shares = launches.shares[at][launches.nights[at] >= since]
-        shares = shares[np.isfinite(shares)]
-        within[row] = _spread(shares)
+        ran, shares = launches.nights[at], launches.shares[at]
+        within[row] = _spread(shares[ran >= starts[row][-1]])
+        # A reference is not to be corrected by what is wrong with the machine now.
+        end = regressed.get(row) or len(history.nights)
+        begin = max(one for one in starts[row] if one < end)
+        shares = shares[(ran >= begin) & (ran < end) & np.isfinite(shares)]
         reference = known.get(history.series_ids[row])
         if reference is not None and len(shares) >= LEAST_LAUNCHES:
-            better, level = history.series[row].better, float(levels[row, -1])
+            better, level = history.series[row].better, float(levels[row, end - 1])
             shares = shares[-10 * rules.most_nights :]
             references.append(_referenced(row, reference, level, shares, rules, better=better))
         nodes += _slow_nodes(history, launches, row, at)
