@@ -258,7 +258,10 @@ class Figures:
             f"{self.unseen_s / 3600:.3g} h were unwatched" if self.unseen_s else "",
         ]
         told = "; ".join(filter(None, why))
-        return "INCONCLUSIVE", told or "a machine that keeps the promise and one that does not fit"
+        return (
+            "INCONCLUSIVE",
+            told or "what was seen fits a machine that keeps it, and one that does not",
+        )
 
     @property
     def verdict(self) -> State:
