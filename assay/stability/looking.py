@@ -246,9 +246,9 @@ def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
     out: Out = ""
     if "MAINT" in state:
         out = "maintenance"
-    elif is_down(state):
+    elif is_down(state) or "REBOOT_ISSUED" in state:
         out = "down"
-    elif "DRAIN" in state or "REBOOT" in state:
+    elif "DRAIN" in state:
         out = "drained"
     told = _REASON.fullmatch(shown.get("Reason", ""))
     boot = slurm_seconds(shown.get("BootTime", ""))

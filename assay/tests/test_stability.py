@@ -28,6 +28,8 @@ NodeName=c001 Arch=x86_64 CPUAlloc=0 State=IDLE+MAINTENANCE+RESERVED ThreadsPerC
 NodeName=c002 Arch=x86_64 CPUAlloc=1 State=MIXED+NOT_RESPONDING ThreadsPerCore=1 {BOOTED}
 NodeName=c003 Arch=x86_64 CPUAlloc=0 State=IDLE+DRAIN ThreadsPerCore=1 {BOOTED} \
 CfgTRES=cpu=2 Reason=fan broken [root@2026-11-27T14:37:19]
+NodeName=c005 Arch=x86_64 State=IDLE+REBOOT_ISSUED ThreadsPerCore=1 {BOOTED}
+NodeName=c006 Arch=x86_64 State=MIXED+REBOOT_REQUESTED ThreadsPerCore=1 {BOOTED}
 NodeName=c004 Arch=x86_64 CPUAlloc=0 State=IDLE+CLOUD+POWERED_DOWN ThreadsPerCore=1 {BOOTED}
 """
 PARTITIONS = """\
@@ -99,7 +101,7 @@ def test_a_look_reads_nodes_partitions_and_the_controller():
     found = look(CannedSite())
     assert {node: one.out for node, one in found.nodes.items()} == {
         **{"c001": "maintenance", "c002": "down", "c003": "drained"},
-        "c004": "",
+        **{"c004": "", "c005": "down", "c006": ""},
     }
     drained = found.nodes["c003"]
     assert (drained.reason, drained.since) == ("fan broken", at("14:37:19"))
