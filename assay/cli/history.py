@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.cli.arguments import tell_pictures
-from assay.nightly.importing import import_files, show_survey, surveyed_history, surveys_of
+from assay.nightly.importing import import_files, surveyed_history, surveys_of
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import heard, sentence_of, silence_notices
 from assay.run.named_runs import run_of
+from assay.screens.pages import show_pages
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, as_text
@@ -28,6 +29,7 @@ from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, S
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
+from reports.verdicts.survey.result import survey_result
 
 
 def now_text() -> str:
@@ -74,8 +76,9 @@ def import_command(arguments: argparse.Namespace) -> int:
 def report_command(arguments: argparse.Namespace) -> int:
     """`assay history report`: a history as a whole."""
     history = surveyed_history(arguments.history)
-    surveys = surveys_of(history, arguments.site, arguments.campaign)
-    show_survey(surveys, arguments.out, json=arguments.json)
+    result = survey_result(surveys_of(history, arguments.site, arguments.campaign))
+    folder = arguments.out or history.parent / "history-report"
+    show_pages(result, folder, as_json=arguments.json)
     return ExitStatus.PASS
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes files of ReFrame into a history, and shows a history as a whole."""
+"""Takes files of ReFrame into a history, and surveys it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ from datetime import tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from assay.screens.pages import show_pages
 from records.errors import AssayError
 from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
 from records.history.imported import Importer
 from records.history.store import Store, no_nights
 from reports.load.reframe_files import files_below, read_file
 from reports.load.reframe_logs import Unread
-from reports.result import Result
-from reports.verdicts.survey.forms import ImportForm, SurveyForm, UnreadPart
-from reports.verdicts.survey.result import survey_result
+from reports.verdicts.survey.forms import ImportForm, UnreadPart
 from reports.verdicts.survey.survey import Survey, survey
 
 #: Parts that could not be read and are listed.
@@ -82,11 +79,3 @@ def surveys_of(history: Path, site: str | None, campaign: str | None) -> list[Su
         if not (groups := store.groups(site, campaign)):
             raise no_nights(history)
         return [survey(store, *whose) for *whose, _ in groups]
-
-
-def show_survey(surveys: Sequence[Survey], out: Path | None, *, json: bool) -> None:
-    """Write the page and print what it says first, as the machine form if `json`. `out`: folder of
-    the page; None: next to the history."""
-    result: Result[SurveyForm] = survey_result(surveys)
-    folder = out or Path(result.data.history).parent / "history-report"
-    show_pages(result, folder, as_json=json)

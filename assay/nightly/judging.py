@@ -9,17 +9,14 @@ from pathlib import Path
 import yaml
 
 from assay.run.start import start_run
+from assay.screens.pages import show_pages
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
-from records.forms import as_text
 from records.history.store import Store
 from records.run.rerun import rerun_campaign
 from records.run.run_directory import open_run
-from reports.render import html
-from reports.render.files import write_folder
 from reports.render.junit import junit
-from reports.render.terminal import show, text
 from reports.verdicts.nightly.check import Checked, check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
@@ -75,19 +72,8 @@ def show_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: 
     night, result = checked.night, night_result(checked, status)
     folder = out or Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
     name = f"{night.campaign} on {night.site}, {night.date}"
-    files = {
-        "index.html": html.page(result),
-        "night.txt": text(result),
-        "night.json": as_text(result.data),
-        "junit.xml": "".join(junit(result.tests, name)),
-    }
-    write_folder(folder, files)
-    if json:
-        print(files["night.json"], end="")
-    else:
-        from assay.screens.screen import Screen  # slow: rich
-
-        show(result, Screen(), [f"Trends: {folder / 'index.html'}"])
+    further = {"junit.xml": "".join(junit(result.tests, name))}
+    show_pages(result, folder, as_json=json, name="night", further=further)
 
 
 def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str:

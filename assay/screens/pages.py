@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,26 @@ from reports.render.terminal import show, text
 from reports.result import Result
 
 
-def show_pages(result: Result[Any], folder: Path, *, as_json: bool) -> None:
-    """Write the page and print what it says first, or the machine form."""
+def show_pages(
+    result: Result[Any],
+    folder: Path,
+    *,
+    as_json: bool,
+    name: str = "report",
+    further: Mapping[str, str] | None = None,
+) -> None:
+    """Write the page, its texts and `further` files; print what it says first, or the machine
+    form."""
     files = {
         "index.html": html.page(result),
-        "report.md": markdown.text(result),
-        "report.txt": text(result),
-        "report.json": as_text(result.data),
+        f"{name}.md": markdown.text(result),
+        f"{name}.txt": text(result),
+        f"{name}.json": as_text(result.data),
+        **(further or {}),
     }
     write_folder(folder, files)
     if as_json:
-        print(files["report.json"], end="")
+        print(files[f"{name}.json"], end="")
     else:
         from assay.screens.screen import Screen  # slow: rich
 

@@ -122,7 +122,7 @@ def test_a_node_that_becomes_slow_is_named_in_its_nights_of_a_young_history(tmp_
         state, sentence = re.search(r"\b([A-Z]{4,}): (.*?)(?= Accept only| site: )", said).groups()
         # A young history says nothing good; other work on the machine may make any node slow.
         assert status == {"LEARNING": 3, "SUSPECT": 3, "FAIL": 1}.get(state), said
-        assert sentence in words(tmp_path / re.search(r"Trends: (\S+)", said)[1])
+        assert sentence in words(tmp_path / re.search(r"page: (\S+)", said)[1])
         if number >= 4:
             assert state != "LEARNING", said
             assert re.search(r"\bn2: .* (slower|as slow)\b", sentence), said

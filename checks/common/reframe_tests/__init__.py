@@ -24,7 +24,8 @@ _ROUGH_S, _LIMIT_FACTOR = 30.0, 10.0
 
 
 class UnfitTestError(Exception):
-    """A test that cannot be launched as it was planned; the message says why."""
+    """A launch that must not be started, as it was not planned or its test cannot be made; the
+    message says why, and what is allowed."""
 
 
 class TestParameters(Parameters):

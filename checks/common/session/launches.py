@@ -61,25 +61,21 @@ class LaunchRequest(BaseModel):
 _rfm_test_registry = TestRegistry()
 
 
-class RefusedError(Exception):
-    """A launch that must not be started; the message names the value and what is allowed."""
-
-
 def launch_test(
     launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module: str
 ) -> Callable[..., Any]:
     """What makes the ReFrame test of one launch: its leaf, or what derives from the class of a
-    suite. Raises RefusedError."""
+    suite. Raises UnfitTestError."""
     definition = CHECKS.get(launch.check)
     if definition is None:
-        raise RefusedError(f"check: no check {launch.check!r}; allowed is {', '.join(CHECKS)}")
+        raise UnfitTestError(f"check: no check {launch.check!r}; allowed is {', '.join(CHECKS)}")
     try:
         params = definition.parameters.model_validate(launch.params)
     except ValidationError as error:
-        raise RefusedError(_problems(error, "params.")) from None
+        raise UnfitTestError(_problems(error, "params.")) from None
     ranks, on_node = definition.ranks(params), definition.ranks_asked_per_node(params)
     if launch.ranks != ranks or on_node not in {"fill", "half", launch.ranks_per_node}:
-        raise RefusedError(
+        raise UnfitTestError(
             f"ranks = {launch.ranks}, ranks_per_node = {launch.ranks_per_node}; by its params"
             f" allowed is {ranks}, {on_node}"
         )
@@ -135,7 +131,7 @@ def _register_all(path: str) -> None:
             index = launch.index
             # The one variant, with its fixtures.
             _rfm_test_registry.add(launch_test(launch, leaves, __name__), variant_num=0)
-        except (ValidationError, RefusedError, CheckError, UnfitTestError) as error:
+        except (ValidationError, CheckError, UnfitTestError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"
             if outcome_pipe() is None:

@@ -248,10 +248,10 @@ def _nodes(surveys: Sequence[Survey], rows: Sequence[_Row[NodeFinding]]) -> Iter
     def cells(row: _Row[NodeFinding]) -> list[Cell | str]:
         node = row.what
         return [
-            Cell(node.node + row.where, tone="bad"),
+            node.node + row.where,
             row.test,
             row.key.title,
-            percent(node.worse),
+            Cell(percent(node.worse), tone="bad"),
             str(node.n),
             str(node.others),
             str(sum(one.node == node.node for one in row.of.nodes)),
