@@ -5,7 +5,7 @@ Four libraries of a foreign simulator (Debian: libsimgrid-dev): the algorithms o
 MVAPICH2 and SimGrid itself for collective operations, each with a cost of messages and an eager
 limit of its own. Curves are those of our pt2pt and collectives, with launches of 1 % noise; each
 program of advised/proxy.c is profiled once by our profile, on four ranks in `PROFILED_IN`, and runs
-with longer messages and on more ranks, too. --write: the table of docs/advice.md anew.
+with longer messages and on more ranks, too; so is su3_rmd. --write: docs/advice.md anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.profile.collecting import profile_of, read_recordings
 from bench.advice import SEED, ProgramVariant, pairs, show, summary
-from bench.prediction_witness import build, printed_by, simulated
+from bench.prediction_witness import LATTICE_INPUT, build, printed_by, simulated
 from records.application_profile import ApplicationProfile
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -46,6 +46,7 @@ LIBRARIES = {
     "mvapich2": ("mvapich2", 0.5e-6, 16384),
     "default": ("default", 3e-6, 262144),
 }
+LATTICE = "su3_rmd"
 MIXES = {"halo": 100, "sums": 100, "spectral": 100, "master": 100, "chain": 50}
 STEPS, RANKS, BLOCKS, NOISE = 60, (2, 4, 8), 6, 0.01
 PROFILED_ON = 4
@@ -96,23 +97,31 @@ def curves(folder: Path) -> Path:
     return write_run(folder / "run", cases, blocks=BLOCKS, edit=edit)
 
 
-def proxy_s(folder: Path, library: str, mix: str, factor: int, ranks: int) -> float:
-    """What a program takes."""
-    words = ("./proxy", mix, str(factor), str(STEPS), str(MIXES[mix]))
-    text = printed_by(folder, ranks, *settings(library), *words)
-    found = re.search(r"^seconds: (\S+)$", text, re.MULTILINE)
+def words_of(name: str, factor: int = 1) -> list[str]:
+    """A program and its options."""
+    if name == LATTICE:
+        return ["./su3_rmd_double", "--input", "su3.in", "--json", "-", "--kernel", "baseline"]
+    return ["./proxy", name, str(factor), str(STEPS), str(MIXES[name])]
+
+
+def program_s(folder: Path, library: str, name: str, factor: int, ranks: int) -> float:
+    """What a program takes; of su3_rmd, whose computing is not simulated, its communication."""
+    text = printed_by(folder, ranks, *settings(library), *words_of(name, factor))
+    found = re.search(
+        r'^seconds: (\S+)$|"communication_time".*"value":([^,}]+)', text, re.MULTILINE
+    )
     assert found, text
-    return float(found[1])
+    return float(found[1] or found[2])
 
 
-def profiled(folder: Path, mix: str) -> ApplicationProfile:
+def profiled(folder: Path, name: str) -> ApplicationProfile:
     """The profile of a program. All simulated hosts have the name of this one, so that the nodes
     are filled in."""
     with TemporaryDirectory() as recordings:
-        words = ("./profiled", mix, "1", str(STEPS), str(MIXES[mix]))
-        own = [*settings(PROFILED_IN), *words]
+        program, *words = words_of(name)
+        own = [*settings(PROFILED_IN), f"./profiled/{program}", *words]
         printed_by(folder, PROFILED_ON, *own, ASSAY_PROFILE_FOLDER=recordings)
-        profile = profile_of(read_recordings(Path(recordings)), [mix], None)
+        profile = profile_of(read_recordings(Path(recordings)), [name], None)
     calls = [msgspec.structs.replace(one, nodes=one.ranks) for one in profile.calls]
     return msgspec.structs.replace(
         profile, calls=calls, nodes=PROFILED_ON, ranks_per_node=1, environment=PROFILED_IN
@@ -126,12 +135,16 @@ def main(arguments: list[str]) -> int:
         return 0
     with TemporaryDirectory() as name:
         folder = Path(name)
-        own = [str(folder / program) for program in ("pt2pt", "collectives")]
-        profile = str(folder / "profile.o")
-        build(folder, ("common/src", own), ("common/src/mpiprofile", [profile]))
-        for program, further in (("proxy", []), ("profiled", [profile, "-ldl"])):
+        (folder / "profiled").mkdir()
+        own, profile = [str(folder / one) for one in ("pt2pt", "collectives")], folder / "profile.o"
+        lattice = ["PRECISION=double", "su3_rmd"]
+        with_profile = [f"OUT={folder / 'profiled'}", f"LIBS={profile} -lm -ldl", *lattice]
+        build(folder, ("common/src", own), ("common/src/mpiprofile", [str(profile)]))
+        build(folder, ("su3_rmd/src", lattice), ("su3_rmd/src", with_profile))
+        for program, further in (("proxy", []), ("profiled/proxy", [str(profile), "-ldl"])):
             words = ["smpicc", "-O2", "-DSIMULATED", str(_PROXY), "-o", str(folder / program)]
             subprocess.run([*words, *further], check=True, capture_output=True)
+        (folder / "su3.in").write_text(LATTICE_INPUT.format(8, 8, 8, 8, steps=2))
         (folder / "p.xml").write_text(_PLATFORM)
         (folder / "hosts").write_text("".join(f"n{place}\n" for place in range(16)))
         analysis = analyse(load_run(curves(folder)))
@@ -141,11 +154,11 @@ def main(arguments: list[str]) -> int:
                 mix,
                 factor,
                 ranks,
-                {one: {1: proxy_s(folder, one, mix, factor, ranks)} for one in LIBRARIES},
+                {one: {1: program_s(folder, one, mix, factor, ranks)} for one in LIBRARIES},
             )
-            for mix, (factor, ranks) in [*product(MIXES, CHANGES), *drawn]
+            for mix, (factor, ranks) in [(LATTICE, CHANGES[0]), *product(MIXES, CHANGES), *drawn]
         ]
-        profiles = {mix: profiled(folder, mix) for mix in MIXES}
+        profiles = {name: profiled(folder, name) for name in (LATTICE, *MIXES)}
         found = [*pairs(analysis, profiles, every, every[-BLIND:])]
     heading = "`python -m bench advice_witness`, four libraries that SimGrid simulates:"
     show(found, heading, "simulated" if "--write" in arguments else "")

@@ -37,7 +37,7 @@ _PLATFORM = """<?xml version='1.0'?>
 <cluster id="c" prefix="n" suffix="" radical="0-63" speed="10Gf" bw="1GBps" lat="2us" {more}/>
 </zone></platform>
 """
-_INPUT = """prompt 0
+LATTICE_INPUT = """prompt 0
 nx {0}
 ny {1}
 nz {2}
@@ -107,7 +107,7 @@ def rows() -> Iterator[Row]:
             ("common/src", [str(folder / "pt2pt")]),
             ("su3_rmd/src", ["PRECISION=double", "su3_rmd"]),
         )
-        (folder / "su3.in").write_text(_INPUT.format(*EXTENTS, steps=STEPS))
+        (folder / "su3.in").write_text(LATTICE_INPUT.format(*EXTENTS, steps=STEPS))
         (folder / "hosts").write_text("".join(f"n{place}\n" for place in range(64)))
         for cluster, more in CLUSTERS.items():
             (folder / "p.xml").write_text(_PLATFORM.format(more=more))
