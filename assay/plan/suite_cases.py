@@ -25,7 +25,7 @@ from checks.common.foreign.listing import (
     configuration_for,
 )
 from checks.common.foreign.suite import accepts
-from checks.common.reframe_tests import digest_of, planned
+from checks.common.reframe_tests import digest_of, no_modules, planned
 from checks.common.registry import CHECKS
 from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError
@@ -169,8 +169,10 @@ class SuiteTest:
             for one in cls.variants
             if all(one.parameters.get(name) in values for name, values in wanted.items())
         ]
-        refused = [one for one in found if one.refused]
-        self.left_out += [f"{one.unique_name}: {one.refused}" for one in refused]
+        for one in found:
+            if one.modules:
+                one.refused = no_modules(one.modules)
+        self.left_out += [f"{one.unique_name}: {one.refused}" for one in found if one.refused]
         found = [one for one in found if not one.refused]
         if not found:
             why = "; ".join(self.left_out) or "it has no variant"

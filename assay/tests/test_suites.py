@@ -78,6 +78,12 @@ def test_parameters_select_variants_and_variables_are_part_of_the_id(planned):
     assert one.id != other.id
 
 
+def test_a_variable_may_be_a_mapping(planned):
+    assert len(planned(entry(f"vars: {{modules: []}}, {MAP}", "NeedsModules")).cases) == 2
+    plan = planned(entry(f"vars: {{table: {{proc: rw}}}}, {MAP}", "NeedsTable"))
+    assert plan.brought["needs_table"].variables == {"table": {"proc": "rw"}}
+
+
 @pytest.fixture
 def readable():
     """A folder that every user reads."""
@@ -139,6 +145,7 @@ def test_a_test_without_figures_is_planned(planned):
         (entry(f"params: {{size: 30}}, {MAP}"), "params.size: 30; allowed"),
         (entry(MAP, file="gone.py"), "gone.py: cannot be read"),
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
+        (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, which are not loaded"),
         (entry(MAP, "AfterAnother"), "depends_on Skips: only fixtures run before a test"),
         (entry(MAP).rstrip("\n") + "\n    switches: one\n", "switches: Slurm places the tests"),
         (entry(MAP) + entry(MAP), "the name both_units is taken"),

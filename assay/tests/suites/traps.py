@@ -8,6 +8,7 @@ import os
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import (
     fixture,
@@ -16,6 +17,7 @@ from reframe.core.builtins import (
     run_after,
     run_before,
     sanity_function,
+    variable,
     xfail,
 )
 
@@ -68,6 +70,20 @@ class AsksForFeatures(_Prints):
         assert self.current_environ.extras.get("launcher_options") is None  # none of ours
         assert self.current_environ.extras.get("omp_flag") == "-fopenmp"
         assert self.current_environ.cxx.startswith("mpicxx")
+
+
+@rfm.simple_test
+class NeedsModules(_Prints):
+    """Needs what the environment does not load."""
+
+    modules = ["GROMACS/2024"]
+
+
+@rfm.simple_test
+class NeedsTable(_Prints):
+    """A variable of a kind that no text is made into."""
+
+    table = variable(typ.Dict)
 
 
 @rfm.simple_test

@@ -74,7 +74,10 @@ def listing(file: str, variables: Mapping[str, Any]) -> Listing:
     registry = getattr(module, "_rfm_test_registry", None)
     if registry is None:
         return Listing(file=file)
-    registry.setvars(dict(variables))
+    registry.setvars({name: one for name, one in variables.items() if isinstance(one, str)})
+    for name, value in variables.items():
+        for cls in registry if not isinstance(value, str) else ():  # ReFrame takes texts alone
+            cls.setvar(name.removeprefix(f"{cls.__name__}."), value)
     return Listing(file=file, classes=[_class(cls, file) for cls in registry])
 
 

@@ -7,7 +7,7 @@ Without ReFrame, and without the suite: nothing of its code is executed here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,14 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
                 f"{self.line.file}: is not the file that was planned; put that back, or begin a"
                 " new run"
             )
+
+
+def no_modules(names: Iterable[str]) -> str:
+    """Why a test that asks for modules is refused."""
+    return (
+        f"asks for modules {', '.join(names)}, which are not loaded for a test; name them as"
+        " modules of an environment in site.yaml, and set `vars: {modules: []}`"
+    )
 
 
 def planned(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,12 @@ from reframe.core.meta import make_test
 
 from checks.common.foreign.listing import plain
 from checks.common.json_lines import Secrets
-from checks.common.reframe_tests import ReframeDefinition, UnfitTestError, planned
+from checks.common.reframe_tests import (
+    ReframeDefinition,
+    UnfitTestError,
+    no_modules,
+    planned,
+)
 from checks.common.session.builds import Programs
 from checks.common.session.outcome import Outcome, report_refusal, send
 from checks.common.slurm.scheduler import END_MARKER, run_options
@@ -114,6 +119,8 @@ def _pin(test: Any, launch: Any) -> None:
     extras, stage, job = test.current_partition.extras, Path(test.stagedir), test.job
     if test.local:
         raise UnfitTestError("the test runs where ReFrame does (local), not in a job")
+    if test.modules:
+        raise UnfitTestError(no_modules(str(one) for one in test.modules))
     if (test.num_tasks or 0) <= 0:
         test.num_tasks = launch.ranks
     if test.num_tasks_per_node is None:
