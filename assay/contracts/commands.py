@@ -12,7 +12,7 @@ from assay.contracts.documents import RISKS, SUMS, contract_file, course_of, wri
 from assay.contracts.judging import STATUS
 from assay.contracts.loading import load_contract
 from assay.contracts.planning import planned
-from assay.contracts.stages import judge_again, refuse_blocked, run_stage
+from assay.contracts.stages import judge_again, refuse_blocked, run_period, run_stage
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
 from assay.screens.screen import Screen
@@ -67,7 +67,10 @@ def next_command(arguments: argparse.Namespace) -> int:
                 f" next STAGE ({names})"
             )
         refuse_blocked(course, stage)
-        run_stage(folder, course, stage, False if arguments.json else None)
+        if stage.stability is not None:
+            run_period(folder, course, stage)
+        else:
+            run_stage(folder, course, stage, False if arguments.json else None)
         verdict = course_of(folder).verdict_of(stage.name)
     _show(folder, as_json=arguments.json)
     return STATUS.get(verdict, ExitStatus.INCONCLUSIVE)

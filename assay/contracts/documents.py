@@ -13,7 +13,7 @@ from assay.contracts.loading import contract_from_text
 from assay.contracts.stages import JUDGEMENTS, found_run
 from assay.run.provenance import made_with
 from records.contract.course import ContractCourse
-from records.contract.log import ContractFolder
+from records.contract.log import ContractFolder, LogEntry
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.forms import as_text
@@ -29,6 +29,7 @@ from reports.result import Result
 from reports.show.provenance import provenance_rows
 from reports.verdicts.contract.evidence import evidence_result
 from reports.verdicts.contract.forms import (
+    PERIOD,
     ContractFile,
     ContractForm,
     ContractRisksForm,
@@ -63,6 +64,7 @@ def contract_file(folder: ContractFolder) -> ContractFile:
             if entry.what == "ended":
                 content = read_whole(path)
                 kept[entry.seal] = decoded(read_judgement, content, str(path), "a judgement")
+                files |= _ledger_files(folder, entry, kept[entry.seal])
     runs = _latest_runs(folder, course)
     provenance = next((one.provenance() for _, one in runs), None)
     return ContractFile(
@@ -129,6 +131,19 @@ def write_documents(folder: ContractFolder) -> list[Path]:
             " writable, with room, then repeat"
         ) from error
     return written
+
+
+def _ledger_files(folder: ContractFolder, entry: LogEntry, kept: KeptJudgement) -> dict[str, str]:
+    """The ledger that a judgement of a period rests on. Raises AssayError where it is another."""
+    if kept.kind != PERIOD:
+        return {}
+    for name, value in kept.files.items():
+        if kind_at(folder.path / name) is None or digest(folder.path / name) != value:
+            raise AssayError(
+                f"{folder.path / name}: is not the ledger by which attempt {entry.attempt} at stage"
+                f" {entry.stage} was judged; put that back"
+            )
+    return kept.files
 
 
 def _kept_name(what: str, seal: str) -> str:

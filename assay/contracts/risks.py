@@ -39,6 +39,7 @@ from reports.statistics.reliability import Demonstration, availability_pass_chan
 from reports.verdicts.acceptance.bounds import level_of_look, row_bounds, share_bounds
 from reports.verdicts.acceptance.model import limit_text
 from reports.verdicts.contract.forms import ContractRisk
+from reports.verdicts.contract.period import period_id
 
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.
 TRIALS, TRIALS_OF_SEARCH = 20_000, 2_000
@@ -325,8 +326,8 @@ def _of_period(
     parties' risks, `why` says what leaves it open."""
     return ContractRisk(
         stage=stage,
-        criterion=name,
-        title=name,
+        criterion=period_id(name),
+        title=f"{name} of the period",
         limit=words[0],
         promise=words[1],
         repeats=f"{period.days:g} days",

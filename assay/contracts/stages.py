@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from assay.contracts.judging import judged_run
@@ -16,14 +18,24 @@ from assay.contracts.loading import started_stage
 from assay.contracts.planning import narrowing_of
 from assay.run.start import resume_run, start_run
 from assay.run.status import run_status
+from assay.stability.command import book
 from records.contract.course import ContractCourse
 from records.contract.log import ContractFolder, LogEntry
-from records.contract.model import Stage
+from records.contract.model import Stability, Stage
 from records.criteria import Waiver
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus
 from records.files import write_whole
+from records.forms import as_text
+from records.run.checksums import digest
 from records.run.run_directory import RunDirectory, open_run
+from records.stability import ClusterLook, WatchFolder, WatchTerms
+from reports.notation.units import percent
+from reports.verdicts.contract.period import period_judgement
+from reports.verdicts.stability.booking import booked
+from reports.verdicts.stability.judge import Figures
 
+#: Periods of at most so many seconds of the clock are booked at once.
+LONGEST_S = 3600
 #: Where judgements are kept, below the contract's folder.
 JUDGEMENTS = "judgements"
 
@@ -77,12 +89,86 @@ def judge_again(folder: ContractFolder, course: ContractCourse, stage: Stage) ->
     attempts = course.attempts(stage.name)
     if not attempts or not attempts[-1].ended:
         return
-    latest = attempts[-1]
-    loaded = started_stage(course, stage, folder)
-    criteria, text = loaded.with_waivers(waivers_of(course, stage.name))
+    latest, waivers = attempts[-1], waivers_of(course, stage.name)
+    if stage.stability is not None:
+        _keep_period(
+            folder, stage, latest.number, WatchFolder(folder.path / latest.ledger), waivers
+        )
+        return
+    criteria, text = started_stage(course, stage, folder).with_waivers(waivers)
     first, *others = (found_run(folder, path) for path in latest.runs)
     dossier = judged_run(open_run(str(first)), criteria, text, others)
     keep(folder, stage.name, latest.number, dossier.judgement.verdict, dossier.content)
+
+
+def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> None:
+    """Book a look of a period of stability, of a short one all, and judge it once it is over or can
+    only fail. Raises AssayError where it goes on, with the command that books it."""
+    period, attempts = stage.stability, course.attempts(stage.name)
+    assert period is not None
+    current = attempts[-1] if attempts and not attempts[-1].ended else None
+    number = current.number if current else len(attempts) + 1
+    name = current.ledger if current else f"{stage.name}-{number}"
+    ledger = WatchFolder(folder.path / name)
+    if current is None:
+        folder.append("begun", stage=stage.name, attempt=number, file=name)
+    if not _is_over(figures := _figures(ledger)):
+        short = period.days * 86400 / period.scale <= LONGEST_S
+        book(ledger, _terms(period, course.site), once=not short)
+        figures = _figures(ledger)
+    if figures is None or not _is_over(figures):
+        share = percent(figures.period_s / (period.days * 86400)) if figures else "nothing"
+        raise AssayError(
+            f"stage {stage.name} goes on: {share} of {period.days:g} days is booked. Let a timer or"
+            " scrontab book it (docs/stability.md): assay acceptance watch --folder"
+            f" {ledger.path} --site {course.site} --once; then judge it: assay acceptance next"
+            f" {stage.name}",
+            ExitStatus.INCONCLUSIVE,
+        )
+    _keep_period(folder, stage, number, ledger, waivers_of(course, stage.name))
+
+
+def _figures(ledger: WatchFolder) -> Figures | None:
+    """What is booked; None where no look is."""
+    entries = ledger.entries()
+    return Figures(booked(entries)) if any(isinstance(e, ClusterLook) for e in entries) else None
+
+
+def _is_over(figures: Figures | None) -> bool:
+    """Whether a period is at its end, or can only fail."""
+    return figures is not None and (figures.finished or figures.verdict.word == "FAIL")
+
+
+def _terms(period: Stability, site: str) -> WatchTerms:
+    """What is watched and promised in a period that begins now."""
+    return WatchTerms(
+        at=time.time(),
+        site=site,
+        every_s=period.every_s,
+        length_s=period.days * 86400,
+        scale=period.scale,
+        partitions=period.partitions,
+        file_systems=period.file_systems,
+        probe_s=period.probe_s,
+        up_share=period.up_share,
+        interrupt_share=period.interrupt_share,
+        availability=period.availability,
+        mtbi_s=period.mtbi_h and period.mtbi_h * 3600,
+        mtti_s=period.mtti_h and period.mtti_h * 3600,
+    )
+
+
+def _keep_period(
+    folder: ContractFolder, stage: Stage, number: int, ledger: WatchFolder, waivers: list[Waiver]
+) -> None:
+    """Judge the looks of a period, and keep the judgement."""
+    today = datetime.now(UTC).date()
+    valid = {one.criterion for one in waivers if date.fromisoformat(one.expires) >= today}
+    name = str(ledger.ledger.relative_to(folder.path))
+    form = period_judgement(
+        Figures(booked(ledger.entries())), valid, today.isoformat(), {name: digest(ledger.ledger)}
+    )
+    keep(folder, stage.name, number, form.verdict, as_text(form).encode())
 
 
 def waivers_of(course: ContractCourse, stage: str) -> list[Waiver]:

@@ -29,19 +29,25 @@ def watch_command(arguments: argparse.Namespace) -> int:
     if not (arguments.once or arguments.every):
         return _report(folder, as_json=arguments.json)
     watch = _declared(folder, arguments)
-    path.mkdir(parents=True, exist_ok=True)
-    with folder.alone():
-        if entries := folder.entries():
-            watch = watch_of(entries, path)
-        else:
-            folder.append(watch)
-        looking, until = _looking(arguments.site, watch), time.monotonic()
-        while _look(folder, watch, looking) and not arguments.once:
-            until = max(until + watch.every_s / watch.scale, time.monotonic())
-            time.sleep(until - time.monotonic())
+    book(folder, watch, once=arguments.once)
     if arguments.once:
         return ExitStatus.PASS
     return _report(folder, as_json=arguments.json)
+
+
+def book(folder: WatchFolder, watch: WatchTerms, *, once: bool) -> None:
+    """Book one look, or look after look until the phase is over. A new ledger begins with `watch`;
+    one that is there keeps its own terms. Raises AssayError where another process books."""
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with folder.alone():
+        if entries := folder.entries():
+            watch = watch_of(entries, folder.path)
+        else:
+            folder.append(watch)
+        looking, until = _looking(watch.site, watch), time.monotonic()
+        while _look(folder, watch, looking) and not once:
+            until = max(until + watch.every_s / watch.scale, time.monotonic())
+            time.sleep(until - time.monotonic())
 
 
 def _declared(folder: WatchFolder, arguments: argparse.Namespace) -> WatchTerms:

@@ -92,12 +92,12 @@ def test_what_cannot_be_decided_is_named_with_what_would(here, capsys):
     assert "repeats decide, 3 do not" in found["dgemm"]["remedy"]
     assert found["dgemm"]["vendor"] > 0.5
     assert "below 299 nothing passes" in found["jobs"]["remedy"]
-    assert "can prove nothing" in found["MTBI"]["remedy"]
+    assert "can prove nothing" in found["mtbi"]["remedy"]
     strong = weak.replace("at_least: 0.98", "at_least: 0.9").replace("repeats: 3", "repeats: 8")
     strong = strong.replace("days: 30", "days: 240")
     found = started(here, strong, capsys)
     assert found["dgemm"]["decided"]
-    assert found["MTBI"]["decided"]
+    assert found["mtbi"]["decided"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from assay.contracts.loading import SCHEMA_FILE, contract_from_text, contract_sc
 from assay.documents import acceptance_files
 from records.contract.log import CONTRACTS, open_contract
 from records.errors import AssayError
+from records.stability import WatchFolder
 from reports.tests import acceptance_runs as runs
+from reports.tests.test_stability import DOWN, UP, Ledger
 
 CONTRACT = """\
 schema: 1
@@ -36,6 +38,7 @@ stages:
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(documents, "find_browser", lambda: None)
     (tmp_path / "mine.yaml").write_text(CONTRACT)
     return tmp_path
 
@@ -207,3 +210,67 @@ def test_a_stage_that_holds_up_others_is_named(place, capsys):
     capsys.readouterr()
     assert main(["acceptance", "next", "links"]) == 2
     assert "stage links waits: stage nodes" in capsys.readouterr().err
+
+
+PERIOD = """\
+schema: 1
+name: mine
+title: A contract
+stages:
+  - name: stability
+    title: An hour
+    stability: {days: 0.0416666667, mtbi_h: 0.4, availability: 0.9}
+"""
+
+
+@pytest.fixture
+def period(place):
+    """A started period, and how it ends with looks that were booked by a timer."""
+    (place / "mine.yaml").write_text(PERIOD)
+    assert main(["acceptance", "start", "mine.yaml"]) == 0
+    folder = open_contract(None)
+
+    def ended(ledger):
+        watch = WatchFolder(folder.path / "stability-1")
+        watch.path.mkdir()
+        for entry in ledger.entries:
+            watch.append(entry)
+        folder.append("begun", stage="stability", attempt=1, file="stability-1")
+        return main(["acceptance", "next"])
+
+    return folder, ended
+
+
+PROMISED = {"mtbi_s": 1440.0, "availability": 0.9}
+
+
+def test_a_period_without_an_outage_that_is_long_enough_passes(period, capsys):
+    _, ended = period
+    assert ended(Ledger().begin(**PROMISED).until_the_end()) == 0
+    assert "PASS" in capsys.readouterr().out
+
+
+def test_a_period_with_many_outages_fails_and_can_be_waived(period, capsys):
+    folder, ended = period
+    ledger = Ledger().begin(**PROMISED)
+    for _ in range(9):
+        ledger.look(nodes={"n2": DOWN}).look(nodes={"n2": UP})
+    ledger.until_the_end()
+    for outage in ledger.booked.outages:
+        ledger.classed(outage, "vendor")
+    assert ended(ledger) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "stability, MTBI of the period" in said
+    words = ["--by", "A. Buyer", "--reason", "firmware follows"]
+    assert main(["acceptance", "waive", "stability", "mtbi", *words]) == 0
+    assert main(["acceptance", "report"]) == 0
+    assert "firmware follows" in (folder.path / "document.html").read_text()
+
+
+def test_a_ledger_that_was_changed_after_its_judgement_is_found(period, capsys):
+    folder, ended = period
+    assert ended(Ledger().begin(**PROMISED).until_the_end()) == 0
+    ledger = folder.path / "stability-1" / "looks.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b'"n1"', b'"n9"'))
+    assert main(["acceptance", "report"]) == 2
+    assert "looks.jsonl" in capsys.readouterr().err

@@ -21,13 +21,17 @@ _ORDER: tuple[ContractVerdict, ...] = get_args(ContractVerdict)
 
 @dataclass(frozen=True)
 class StageAttempt:
-    """An attempt at a stage; `runs`: its run directory and those of re-runs, from the contract's
-    folder; `verdict` is "" while it is under way. A later judgement, with waivers, gives another
-    verdict and seal."""
+    """An attempt at a stage.
+
+    `runs`: its run directory and those of re-runs, `ledger`: the folder of its looks, of a period;
+    both from the contract's folder. `verdict` is "" while it is under way. A later judgement, with
+    waivers, gives another verdict and seal.
+    """
 
     number: int
     began: str
     runs: tuple[str, ...] = ()
+    ledger: str = ""
     ended: str = ""
     verdict: str = ""
     seal: str = ""
@@ -59,7 +63,8 @@ class ContractCourse:
             if one.what == "begun":
                 began = found.get(one.attempt, StageAttempt(one.attempt, one.at))
                 more = (one.run,) if one.run else ()
-                found[one.attempt] = replace(began, runs=(*began.runs, *more))
+                ledger = one.file or began.ledger
+                found[one.attempt] = replace(began, runs=(*began.runs, *more), ledger=ledger)
             elif one.what == "ended":
                 began = found[one.attempt]
                 ended = began.ended or one.at

@@ -81,14 +81,22 @@ class ContractForm(Form, kw_only=True):
     files: Annotated[dict[str, str], key("Checksums of the contract and the judgements.")]
 
 
+#: The kind of a judgement of a period.
+PERIOD = "assay-stability"
+
+
 class KeptJudgement(Part, kw_only=True):
     """What a kept judgement says, of a run (acceptance.json) or of a period of stability."""
 
+    kind: Annotated[str, key("assay-acceptance, of a run, or assay-stability, of a period.")]
     verdict: Annotated[Verdict, key("The verdict.")]
     judged_on: Annotated[str, key("The day.")]
     results: Annotated[list[CriterionPart], key("The criteria.")]
     named: Annotated[list[str], key("What is named, in words.")] = msgspec.field(
         default_factory=list
+    )
+    files: Annotated[dict[str, str], key("Checksums of what it rests on.")] = msgspec.field(
+        default_factory=dict
     )
     findings: Annotated[list[FindingPart], key("What is or was suspected.")] = msgspec.field(
         default_factory=list
