@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from reports.verdicts.acceptance.bounds import Verdict, worst
 from reports.verdicts.acceptance.forms import CriterionPart, ItemPart
@@ -40,20 +41,35 @@ def _criterion(
     one: JudgedPromise, site: str, where: str, waived: bool, files: list[str]
 ) -> CriterionPart:
     verdict = _VERDICTS.get(one.verdict, "INCONCLUSIVE")
-    is_share = one.name == "availability"
+    waived = waived and verdict != "PASS"
+    return CriterionPart(
+        id=period_id(one.name),
+        kind="limit",
+        title=f"{one.name} of the period",
+        statement=f"{one.name} at least what is promised, by outages of the vendor's and of none",
+        verdict=verdict,
+        without_waived="PASS" if waived else verdict,
+        note="",
+        absolute=True,
+        further_passed=0,
+        items=[_item(one, verdict, {"subject": site, "environment": where, "waived": waived})],
+        launches=[files],
+    )
+
+
+def _item(one: JudgedPromise, verdict: Verdict, more: dict[str, Any]) -> ItemPart:
+    """What was seen, with the bounds of a mean time, or of an availability its range."""
+    is_share, seen = one.name == "availability", one.least or 0.0
     low, high = (one.least, one.most) if is_share else (*one.bounds, None)[:2]
-    seen = one.least or 0.0
-    item = ItemPart(
+    return ItemPart(
         n=max(one.failures, default=1),
         median=seen,
         low=low,
         high=high,
         level=1.0 if is_share else 0.9,
         bound="observed" if is_share else "chi-squared",
-        subject=site,
         about="value",
         point="",
-        environment=where,
         metric=one.name,
         unit="1" if is_share else "s",
         at_least=one.promised,
@@ -63,20 +79,7 @@ def _criterion(
         measured_unit="",
         verdict=verdict,
         state=None,
-        waived=waived and verdict != "PASS",
         note=one.why,
         launches=0,
-    )
-    return CriterionPart(
-        id=period_id(one.name),
-        kind="limit",
-        title=f"{one.name} of the period",
-        statement=f"{one.name} at least what is promised, by outages of the vendor's and of none",
-        verdict=verdict,
-        without_waived="PASS" if item.waived else verdict,
-        note="",
-        absolute=True,
-        further_passed=0,
-        items=[item],
-        launches=[files],
+        **more,
     )
