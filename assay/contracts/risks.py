@@ -211,12 +211,16 @@ class _Judged:
         elif isinstance(criterion, SpreadCriterion):
             limit = f"a spread of {percent(criterion.cv_at_most)}"
             bad = replace(good, cv=criterion.cv_at_most)
-        far = replace(bad, defects={k: 1 - FARTHER * (1 - v) for k, v in bad.defects.items()})
+        far = replace(
+            bad,
+            cv=good.cv + FARTHER * (bad.cv - good.cv),
+            defects={name: max(0.05, 1 - FARTHER * (1 - v)) for name, v in bad.defects.items()},
+        )
         ends = [_ends(machine) for machine in (bad, good)]
         risk = self._made(criterion, limit=limit, promise="all alike", chances=(ends[0], ends[1]))
         if not risk.decided:
             passed = percent(_ends(far).passed, 0)
-            risk.remedy = f"{FARTHER:g} times as far from the others it passes in {passed}"
+            risk.remedy = f"{FARTHER:g} times as far from good it passes in {passed}"
         return risk
 
     def _success(self, criterion: SuccessCriterion) -> ContractRisk:

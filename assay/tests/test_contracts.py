@@ -45,7 +45,7 @@ def place(tmp_path, monkeypatch):
 
 def test_the_schema_is_current_and_takes_the_shipped_contracts():
     assert json.loads(SCHEMA_FILE.read_text()) == contract_schema(), "run make schema"
-    for name in ("small",):
+    for name in ("small", "site"):
         _, text, _ = load_contract(name)
         jsonschema.Draft202012Validator(contract_schema()).validate(yaml.safe_load(text))
 
