@@ -274,3 +274,13 @@ def test_a_ledger_that_was_changed_after_its_judgement_is_found(period, capsys):
     ledger.write_bytes(ledger.read_bytes().replace(b'"n1"', b'"n9"'))
     assert main(["acceptance", "report"]) == 2
     assert "looks.jsonl" in capsys.readouterr().err
+
+
+def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, capsys):
+    _, ended = walk
+    ended(1, noise=0.0)
+    capsys.readouterr()
+    main(["acceptance", "status", "--json"])
+    form = json.loads(capsys.readouterr().out)
+    (item,) = form["stages"][0]["attempts"][0]["results"][1]["items"][:1]
+    assert form["score"] == pytest.approx(item["median"] / 1.0e9, rel=0.05)

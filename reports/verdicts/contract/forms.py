@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import exp, log
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -74,6 +75,9 @@ class ContractForm(Form, kw_only=True):
     site: Annotated[str, key("The site.")]
     folder: Annotated[str, key("The folder's name.")]
     verdict: Annotated[ContractVerdict, key("The worst of the stages' verdicts.")]
+    score: Annotated[
+        float | None, key("Weighted geometric mean of value over limit; it decides nothing.")
+    ]
     stages: Annotated[list[StagePart], key("The stages.")]
     risks: Annotated[list[ContractRisk], key("What each criterion risks, as declared.")]
     log: Annotated[list[LogEntry], key("All that was done, in order.")]
@@ -140,6 +144,24 @@ class ContractFile:
                 yield stage.name, found
 
     @property
+    def score(self) -> float | None:
+        """(∏ Sᵢ^wᵢ)^(1/Σw), Sᵢ how far a criterion's most telling value is beyond its limit in the
+        good direction, as a multiple [LANL ATS-5, SSNI]; None where nothing has a limit."""
+        total = logs = 0.0
+        for name, judgement in self.latest():
+            stage = self.course.contract.stage(name)
+            weights = {one.id: one.weight for one in (stage.criteria if stage else ())}
+            for result in judgement.criteria:
+                item, weight = result.most_telling(), weights.get(result.id, 1.0)
+                if item is None or item.bounds.centre <= 0 or item.bounds.method == "count":
+                    continue
+                shares = [item.bounds.centre / item.at_least] if item.at_least else []
+                shares += [item.at_most / item.bounds.centre] if item.at_most else []
+                if shares:
+                    total, logs = total + weight, logs + weight * log(min(shares))
+        return exp(logs / total) if total else None
+
+    @property
     def form(self) -> ContractForm:
         """The machine form."""
         course = self.course
@@ -149,6 +171,7 @@ class ContractFile:
             site=course.site,
             folder=self.name,
             verdict=course.verdict,
+            score=self.score,
             stages=[
                 StagePart(
                     name=stage.name,

@@ -11,7 +11,7 @@ from records.contract.log import LogEntry
 from reports import commands
 from reports.answers import Answer, State, fitting, listed
 from reports.commands import NextCommand
-from reports.notation.units import count_text, moment_text, percent, sentence_case
+from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
 from reports.result import (
     EVERYWHERE,
     ON_TERMINAL,
@@ -126,6 +126,7 @@ def _facts(contract: ContractFile) -> list[tuple[str, str]]:
         ("site", course.site),
         ("started", f"{moment_text(started.at, '')} UTC by account {started.user}"),
         ("last entry", f"{moment_text(course.entries[-1].at, '')} UTC"),
+        *([("score", f"{fixed(score, 2)} × the limits")] if (score := contract.score) else []),
         ("contract", contract.files.get("contract.yaml", "")),
         ("end of the log", contract.head),
     ]

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contract on a real cluster: a stage that is killed, one that is waived, a short period."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+
+from assay.tests.test_run_on_cluster import ASSAY, SITE, finish, pytestmark, wait_for_records
+from records.contract.log import open_contract
+
+__all__ = ["pytestmark"]
+CAMPAIGN = """\
+schema: 1
+name: tiny
+question: does a contract hold?
+environments: [mpich]
+blocks: 4
+seed: 3
+limits: {launch_s: 400}
+cases:
+  - check: startup
+    fixed: {ranks: 2}
+"""
+CONTRACT = """\
+schema: 1
+name: mine
+title: A contract
+stages:
+  - name: inventory
+    title: Jobs start
+    campaign: tiny.yaml
+    criteria:
+      - {id: start, kind: limit, title: In time, check: startup, metric: whole_start,
+         at_most: 300, unit: s}
+  - name: fast
+    title: Jobs start in no time
+    campaign: tiny.yaml
+    repeats: 3
+    reruns_at_most: 0
+    criteria:
+      - {id: start, kind: limit, title: In no time, check: startup, metric: whole_start,
+         at_most: 1.0e-6, unit: s}
+  - name: stability
+    title: An hour
+    stability: {days: 0.0416667, scale: 720, every_s: 600, mtbi_h: 0.4}
+"""
+
+
+def acceptance(*words):
+    words = [ASSAY, "acceptance", *words]
+    return subprocess.Popen(words, stdout=-1, stderr=-2, text=True)
+
+
+def test_a_contract_is_walked_from_start_to_its_signed_document(cluster, folder):
+    (folder / "tiny.yaml").write_text(CAMPAIGN)
+    (folder / "mine.yaml").write_text(CONTRACT)
+    status, output = finish(acceptance("start", "mine.yaml", "--site", SITE))
+    assert status == 0, output
+    killed = acceptance("next")
+    wait_for_records(folder, "tiny", 1)
+    killed.send_signal(signal.SIGKILL)
+    finish(killed)
+    status, output = finish(acceptance("next"))
+    assert status == 0, output
+    assert len(open_contract(None).entries()) == 3, "the killed run is gone on with, not another"
+    status, output = finish(acceptance("next"))
+    assert status == 1, output
+    words = ("--by", "A. Buyer", "--reason", "nobody needs that")
+    status, output = finish(acceptance("waive", "fast", *words))
+    status, output = finish(acceptance("next"))
+    assert status == 0, output
+    status, output = finish(acceptance("sign", "--role", "Buyer", "--by", "A. Buyer"))
+    assert status == 0, output
+    status, output = finish(acceptance("report"))
+    assert status == 0, output
+    page = (open_contract(None).path / "document.html").read_text()
+    assert all(told in page for told in ("nobody needs that", "A. Buyer", "PASS"))
