@@ -206,7 +206,7 @@ class _Judged:
             bad = replace(good, defects={criterion.metric: 1 - criterion.within})
         elif isinstance(criterion, LinksCriterion):
             share = criterion.at_least or 1 / (criterion.at_most or 1.0)
-            limit = f"a pair at {limit_text(criterion.at_least, criterion.at_most, '1')}"
+            limit = f"a pair, {limit_text(criterion.at_least, criterion.at_most, '1')}"
             bad = replace(good, defects={criterion.metric: share})
         elif isinstance(criterion, SpreadCriterion):
             limit = f"a spread of {percent(criterion.cv_at_most)}"
