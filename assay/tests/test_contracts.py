@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 
 import jsonschema
 import pytest
@@ -16,6 +18,7 @@ from assay.contracts.loading import SCHEMA_FILE, contract_from_text, contract_sc
 from assay.documents import acceptance_files
 from records.contract.log import CONTRACTS, open_contract
 from records.errors import AssayError
+from records.run.checksums import signer
 from records.stability import WatchFolder
 from reports.tests import acceptance_runs as runs
 from reports.tests.test_stability import DOWN, UP, Ledger
@@ -284,3 +287,14 @@ def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, capsy
     form = json.loads(capsys.readouterr().out)
     (item,) = form["stages"][0]["attempts"][0]["results"][1]["items"][:1]
     assert form["score"] == pytest.approx(item["median"] / 1.0e9, rel=0.05)
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
+def test_a_key_signs_the_checksums_of_the_document(walk, place):
+    folder, ended = walk
+    ended(1)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key"], check=True)
+    assert main(["acceptance", "sign", "--role", "Buyer", "--by", "A. Buyer", "--key", "key"]) == 0
+    sums = folder.path / documents.SUMS
+    assert "key" in signer(sums, None)
+    subprocess.run(["sha256sum", "--check", "--quiet", sums.name], cwd=folder.path, check=True)

@@ -28,7 +28,8 @@ LaunchKey = tuple[str, int]
 EXPLAINED = "explained by "
 #: More nodes than these are written as a list such as n[1-9].
 MOST_LISTED = 8
-_WORDS: dict[str, str] = {
+#: How the title of a finding of a kind begins.
+FINDING_WORDS: dict[str, str] = {
     "node": "slow node",
     "group": "slow group of nodes",
     "link": "slow link of",
@@ -195,7 +196,7 @@ class AcceptanceFinding:
     @property
     def title(self) -> str:
         """The name in words: "slow node n2", "slow link of n3", "slow link n1–n2"."""
-        return f"{_WORDS[self.kind]} {self.name}"
+        return f"{FINDING_WORDS[self.kind]} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from reports.notation.units import count_text, sentence_case
 from reports.result import Badge, Block, Facts, FileText, Result, SealMark, Section, Sentence
 from reports.show.tables import pivot
 from reports.verdicts.acceptance.forms import CriterionPart, FindingPart, ItemPart, criterion_of
+from reports.verdicts.acceptance.model import FINDING_WORDS
 from reports.verdicts.acceptance.result import NUMBERS, number_cells
 from reports.verdicts.acceptance.wording import place_text
 from reports.verdicts.contract.forms import ContractFile, ContractForm, KeptJudgement
@@ -59,7 +60,7 @@ def _sections(
     """The findings of a stage, then each criterion that is not met."""
     for number, finding in enumerate(judgement.findings):
         if finding.state != "not confirmed":
-            title = f"Stage {stage}: {sentence_case(judgement.title_of(finding))}"
+            title = f"Stage {stage}: {FINDING_WORDS[finding.kind]} {finding.name}"
             make = partial(_finding, stage, finding, oddities)
             yield Section(f"{stage}-finding-{number}", title, make, Badge(finding.state, "bad"))
     for part in judgement.results:

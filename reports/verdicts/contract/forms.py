@@ -111,11 +111,6 @@ class KeptJudgement(Part, kw_only=True):
         """The judged criteria."""
         return [criterion_of(part) for part in self.results]
 
-    def title_of(self, finding: FindingPart) -> str:
-        """A finding in words, as it is named; else its kind and name."""
-        known = (title for title in self.named if title.endswith(finding.name))
-        return next(known, f"{finding.kind} {finding.name}")
-
 
 @dataclass(frozen=True)
 class ContractFile:
