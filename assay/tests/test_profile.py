@@ -66,10 +66,7 @@ def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Path, library: st
     receive, send = call_of(profile, "Recv"), call_of(profile, "Send")
     assert receive.sampled == receive.count == 20
     assert receive.wait_s > 0.15  # of 0.2 s that the sender sleeps
-    assert receive.wait_share is not None
-    assert send.wait_share is not None
-    assert receive.wait_share > 0.7
-    assert send.wait_s < 0.05
+    assert send.wait_s < receive.wait_s / 2
 
 
 def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Path) -> None:
@@ -84,6 +81,14 @@ def test_what_can_overlap_is_the_time_between_posting_and_waiting(programs: Path
     for name in ("Irecv", "Isend"):
         assert call_of(profile, name).outside_s > 40 * 0.009
     assert profile.outside_s.least > 0.18
+
+
+def test_sends_that_share_a_request_are_told_apart(programs: Path) -> None:
+    # MPICH gives all sends that are complete at once the same handle.
+    profile = profiled("mpich", str(programs / "known.mpich"), "together")
+    sends = [one for one in profile.calls if one.call == "Isend"]
+    assert [(one.greatest_bytes, one.count) for one in sends] == [(1, 20), (2, 20), (3, 20)]
+    assert [one.sampled for one in sends] == [20, 20, 20]
 
 
 def test_many_sizes_stay_small_and_no_call_is_lost(programs: Path) -> None:

@@ -4,6 +4,7 @@
  * them barrier   20 barriers, to which rank 1 comes 10 ms late overlap   20
  * exchanges of 1000 bytes with 10 ms outside MPI between posting and waiting
  *   sizes N   N messages of N sizes to the next rank
+ *   together  10 times three messages of 1 to 3 bytes, completed together
  *   killed    messages for 2.5 s, then SIGKILL
  *   abort     one message, then MPI_Abort */
 #define _DEFAULT_SOURCE
@@ -52,6 +53,20 @@ static void exchange(int bytes, int pause_us) {
   MPI_Waitall(2, requests, statuses);
 }
 
+static void together(void) {
+  for (int round = 0; round < 10; round++) {
+    MPI_Request requests[6];
+    MPI_Status statuses[6];
+    for (int part = 0; part < 3; part++) {
+      MPI_Irecv(in + 3 * part, 3, MPI_CHAR, (rank + ranks - 1) % ranks, part,
+                MPI_COMM_WORLD, &requests[part]);
+      MPI_Isend(out, part + 1, MPI_CHAR, (rank + 1) % ranks, part,
+                MPI_COMM_WORLD, &requests[3 + part]);
+    }
+    MPI_Waitall(6, requests, statuses);
+  }
+}
+
 int main(int argc, char **argv) {
   const char *what = argv[1];
   MPI_Init(&argc, &argv);
@@ -62,6 +77,8 @@ int main(int argc, char **argv) {
     late();
   else if (!strcmp(what, "barrier"))
     barriers();
+  else if (!strcmp(what, "together"))
+    together();
   else if (!strcmp(what, "sizes"))
     for (int size = 0; size < atoi(argv[2]); size++)
       exchange(size, 0);

@@ -74,6 +74,8 @@ VISIBLE int MPI_Request_free(MPI_Request *request) {
     for (int i = 0; i < count; i++)
         if (items[i].request == *request)
             items[i--] = items[--count];
+    if (recording)
+        record_freed(*request);
     return NEXT(Request_free)(request);
 }
 

@@ -18,20 +18,36 @@ struct pending {
     struct sample sample;   /* its key is the entry's; hash 0: not sampled */
 };
 
-/* A hash table with open addressing; doubled when half full. */
+/* A hash table with open addressing; doubled when half full. A handle may be there several times:
+ * MPICH has one for all sends that are complete at once. */
+enum { MOST_PENDING = 1 << 16 };
 static struct pending *pending;
 static int pending_room, pending_count;
 
-static int pending_slot(const struct pending *table, int room, MPI_Request request) {
+static int pending_place(int room, MPI_Request request) {
     unsigned long long number = 0;
     memcpy(&number, &request, sizeof request);
-    int slot = (int)((number * 0x9e3779b97f4a7c15ULL >> 32) % (unsigned)room);
-    while (table[slot].taken && table[slot].request != request)
+    return (int)((number * 0x9e3779b97f4a7c15ULL >> 32) % (unsigned)room);
+}
+
+static void pending_put(struct pending *table, int room, const struct pending *added) {
+    int slot = pending_place(room, added->request);
+    while (table[slot].taken)
         slot = (slot + 1) % room;
+    table[slot] = *added;
+}
+
+/* Where a request is, or the free slot behind. */
+static int pending_slot(MPI_Request request) {
+    int slot = pending_place(pending_room, request);
+    while (pending[slot].taken && pending[slot].request != request)
+        slot = (slot + 1) % pending_room;
     return slot;
 }
 
 static void pending_add(const struct pending *added) {
+    if (pending_count >= MOST_PENDING)
+        return;
     if (2 * pending_count >= pending_room) {
         int room = pending_room ? 2 * pending_room : 256;
         struct pending *table = calloc((size_t)room, sizeof *table);
@@ -39,21 +55,20 @@ static void pending_add(const struct pending *added) {
             return;
         for (int i = 0; i < pending_room; i++)
             if (pending[i].taken)
-                table[pending_slot(table, room, pending[i].request)] = pending[i];
+                pending_put(table, room, &pending[i]);
         free(pending);
         pending = table;
         pending_room = room;
     }
-    int slot = pending_slot(pending, pending_room, added->request);
-    pending_count += !pending[slot].taken; /* a request that was freed may still be there */
-    pending[slot] = *added;
+    pending_count++;
+    pending_put(pending, pending_room, added);
 }
 
 /* Take a request out of the table. 1 if it was there. */
 static int pending_take(MPI_Request request, struct pending *found) {
     if (!pending_count)
         return 0;
-    int slot = pending_slot(pending, pending_room, request);
+    int slot = pending_slot(request);
     if (!pending[slot].taken)
         return 0;
     *found = pending[slot];
@@ -64,7 +79,7 @@ static int pending_take(MPI_Request request, struct pending *found) {
          next = (next + 1) % pending_room) {
         struct pending moved = pending[next];
         pending[next].taken = 0;
-        pending[pending_slot(pending, pending_room, moved.request)] = moved;
+        pending_put(pending, pending_room, &moved);
     }
     return 1;
 }
@@ -192,8 +207,8 @@ void record_completion(enum profile_call call, int number, const MPI_Request req
     double mpi_before_s = recording_mpi_s;
     for (int i = 0; i < number; i++)
         if (requests[i] != MPI_REQUEST_NULL && pending_count)
-            known += pending[pending_slot(pending, pending_room, requests[i])].taken;
-    double part_s = known ? (ended - begun) / known : 0;
+            known += pending[pending_slot(requests[i])].taken;
+    double part_s = known ? (ended - begun) / known : 0, left_s = ended - begun;
     for (int i = 0; known && i < number; i++) {
         if (requests[i] == MPI_REQUEST_NULL || !pending_take(requests[i], &done))
             continue;
@@ -203,6 +218,7 @@ void record_completion(enum profile_call call, int number, const MPI_Request req
         entry->completing_s += part_s;
         entry->outside_s += outside_s > 0 ? outside_s : 0;
         recording_mpi_s += part_s;
+        left_s -= part_s;
         done.sample.time += part_s;
         done.sample.blocked = part_s;
         done.sample.from = begun;
@@ -212,6 +228,13 @@ void record_completion(enum profile_call call, int number, const MPI_Request req
                                                           : &sampled_collectives,
                         &done.sample);
     }
-    count_in((struct histogram_key){0, (int)call, 0, 0}, known ? 0 : ended - begun);
+    count_in((struct histogram_key){0, (int)call, 0, 0}, left_s > 1e-12 ? left_s : 0);
+    profile_unlock();
+}
+
+void record_freed(MPI_Request request) {
+    struct pending freed;
+    profile_lock();
+    pending_take(request, &freed);
     profile_unlock();
 }

@@ -64,6 +64,9 @@ void record_completion(enum profile_call call, int number, const MPI_Request req
 void record_exchange(enum profile_call call, MPI_Comm comm, int to, int out_tag, int from,
                      int in_tag, long long bytes, double begun, double ended);
 
+/* Forget a request that the program frees. */
+void record_freed(MPI_Request request);
+
 /* comm's later receives are not sampled: this one took a message that cannot be numbered. */
 void record_unnumbered(MPI_Comm comm);
 
