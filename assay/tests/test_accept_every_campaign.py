@@ -19,6 +19,8 @@ from assay.schema.loading import campaign_names
 from reports.render.pdf import find_browser
 
 STORED = Path(__file__).with_name("stored_runs")
+#: Campaigns with a stored run; those of programs that few machines have are without.
+WITH_RUN = [name for name in campaign_names() if (STORED / f"{name}.tar.xz").exists()]
 STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}
 
 
@@ -28,7 +30,7 @@ def stored_run(campaign: str, place: Path) -> Path:
     return place / campaign
 
 
-@pytest.fixture(scope="module", params=campaign_names())
+@pytest.fixture(scope="module", params=WITH_RUN)
 def run(request, tmp_path_factory):
     return stored_run(request.param, tmp_path_factory.mktemp("stored"))
 
