@@ -43,6 +43,7 @@ CALLS: dict[str, Callable[[Run], str]] = {
     "paper": lambda run: commands.paper("ornl-1996", run),
     "accept": lambda run: commands.accept(run, run.run_id, rerun=True),
     "verify": lambda run: commands.verify(run, run.run_id),
+    "contract": lambda _: commands.contract("small-20261127T120000Z-1a2b", "next"),
     "night_status": lambda run: commands.night_status(run.run_id),
     "night_again": lambda run: commands.night_again(run.provenance, "hello", "virtual", HISTORY),
     "rerun_suspects": lambda run: commands.rerun_suspects(run.provenance, "a", "b", HISTORY),

@@ -8,6 +8,7 @@ contract, and `seal.json` says how many there were (records.run.chain).
 from __future__ import annotations
 
 import getpass
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -100,7 +101,8 @@ class ContractFolder:
 
 def create_contract(name: str, texts: Mapping[str, str]) -> ContractFolder:
     """The folder of a contract that starts now, with the texts of its files."""
-    path = CONTRACTS / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    now = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+    path = CONTRACTS / f"{name}-{now}"
     try:
         path.mkdir(parents=True)
         for file, text in texts.items():
@@ -115,7 +117,7 @@ def open_contract(name: str | None) -> ContractFolder:
     one started last. Raises AssayError where there is none."""
     found = sorted(
         (path.parent for path in CONTRACTS.glob(f"*/{CONTRACT}")),
-        key=lambda path: path.name.rpartition("-")[2],
+        key=lambda path: path.name.split("-")[-2:],
     )
     if name is not None and kind_at(Path(name) / CONTRACT):
         return ContractFolder(Path(name))
