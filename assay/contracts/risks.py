@@ -124,7 +124,7 @@ def contract_risks(
         for criterion in loaded.criteria.criteria:
             spread = seen.get((loaded.stage.name, criterion.id), (loaded.stage.spread, "assumed"))
             judged = _Judged(contract.risks, loaded, at_most_nodes(plan), rates, *spread)
-            found += judged.risk(criterion)
+            found.append(judged.risk(criterion))
     for stage in contract.stages:
         if stage.stability is not None:
             found += _stability(contract.risks, stage.name, stage.stability, nodes)
@@ -142,20 +142,23 @@ class _Judged:
     cv: float
     spread_from: str
 
-    def risk(self, criterion: Criterion) -> Iterator[ContractRisk]:
-        """The risks of a criterion; none of one that judges nothing that is planned."""
+    def risk(self, criterion: Criterion) -> ContractRisk:
+        """The risks of a criterion; one that judges nothing that is planned is named so."""
+        if isinstance(criterion, SuccessCriterion):
+            return self._success(criterion)
         alone = self.loaded.criteria.model_copy(update={"criteria": [criterion], "waivers": []})
         machines = SimulatedMachines(self.plan, alone, self.rates, self.cv, {})
-        if isinstance(criterion, SuccessCriterion):
-            yield self._success(criterion)
-        elif isinstance(criterion, LimitCriterion | RatioCriterion | EfficiencyCriterion):
-            values = machines.of(criterion)
-            if isinstance(criterion, LimitCriterion):
-                self._refuse_beyond_peak(criterion, machines, values)
-            if values:
-                yield self._limit(criterion, len(values))
-        elif machines.of(criterion):
-            yield self._machines(criterion, machines)
+        values = machines.of(criterion)
+        if isinstance(criterion, LimitCriterion):
+            self._refuse_beyond_peak(criterion, machines, values)
+        if not values:
+            ends = Chances(0.0, 0.0), Chances(0.0, 0.0)
+            risk = self._made(criterion, limit="–", promise="–", chances=ends)
+            risk.remedy = "it judges nothing that the stage runs here; see environment and where"
+            return risk
+        if isinstance(criterion, LimitCriterion | RatioCriterion | EfficiencyCriterion):
+            return self._limit(criterion, len(values))
+        return self._machines(criterion, machines)
 
     def _limit(
         self, criterion: LimitCriterion | RatioCriterion | EfficiencyCriterion, count: int

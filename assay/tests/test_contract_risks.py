@@ -137,3 +137,14 @@ core_peak_flop_per_s: 1.0e+10
 environments:
   lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """
+
+
+def test_a_criterion_that_judges_nothing_of_its_stage_is_named(here, capsys):
+    found = started(
+        here, CONTRACT.replace("check: node,", "check: node, environment: lam,"), capsys
+    )
+    assert found["dgemm"]["decided"]
+    none = CONTRACT.replace("check: node,", "check: node, environment: openmpi,")
+    found = started(here, none, capsys)
+    assert not found["dgemm"]["decided"]
+    assert "judges nothing that the stage runs here" in found["dgemm"]["remedy"]
