@@ -103,7 +103,5 @@ class Reference(Form, kw_only=True):
     """What vettings are judged by; made from the history of vettings."""
 
     made_at: Annotated[str, key("When it was made, UTC.")]
-    kinds: Annotated[dict[str, KindReference], key("By kind of node.")] = field(
-        default_factory=dict
-    )
+    kinds: Annotated[dict[str, KindReference], key("By kind.")] = field(default_factory=dict)
     fit: Annotated[list[str], key("Nodes found fit, newest first.")] = field(default_factory=list)

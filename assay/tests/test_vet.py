@@ -16,7 +16,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from assay.cli import main
+from assay.documents import acceptance_files
+from assay.tests.campaign_texts import CRITERIA
 from assay.vet.command import guarded
 from assay.vet.drain import DrainEntry, Drains
 from assay.vet.folder import VetFolder
@@ -27,6 +31,7 @@ from records.files import write_whole
 from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
 from records.vetting import Figure, KindReference, Level, Reference, Vetting
+from reports.tests import acceptance_runs
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 
@@ -96,6 +101,25 @@ def test_a_fact_that_differs_is_named(tmp_path, facts, status):
     ended = vet(tmp_path, "--steps", "latency")
     assert ended.returncode == status
     assert next(iter(facts)) in last_line(ended)
+
+
+def test_the_good_nodes_of_an_accepted_run_are_peers(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
+    (tmp_path / "mine.yaml").write_text(CRITERIA)
+    run = acceptance_runs.write_run(tmp_path / "results/a/20261120T0-1", slow_node={"n2": 0.7})
+    facts = replace(look_at_facts(), file_systems={"/scratch": "lustre"})
+    known = json.loads((run / "provenance.json").read_text())
+    known["nodes"] = {f"n{i}": msgspec.to_builtins(facts) for i in range(1, 5)}
+    (run / "provenance.json").write_text(json.dumps(known))
+    assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 2
+    assert "is not judged: assay accept" in capsys.readouterr().err
+    main(["accept", str(run), "--criteria", "mine.yaml"])
+    assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
+    assert "vet: 3 nodes of 20261120T0-1 are peers: their facts" in capsys.readouterr().out
+    ended = vet(tmp_path / "v", "--steps", "facts")
+    assert ended.returncode == 1
+    assert "file_systems./scratch is none, not lustre as on 3 nodes" in last_line(ended)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from assay.commands import run_command
 from assay.vet.drain import Drains
 from assay.vet.folder import VetFolder
 from assay.vet.local import STEPS, LocalVetting, Say, VetRequest, node_name, reasons
-from assay.vet.measuring import SECONDS, StepError, build_program, program_path
+from assay.vet.measuring import SECONDS, build_program, program_path
 from assay.vet.nodes import not_vetted, vet_by_slurm, vet_in_job
 from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import is_usable, pairs
@@ -54,10 +54,7 @@ def vet_command(arguments: argparse.Namespace) -> int:
             raise
         print(not_vetted(node_name(), f"{error}").line)  # as a prolog it must not drain
         return ExitStatus.PASS
-    try:
-        build_program()
-    except StepError as error:
-        raise AssayError(f"{error}") from error
+    build_program()
     words = ["vet", "--local", "--json", "--unkept", f"--folder={folder.path.absolute()}"]
     words += [f"--disk={arguments.disk}", f"--port={arguments.port}"]
     words += [f"--steps={arguments.steps}"] if arguments.steps else []
@@ -147,8 +144,8 @@ def _vet_local(arguments: argparse.Namespace, folder: VetFolder, most: int) -> i
             vetting.line = f"{vetting.line}; {done}".rstrip("; ")
         return vetting
 
-    times = _REFERENCE_VETTINGS if arguments.reference else 1
-    vettings = [guarded(request.budget_s + _GRACE_S, work, quiet=quiet) for _ in range(times)]
+    limit_s, times = request.budget_s + _GRACE_S, _REFERENCE_VETTINGS if arguments.reference else 1
+    vettings = [guarded(limit_s, work, quiet=quiet) for _ in range(times)]
     _show(vettings, arguments)
     if arguments.reference:
         _learn(folder)
@@ -159,8 +156,7 @@ def _vet_local(arguments: argparse.Namespace, folder: VetFolder, most: int) -> i
 def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = False) -> Vetting:
     """What `work` gives in a process of its own, which dies with this one; suspect with the reason
     where it does not end in time, as on a file system that hangs, or fails."""
-    reading, writing = os.pipe()
-    parent = os.getpid()
+    (reading, writing), parent = os.pipe(), os.getpid()
     child = os.fork()
     if child == 0:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

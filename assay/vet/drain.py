@@ -23,8 +23,6 @@ from reports.notation.units import count_text
 
 #: How each reason of ours begins.
 MARK = "assay:"
-_HOUR_S = 3600.0
-#: Slurm keeps longer reasons, but squeue and sinfo show lines.
 _LONGEST_REASON = 200
 
 
@@ -91,7 +89,7 @@ class Drains:
         if "DRAIN" in state or "DOWN" in state:
             return f"not drained: the node is {state} already", ""
         # Entries of the future are of a clock that was set: they count.
-        recent = [one for one in entries if one.reason and time.time() - one.at < _HOUR_S]
+        recent = [one for one in entries if one.reason and time.time() - one.at < 3600]
         if len(recent) >= self.most:
             most = f"at most {count_text(self.most, 'drain')} an hour"
             return f"not drained: {most} (vetting.drains_per_hour)", ""

@@ -1,11 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of vettings, which all nodes see: records, the reference, the history, the drains.
-
-records/NODE/ID.json   a file a vetting, written whole by the node
-reference.json         what nodes judge by; made from the history
-history.sqlite         each vetting as a night of its own (SQLite, written on one host only)
-drains.jsonl           what was drained and resumed
-"""
+"""The folder of vettings, which all nodes see; docs/vetting.md says what is in it."""
 
 from __future__ import annotations
 
@@ -123,7 +117,8 @@ class VetFolder:
             form = msgspec.json.decode(text, type=AcceptanceForm)
         except (OSError, msgspec.MsgspecError) as error:
             raise AssayError(f"{run.path} is not judged: assay accept {name} ({error})") from error
-        bad = {node for one in form.findings if one.state != "not confirmed" for node in one.nodes}
+        named = [one for one in form.findings if one.state != "not confirmed"]
+        bad = {n for one in named if one.kind in {"node", "group", "link"} for n in one.nodes}
         provenance, line = run.provenance(), f"fit: accepted in {form.run_id}"
         kinds, at = kinds_of(provenance.nodes), provenance.started_at or ""
         for node in {*kinds} - bad:

@@ -19,21 +19,12 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.vet.folder import TIME_FORM, VetFolder
-from assay.vet.measuring import (
-    FURTHER_S,
-    SECONDS,
-    StepError,
-    build_program,
-    look_at_facts,
-    measure,
-    silent_mounts,
-)
+from assay.vet.measuring import SECONDS, StepError, look_at_facts, measure, silent_mounts
 from records.site.node_facts import kinds_of
 from records.vetting import METRICS, WORDS, Figure, KindReference, Oddity, Step, Vetting, Word
 from reports.notation.units import percent, readable_unit, significant, time_of
 from reports.verdicts.vetting.judge import judged_figure, oddities
 
-#: Says something of a node: its name and the text.
 Say = Callable[[str, str], object]
 #: In the order of what they find in a second; a figure within the first one.
 STEPS: tuple[Step, ...] = ("facts", *SECONDS)
@@ -144,8 +135,7 @@ class LocalVetting:
             record.troubles.append(used)
             return
         try:
-            build_program(current=False)
-            found = measure(step, options, min(left_s, SECONDS[step] + FURTHER_S))
+            found = measure(step, options, left_s)
         except StepError as error:
             record.troubles.append(str(error))
             return
@@ -226,10 +216,8 @@ def summary(vetting: Vetting, *, has_reference: bool) -> str:
         return f"{begin}{'; '.join(reasons(vetting))}; seen twice; {todo}; record {vetting.id}"
     if vetting.word == "fit":
         chance = max((f.chance_if_unfit or 0.0 for f in vetting.figures), default=0.0)
-        return (
-            f"{begin}{len(vetting.figures)} figures and the facts are as before and as its peers';"
-            f" a node 10 % down shows one of them with chance {chance:.1g} at most"
-        )
+        rest = f"a node 10 % down shows one of them with chance {chance:.1g} at most"
+        return f"{begin}{len(vetting.figures)} figures and the facts are as its peers'; {rest}"
     why, todo = [*vetting.troubles, *reasons(vetting)], "vet it again when nothing else runs on it"
     if vetting.oddities and not vetting.troubles:
         todo = "make it like its peers, or vet those again if they are wrong"

@@ -21,7 +21,7 @@ from assay import IS_CLONE, ROOT
 from assay.commands import run_command
 from assay.probe.node_text import node_facts
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.site.node_facts import NodeFacts
 from records.vetting import METRICS, Figure, Step
@@ -29,13 +29,12 @@ from records.vetting import METRICS, Figure, Step
 #: Seconds that each step measures, and that it may take beyond that.
 SECONDS: dict[Step, float] = {"cores": 0.5, "latency": 0.5, "arithmetic": 2.0, "memory": 2.5}
 SECONDS |= {"disk": 2.0, "link": 4.0}
-FURTHER_S = 5.0
+_FURTHER_S = 5.0
 _FACTS_LIMIT_S, _MOUNTS_LIMIT_S, _BUILD_LIMIT_S = 5.0, 2.0, 120.0
 _FACTS_SCRIPT = Path(__file__).parents[1] / "probe" / "facts.sh"
-_LINE = msgspec.json.Decoder(dict[str, Any])
 
 
-class StepError(Exception):
+class StepError(AssayError):
     """A step without a result, and why."""
 
 
@@ -104,7 +103,15 @@ def silent_mounts(mounts: Iterable[str]) -> list[str]:
 
 def measure(step: Step, options: Sequence[str], limit_s: float) -> list[Figure]:
     """The figures of one step; none where the node has nothing to measure. Raises StepError."""
-    words = [str(program_path()), "--step", step, "--seconds", f"{SECONDS[step]:g}", *options]
+    limit_s = min(limit_s, SECONDS[step] + _FURTHER_S)
+    words = [
+        str(build_program(current=False)),
+        "--step",
+        step,
+        "--seconds",
+        f"{SECONDS[step]:g}",
+        *options,
+    ]
     try:
         answer = run_command(words, os.environ, limit_s=limit_s, called=step)
     except InfrastructureError as error:
@@ -112,7 +119,7 @@ def measure(step: Step, options: Sequence[str], limit_s: float) -> list[Figure]:
     lines = []
     for text in answer.stdout.splitlines():
         with suppress(msgspec.MsgspecError):
-            lines.append(_LINE.decode(text))
+            lines.append(msgspec.json.decode(text, type=dict[str, Any]))
     errors = [str(line.get("message")) for line in lines if line.get("assay") == "error"]
     if answer.status != 0 or errors:
         raise StepError(f"{step}: {'; '.join(errors) or answer.said or f'status {answer.status}'}")

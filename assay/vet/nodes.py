@@ -50,7 +50,6 @@ def vet_by_slurm(
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
     site.show_to_jobs([ROOT, folder.path])
-
     linked = "link" in next((word for word in words if word.startswith("--steps=")), "link")
     lock, held = Lock(), set[str]()
 
@@ -60,13 +59,13 @@ def vet_by_slurm(
             neighbours = good_neighbours(states, {node, *held}, reference) if linked else []
             named = [node, *neighbours]
             held.update(neighbours)
-        link = ["--neighbour", ",".join(neighbours)] if neighbours else []
         job = [
             *("srun", "--quiet", "--mpi=none", *site.description.access),
             *(f"--nodes={len(named)}", f"--ntasks={len(named)}", "--ntasks-per-node=1"),
             *(f"--nodelist={','.join(named)}", "--exclusive", "--time=2", "--job-name=assay-vet"),
             *(f"--immediate={_WAIT_S}", "--wait=1", "--chdir=/"),
-            *("sh", "-c", _TASK, "sh", node, own_command(), *words, *link),
+            *("sh", "-c", _TASK, "sh", node, own_command(), *words),
+            *("--neighbour", ",".join(neighbours)),
         ]
         try:
             answer = site.ask(job, reads=[ROOT], limit_s=_WAIT_S + _JOB_S)

@@ -24,13 +24,11 @@ LEAST_SPREAD = 0.005
 #: A loss over weeks: vettings and days that it needs, its least size, chance without one.
 DECAY_VETTINGS, DECAY_DAYS, DECAY_LOSS, DECAY_CHANCE = 8, 7.0, 0.03, 1e-3
 
-Series = dict[str, list[tuple[datetime, float]]]
 
-
-def series_of(history: History) -> dict[tuple[str, str], Series]:
+def series_of(history: History) -> dict[tuple[str, str], dict[str, list[tuple[datetime, float]]]]:
     """Values of each node in order of time, by kind and metric; those that a vetting called unfit
     are left out."""
-    found: dict[tuple[str, str], Series] = {}
+    found: dict[tuple[str, str], dict[str, list[tuple[datetime, float]]]] = {}
     for row, key in enumerate(history.series):
         node = str(key.at[NODE])
         for place, night in enumerate(history.nights):
