@@ -87,6 +87,15 @@ def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_pat
     assert told.figures[0].compared_with == "itself, 5 vettings"
 
 
+def test_facts_alone_are_fit_where_they_are_those_of_the_peers(tmp_path):
+    reference(tmp_path)
+    ended = vet(tmp_path, "--steps", "facts")
+    assert (ended.returncode, last_line(ended)) == (
+        0,
+        f"{node_name()} is fit: its facts are as its peers'",
+    )
+
+
 @pytest.mark.parametrize(
     ("facts", "status"),
     [

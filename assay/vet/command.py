@@ -33,7 +33,6 @@ from records.vetting import STATUS, WORDS, Vetting, vetting_of
 _REFERENCE_VETTINGS = 5
 #: Seconds beyond its budget after which a vetting is ended from outside.
 _GRACE_S = 12.0
-_PR_SET_PDEATHSIG = 1
 
 
 def vet_command(arguments: argparse.Namespace) -> int:
@@ -159,7 +158,7 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
     (reading, writing), parent = os.pipe(), os.getpid()
     child = os.fork()
     if child == 0:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
         try:
             os.close(reading)
             if os.getppid() != parent:

@@ -165,8 +165,8 @@ class LocalVetting:
     def _ended(self) -> Vetting:
         record, known = self.record, self.reference is not None
         words = [*(f.word for f in record.figures), *(odd.word for odd in record.oddities)]
-        doubtful: list[Word] = ["suspect"] if record.troubles or not known or not words else []
-        record.word = max([*words, *doubtful], key=WORDS.index)
+        doubtful: list[Word] = ["suspect"] if record.troubles or not known else []
+        record.word = max([*words, *doubtful], key=WORDS.index, default="fit")
         record.took_s = round(self._took_s(), 3)
         record.neighbour = ",".join(self.request.neighbours)
         record.line = summary(record, has_reference=known)
@@ -214,6 +214,8 @@ def summary(vetting: Vetting, *, has_reference: bool) -> str:
     if vetting.word == "unfit":
         todo = "take it out of service (--drain by the site's policy)"
         return f"{begin}{'; '.join(reasons(vetting))}; seen twice; {todo}; record {vetting.id}"
+    if vetting.word == "fit" and not vetting.figures:
+        return f"{begin}its facts are as its peers'"
     if vetting.word == "fit":
         chance = max((f.chance_if_unfit or 0.0 for f in vetting.figures), default=0.0)
         rest = f"a node 10 % down shows one of them with chance {chance:.1g} at most"

@@ -25,8 +25,7 @@ from records.vetting import Reference, Vetting, vetting_of
 
 #: Seconds that a job may wait for its nodes, and that it may run.
 _WAIT_S, _JOB_S = 30, 60
-#: Most jobs at a time.
-_AT_ONCE = 32
+_AT_ONCE = 32  # jobs
 #: What each task of a job runs: the node itself, or the other end of its link.
 _TASK = """\
 node=$1; shift

@@ -23,10 +23,9 @@ from virtual_cluster import Cluster, ClusterSpec
 from virtual_cluster.host import run as run_here
 
 CLUSTER, VETTED = "vet-bench", "n2"
-#: What gives a node a quick disk and a further mount.
+#: What gives a node a quick disk.
 _FOLDERS = """\
-mkdir -p /tmp/disk /tmp/scratch
-mount -t tmpfs assay /tmp/scratch
+mkdir -p /tmp/disk
 truncate -s 96M /tmp/disk.img
 mkfs.ext4 -q -F /tmp/disk.img
 mount -o loop /tmp/disk.img /tmp/disk
@@ -70,9 +69,9 @@ FAULTS = {
     "mount": Fault(
         "a missing mount",
         "facts",
-        "file_systems./tmp/scratch is none, not tmpfs",
-        plant="umount /tmp/scratch",
-        remove="mount -t tmpfs assay /tmp/scratch",
+        "file_systems./tmp/disk is none, not ext4",
+        plant="umount /tmp/disk",
+        remove="mount -o loop /tmp/disk.img /tmp/disk",
     ),
     "memory": Fault(
         "a fifth of the memory missing",
