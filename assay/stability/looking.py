@@ -48,6 +48,7 @@ _BOOT_S = 60.0
 #: Accounting is asked from so many seconds before the last look on: changes reach it late.
 _BEFORE_S = 300.0
 _REASON = re.compile(r"(.*?)\s*\[[^\[\]]*@([-\dT:]+)\]\s*$", re.DOTALL)
+_CONFIG = ("show", "config")
 _RUNS = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "REQUEUED")
 
 
@@ -97,21 +98,27 @@ class Looking:
         where Slurm's commands are not there, AssayError where this user sees no node."""
         found = unreached("")
         found.file_systems = dict(self._file_systems())
-        try:
-            shown = asked(self.site, "scontrol", "--all", "show", "node", "-o")
-            parts = asked(self.site, "scontrol", "--all", "show", "partition", "-o")
-            config = asked(self.site, "scontrol", "show", "config").stdout
-        except InfrastructureError as silence:
-            if "cannot be run" in str(silence):
-                raise
-            shown, parts, config = Answer(124, "", str(silence)), Answer(124, "", ""), ""
-        if shown.status or parts.status or not config:
-            found.fault = (shown if shown.status else parts).said
-            found.probe = known.last.probe if known.last else ""
-            return found
+        texts = list[str]()
+        for words in (
+            ("--all", "show", "node", "-o"),
+            ("--all", "show", "partition", "-o"),
+            _CONFIG,
+        ):
+            try:
+                answer = asked(self.site, "scontrol", *words)
+            except InfrastructureError as silence:
+                if "cannot be run" in str(silence):
+                    raise
+                answer = Answer(124, "", str(silence))
+            if answer.status:  # the others would wait as long for an answer
+                found.fault = answer.said
+                found.probe = known.last.probe if known.last else ""
+                return found
+            texts.append(answer.stdout)
+        config = texts[2]
         found.started = slurm_seconds((setting(config, "BOOT_TIME") or "").split(" ")[0])
-        partitions = self._partitions(parts.stdout)
-        nodes = self._nodes(shown.stdout, partitions, known)
+        partitions = self._partitions(texts[1])
+        nodes = self._nodes(texts[0], partitions, known)
         found.nodes = {node: one for node, one in nodes.items() if one != known.nodes.get(node)}
         there = known.partitions.items()
         found.partitions = {k: v for k, v in partitions.items() if (k, v) not in there}
