@@ -38,13 +38,14 @@ def watch_command(arguments: argparse.Namespace) -> int:
 def book(folder: WatchFolder, watch: WatchTerms, *, once: bool) -> None:
     """Book one look, or look after look until the phase is over. A new ledger begins with `watch`;
     one that is there keeps its own terms. Raises AssayError where another process books."""
+    looking, until = _looking(watch.site, watch), time.monotonic()  # before anything is written
     folder.path.mkdir(parents=True, exist_ok=True)
     with folder.alone():
         if entries := folder.entries():
             watch = watch_of(entries, folder.path)
+            looking = _looking(watch.site, watch)
         else:
             folder.append(watch)
-        looking, until = _looking(watch.site, watch), time.monotonic()
         while _look(folder, watch, looking) and not once:
             until = max(until + watch.every_s / watch.scale, time.monotonic())
             time.sleep(until - time.monotonic())

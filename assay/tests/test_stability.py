@@ -260,6 +260,13 @@ def test_a_phase_that_was_not_declared_is_refused(words, said, tmp_path, monkeyp
     assert said in capsys.readouterr().err
 
 
+def test_a_phase_on_an_unknown_site_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["--once", "--every", "60s", "--for", "30d"]
+    assert main(["acceptance", "watch", "--site", "nosuch", *words]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_options_that_the_ledger_contradicts_are_refused(booked, capsys):
     assert main(["acceptance", "watch", "--site", "walk", "--once", "--mtbi", "2h"]) == 2
     assert "this phase has `mtbi_s` 3600.0" in capsys.readouterr().err
