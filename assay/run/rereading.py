@@ -174,6 +174,7 @@ class Rereader:
                     extras={
                         "wire_is_counted": self._provenance.site.network.counted is not False,
                         "topology": None,
+                        "memory_bytes_per_node": self._provenance.site.memory_bytes_per_node,
                         "nominal": self._provenance.site.rates,
                     }
                 ),

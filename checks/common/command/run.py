@@ -125,8 +125,8 @@ class Run(MpiCheck):
         if other := died(text) or other_program(None, [], output):
             return Reading(wrong=other)
         nodes = -(-self.ranks // self.ranks_per_node)
-        memory = nodes * self.current_partition.extras["memory_bytes_per_node"]
-        reading = read(self.definition.line, text, memory)
+        memory = self.current_partition.extras["memory_bytes_per_node"]
+        reading = read(self.definition.line, text, nodes * memory if memory else None)
         if not self.definition.without_mpi or output.evidence is None:
             return reading
         step = output.evidence.variables.get("step_nodes", "")
