@@ -14,9 +14,8 @@ import pytest
 
 from assay.cli import main
 from assay.run import rereading
-from assay.schema.loading import campaign_names
 from assay.tests.rewritten_runs import rewritten
-from assay.tests.test_accept_every_campaign import stored_run
+from assay.tests.test_accept_every_campaign import WITH_RUN, stored_run
 from checks.common.registry import CHECKS
 from records.run.archive import ArchiveWriter, Packed
 
@@ -39,7 +38,7 @@ MEASURED = f"15685997225.732891{RATE}"
 VALUES, RAW = "values read again from raw output", "raw output against the records"
 
 
-@pytest.mark.parametrize("campaign", campaign_names())
+@pytest.mark.parametrize("campaign", WITH_RUN)
 def test_all_values_of_a_stored_run_are_those_of_its_raw_output(campaign, tmp_path, verified):
     status, told = verified(stored_run(campaign, tmp_path))
     assert status == 0

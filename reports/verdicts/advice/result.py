@@ -54,6 +54,7 @@ def advice_result(
 ) -> Result[AdviceForm]:
     """The advice for a profile; `confirm` is the advice's own, with its cost where it is known."""
     run, asked, refused = advice.analysis.run, advice.asked, advice.refused
+    command = NOTHING
     if confirm:
         options = {
             "environments": ",".join(confirm.environments),
@@ -83,7 +84,7 @@ def advice_result(
         notes=[*profile.notes, *_notes(advice)],
         confirm=confirm,
     )
-    answer = _answer(form, profile.wall_s or profile.elapsed_s.greatest)
+    answer = _answer(form, command, profile.wall_s or profile.elapsed_s.greatest)
     form.answer = answer.part
     return _result(advice, form, answer)
 
@@ -112,9 +113,8 @@ def _result(advice: Advice, form: AdviceForm, answer: Answer) -> Result[AdviceFo
     )
 
 
-def _answer(form: AdviceForm, launch_s: float) -> Answer:
+def _answer(form: AdviceForm, command: NextCommand, launch_s: float) -> Answer:
     """The one sentence; `launch_s` is the time of the program."""
-    command = NextCommand(form.confirm.command) if form.confirm else NOTHING
     if form.refused:
         to_do, unknown = f"run it {_by_running(launch_s)}", "its time elsewhere; " + _BY_COMMAND
         if form.confirm:
