@@ -56,7 +56,7 @@ def judged_run(
 def _judge(run: RunDirectory, criteria: Criteria, text: str, added: list[Path]) -> Dossier:
     reruns = store.merged_reruns(store.known_reruns(run.path), added)
     for path in (run.path, *reruns):
-        _refuse_unproven(open_run(str(path)))
+        _refuse_unproven(open_run(str(path)), suites=criteria.unproven == "accept")
     dossier = make_dossier(
         run.path,
         reruns,
@@ -69,12 +69,13 @@ def _judge(run: RunDirectory, criteria: Criteria, text: str, added: list[Path]) 
     return dossier
 
 
-def _refuse_unproven(run: RunDirectory) -> None:
-    """Raise AssayError where raw output is missing, or does not give the values of a record."""
+def _refuse_unproven(run: RunDirectory, *, suites: bool) -> None:
+    """Raise AssayError where raw output is missing, or does not give the values of a record; tests
+    of `suites` are believed."""
     from assay.run.rereading import Rereader  # slow: ReFrame
 
     reread = Rereader(run.plan(), run.provenance()).faults
-    faults = [*unproven(run.path, run.records(), reread)]
+    faults = [*unproven(run.path, run.records(), reread, suites=suites)]
     if faults:
         raise AssayError(
             f"{run.path}: is not judged, for its raw output does not bear out its records:"

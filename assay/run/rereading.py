@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay.documents.verify import NotReadError
+from assay.documents.verify import NotReadError, SuiteTestError
 from checks.common.base import NOT_JUDGED, MpiCheck
 from checks.common.brought import bring
 from checks.common.evidence.clocks import Moment
@@ -130,7 +130,7 @@ class Rereader:
         if case is None or case.check not in CHECKS:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
         if isinstance(CHECKS[case.check], ReframeDefinition):
-            raise NotReadError("it is a test of a ReFrame suite, which alone can read it")
+            raise SuiteTestError
         described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         library = f"^{re.escape(described.library)} " if described.library else ""
         check = _leaf(case.check)

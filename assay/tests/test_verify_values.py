@@ -13,11 +13,13 @@ from zipfile import ZipFile
 import pytest
 
 from assay.cli import main
+from assay.documents.verify import SuiteTestError, unproven
 from assay.run import rereading
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import WITH_RUN, stored_run
 from checks.common.registry import CHECKS
 from records.run.archive import ArchiveWriter, Packed
+from records.run.run_directory import open_run
 
 
 @pytest.fixture
@@ -43,6 +45,18 @@ def test_all_values_of_a_stored_run_are_those_of_its_raw_output(campaign, tmp_pa
     status, told = verified(stored_run(campaign, tmp_path))
     assert status == 0
     assert told[VALUES] == {"what": VALUES, "faults": [], "note": "", "unproven": False}
+
+
+def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_so(tmp_path):
+    run = open_run(str(stored_run("nightly", tmp_path)))
+
+    def reread(files, record):
+        raise SuiteTestError
+
+    told = [*unproven(run.path, run.records(), reread)]
+    assert told
+    assert all("criteria with `unproven: accept` take it" in one for one in told)
+    assert not [*unproven(run.path, run.records(), reread, suites=True)]
 
 
 def doubled(record):
