@@ -33,7 +33,7 @@ demo: cluster-packages setup ## the main job: virtual cluster up, campaign quick
 	@setup/demo.sh
 
 test: packages setup ## pass the tests
-	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 \
+	@.venv/bin/python -m pytest --numprocesses=$$(($$(nproc) + 1)) --maxprocesses=4 \
 		--dist=loadscope --no-loadscope-reorder
 
 test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
