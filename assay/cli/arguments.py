@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -76,12 +74,6 @@ def added_checks(path: str) -> str:
 
     add_folder(path)
     return path
-
-
-def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:
-    """Print the files; standard output of a machine form holds nothing else."""
-    for path in written:
-        print(path, file=sys.stderr if as_json else sys.stdout)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 import msgspec
 
-from assay.cli.arguments import tell_pictures
 from assay.documents.report import write_document
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
+from assay.screens.pages import show_as_asked
 from assay.screens.screen import Screen
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run, refuse_other
-from reports.render import html, markdown
-from reports.render.files import write_file
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
@@ -35,17 +32,7 @@ def compare_command(arguments: argparse.Namespace) -> int:
     """`assay compare`: print and write the comparison of two runs."""
     found = compare(*_two_runs(arguments), arguments.history)
     result = comparison_result(found, every=arguments.all)
-    if arguments.json:
-        print(as_text(result.data), end="")
-    else:
-        show(result, Screen())
-    for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
-        if path:
-            write_file(render(result), path)
-            print(path, file=sys.stderr)
-    if arguments.pictures:
-        written = write_pictures(result.pictures(), {}, arguments.pictures)
-        tell_pictures(written, as_json=arguments.json)
+    show_as_asked(result, arguments)
     return ExitStatus.PASS
 
 

@@ -9,13 +9,12 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from assay.cli.arguments import tell_pictures
 from assay.nightly.importing import import_files, surveyed_history, surveys_of
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import heard, sentence_of, silence_notices
 from assay.run.named_runs import run_of
-from assay.screens.pages import show_pages
+from assay.screens.pages import show_pages, tell_pictures
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, as_text

@@ -10,10 +10,11 @@ import sys
 
 import msgspec
 
-from assay.cli.arguments import MOST_NODES, tell_pictures
+from assay.cli.arguments import MOST_NODES
 from assay.plan import Durations, Narrowing, earlier_runs, make_plan
 from assay.run.named_runs import run_of
 from assay.schema import load_campaign
+from assay.screens.pages import show_as_asked
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from records.errors import AssayError, ExitStatus
@@ -22,8 +23,6 @@ from records.run.run_directory import RunDirectory
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.load.mpip import any_profile
-from reports.render import html, markdown
-from reports.render.files import write_file
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.advice.advise import CAMPAIGN, CURVES, advise
@@ -104,17 +103,7 @@ def advise_command(arguments: argparse.Namespace) -> int:
     )
     confirm = advice.confirm and _costed(advice.confirm, found)
     result = advice_result(advice, profile, confirm)
-    if arguments.json:
-        print(as_text(result.data), end="")
-    else:
-        show(result, Screen())
-    for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
-        if path:
-            write_file(render(result), path)
-            print(path, file=sys.stderr)
-    if arguments.pictures:
-        written = write_pictures(result.pictures(), result.looks, arguments.pictures)
-        tell_pictures(written, as_json=arguments.json)
+    show_as_asked(result, arguments)
     return ExitStatus.PASS if not advice.refused else ExitStatus.INCONCLUSIVE
 
 

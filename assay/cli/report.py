@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.cli.arguments import tell_pictures
 from assay.documents.report import Report, build_report, default_formats, take_out
 from assay.forms import RunForm, status_form
 from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
+from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from checks.common.registry import FOLDERS

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result that is of no run: its page and texts in a folder, and what it says on a terminal."""
+"""A result on a terminal, or as its machine form, and in the files that are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from records.forms import as_text
 from reports.render import html, markdown
-from reports.render.files import write_folder
+from reports.render.files import write_file, write_folder
 from reports.render.terminal import show, text
 from reports.result import Result
+from reports.show.slides import write_pictures
 
 
 def show_pages(
@@ -32,9 +35,32 @@ def show_pages(
         **(further or {}),
     }
     write_folder(folder, files)
+    _print(result, [f"page: {folder / 'index.html'}"], as_json=as_json)
+
+
+def show_as_asked(result: Result[Any], arguments: argparse.Namespace) -> None:
+    """Print a result, by --json its machine form; write what --html, --markdown and --pictures
+    name."""
+    _print(result, as_json=arguments.json)
+    for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
+        if path:
+            write_file(render(result), path)
+            print(path, file=sys.stderr)
+    if arguments.pictures:
+        written = write_pictures(result.pictures(), result.looks, arguments.pictures)
+        tell_pictures(written, as_json=arguments.json)
+
+
+def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:
+    """Print the files; standard output of a machine form holds nothing else."""
+    for path in written:
+        print(path, file=sys.stderr if as_json else sys.stdout)
+
+
+def _print(result: Result[Any], files: Sequence[str] = (), *, as_json: bool) -> None:
     if as_json:
-        print(files[f"{name}.json"], end="")
+        print(as_text(result.data), end="")
     else:
         from assay.screens.screen import Screen  # slow: rich
 
-        show(result, Screen(), [f"page: {folder / 'index.html'}"])
+        show(result, Screen(), [*files])
