@@ -119,7 +119,7 @@ def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
 def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[PlannedCase]:
     """Layout and cost of each case, worked out once for the environments of a combination.
     `by_option`: the command line said how many nodes there are."""
-    previous = None
+    previous, likely = None, site.likely()
     for case in cases:
         combination = case.combination
         if combination is not previous:
@@ -137,7 +137,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             if unfit and by_option and layout.nodes > site.nodes:
                 unfit += " by --nodes"
             features = definition.features_of(combination.parameters)
-            estimate_s = round(definition.estimate_s(combination.parameters, layout, site), 3)
+            estimate_s = round(definition.estimate_s(combination.parameters, layout, likely), 3)
         yield PlannedCase(
             id=case.id,
             check=combination.check,

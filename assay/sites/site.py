@@ -155,8 +155,10 @@ class Site(ABC):
             cores_per_node=described.cores_per_node,
             memory_bytes_per_node=described.memory_bytes_per_node,
             environments=features,
-            # Half of the peak: what large matrices reach on most machines.
+            # Half of the peak: what large matrices reach on most machines. Without a peak: an old
+            # core's for sizes, so that they keep to their time; a usual one's for times.
             core_flop_per_s=(described.core_peak_flop_per_s or 1e10) / 2,
+            likely_core_flop_per_s=(described.core_peak_flop_per_s or 3e10) / 2,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
             ranks_per_link=described.network.ranks_per_link,
             topology=described.topology.topology() if described.topology else None,

@@ -97,10 +97,12 @@ def rights_of(uid):
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
+            command = (process / "cmdline").read_bytes()  # first: a program may follow it
             status = (process / "status").read_text()
             said = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-            if set(said["Uid"].split()) == {str(uid)}:
-                found[(process / "cmdline").read_bytes()] = int(said["CapEff"], 16)
+            # Between the change of the user and the start of the program, setpriv still has them.
+            if set(said["Uid"].split()) == {str(uid)} and not command.startswith(b"setpriv\0"):
+                found[command] = int(said["CapEff"], 16)
         except OSError:
             continue
     return found

@@ -252,6 +252,22 @@ def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path):
     assert skipped(f"{GOOD}hpl_source: {source}\n") is None
 
 
+def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(here):
+    filled = "{check: hpl, fixed: {p: 1, q: 1, memory_share: 0.5, at_most_s: 10}}"
+    campaign = campaign_from_text(
+        "c.yaml", CAMPAIGN.replace("{check: netpipe, fixed: {transport: library}}", filled)
+    )
+
+    def planned(text):
+        here(text.replace("netpipe: NPlam", "hpl: /bin/true"))
+        plan = make_plan(campaign, load_site("here").facts())
+        return next((c.params["n"], c.estimate_s) for c in plan.cases if c.check == "hpl")
+
+    sizes, times = zip(*(planned(f"{GOOD}{peak}") for peak in ("", "core_peak_flop_per_s: 1e10\n")), strict=True)
+    assert sizes[0] == sizes[1]
+    assert times[0] < times[1] <= 10
+
+
 TWO = """\
 schema: 2
 name: here

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from checks.common.answer import (
     Asked,
@@ -48,9 +48,10 @@ class SiteCapacity:
     """What layout rules and estimates need to know of a site.
 
     `core_flop_per_s` (matrix multiplication), `network_bytes_per_s` (a node's link) and
-    `launch_overhead_s` serve estimates only; their defaults are deliberately modest. So many as
-    `ranks_per_link` ranks fill a node's link; `shared_cores` are the cores of nodes that share one
-    machine.
+    `launch_overhead_s` serve estimates only. Sizes that must keep to a time are found with
+    `core_flop_per_s`, the times of a plan with `likely_core_flop_per_s` if it is given. So many
+    as `ranks_per_link` ranks fill a node's link; `shared_cores` are the cores of nodes that share
+    one machine.
     """
 
     name: str
@@ -59,11 +60,16 @@ class SiteCapacity:
     memory_bytes_per_node: int
     _: KW_ONLY
     core_flop_per_s: float = 5e9
+    likely_core_flop_per_s: float | None = None
     network_bytes_per_s: float = 12.5e6
     launch_overhead_s: float = 1.0
     ranks_per_link: int = 1
     topology: Topology | None = None
     shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
+
+    def likely(self) -> Self:
+        """The same with the speed of cores by which times are estimated."""
+        return replace(self, core_flop_per_s=self.likely_core_flop_per_s or self.core_flop_per_s)
 
     @property
     def busy_nodes(self) -> int:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -45,9 +44,17 @@ def floors() -> dict[str, int]:
     return {room: floor(room) for room in below}
 
 
-def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    nodes = ast.walk(ast.parse(file.read_text()))
-    return (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+@cache
+def functions() -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of each module of the product."""
+    return {
+        name: [
+            node
+            for node in ast.walk(ast.parse(file.read_text()))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+        for name, file in product().items()
+    }
 
 
 def test_reports_is_few_floors_deep() -> None:
@@ -79,19 +86,17 @@ def test_a_thin_module_has_several_importers() -> None:
 def test_few_functions_are_long() -> None:
     long = [
         f"{name}.{node.name}"
-        for name, file in product().items()
-        for node in functions(file)
+        for name, nodes in functions().items()
+        for node in nodes
         if (node.end_lineno or 0) - node.lineno + 1 > LINES_OF_PYTHON
     ]
     assert len(long) <= LONG_FUNCTIONS, long
 
 
 def test_few_functions_are_shards_used_once() -> None:
-    words: Counter[str] = Counter()
-    names: list[str] = []
-    for file in product().values():
-        words.update(re.findall(r"\b_[a-z]\w*", file.read_text()))
-        names += [node.name for node in functions(file)]
+    texts = (file.read_text() for file in product().values())
+    words = Counter(word for text in texts for word in re.findall(r"\b_[a-z]\w*", text))
+    names = [node.name for nodes in functions().values() for node in nodes]
     once = {n for n in names if re.match(r"_[^_]", n) and words[n] <= 2}
     assert len(once) / len(names) <= USED_ONCE, f"{len(once)} of {len(names)}"
 

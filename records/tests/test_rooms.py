@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -62,24 +63,30 @@ def modules_of(root: Path) -> dict[str, Path]:
     return {".".join(n[:-1] if n[-1] == "__init__" else n): file for file, n in names.items()}
 
 
-def imports_of(root: Path) -> Iterator[Import]:
+@cache
+def imports_of(root: Path) -> list[Import]:
     """Every import in the packages below `root`, of our modules and of others."""
     modules = modules_of(root)
+    found = []
     for name, file in modules.items():
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         lines = file.read_text().splitlines()
-        tree = ast.parse("\n".join(lines))
-        functions = (
-            f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
-        )
-        inside = {id(node) for function in functions for node in ast.walk(function)}
-        for node in ast.walk(tree):
+        for node, in_function in nodes_of(ast.parse("\n".join(lines))):
             for target in targets_of(node, package, modules):
                 assert isinstance(node, ast.stmt | ast.expr)
                 beside = lines[max(0, node.lineno - 2) : node.end_lineno]
                 reason = any(word in line.partition("#")[2] for word in REASONS for line in beside)
                 place = f"{file.relative_to(root)}:{node.lineno}"
-                yield Import(name, place, target, id(node) in inside, reason)
+                found.append(Import(name, place, target, in_function, reason))
+    return found
+
+
+def nodes_of(node: ast.AST, in_function: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """A node and all below it, each with whether it is inside a function."""
+    yield node, in_function
+    inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    for child in ast.iter_child_nodes(node):
+        yield from nodes_of(child, inside)
 
 
 def targets_of(node: ast.AST, package: str, modules: Iterable[str]) -> set[str]:
@@ -94,7 +101,7 @@ def targets_of(node: ast.AST, package: str, modules: Iterable[str]) -> set[str]:
             named = {f"{base}.{alias.name}" for alias in node.names}
             return {full if full in modules else base for full in named}
         case ast.Call(args=[ast.Constant(value=str(name)), *_]):
-            called = ast.unparse(node.func).rpartition(".")[2]
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             return {name} if called in ("import_module", "__import__") else set()
     return set()
 

@@ -15,9 +15,14 @@ from pathlib import Path
 import pytest
 
 from records.errors import InfrastructureError
-from virtual_cluster import processes
 from virtual_cluster.api import Cluster
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, on_nodes, wait_for
+from virtual_cluster.tests.clusters import (
+    NEEDS_CLUSTER,
+    as_user,
+    on_nodes,
+    sleepers,
+    wait_for,
+)
 
 pytestmark = NEEDS_CLUSTER
 
@@ -122,13 +127,7 @@ def test_a_job_cannot_pass_for_a_shell_of_root(shared: Cluster) -> None:
     script = "ASSAY_CLUSTER_SHELL=n1 setsid sleep 1000 </dev/null >/dev/null 2>&1 & sleep 0.2"
     as_user(shared, "srun", "-N1", "-wn1", "sh", "-c", script)
 
-    def left() -> bool:
-        files = [Path(f"/run/netns/assay-{shared.name}-n1")]
-        running = processes.inside_network(files)
-        commands = [Path(f"/proc/{one.pid}/cmdline").read_bytes() for one in running]
-        return b"sleep\x001000\x00" in commands
-
-    wait_for(lambda: not left())
+    wait_for(lambda: not sleepers(Path(f"/run/netns/assay-{shared.name}-n1")))
 
 
 @pytest.mark.parametrize(
