@@ -33,7 +33,7 @@ for number in range(200):
         killed += 1
     else:
         os.kill(daemon, signal.SIGKILL)
-print(killed, "of 200 were killed")'
+print(killed, "of 200 were killed")' \\
 """
 #: A daemon whose keeper adopts it, as those of LAM and PVM, and a child in a session of its own.
 OTHER = f"""\
@@ -114,7 +114,11 @@ def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
 
 def test_a_daemon_is_spared_whose_parent_ends_while_the_epilog_looks(cluster: Cluster) -> None:
     found = Path(cluster.site_facts()["work_dir"], "found")
-    submitted(cluster, "--wrap", f"{MANY_DAEMONS} >{found}")
-    while not (found.is_file() and found.read_text()):
+    submitted(cluster, "--wrap", f"{MANY_DAEMONS}>{found}")
+
+    def found_while_a_job_ends() -> bool:
         as_user(cluster, "srun", "-n1", "true")
+        return found.is_file() and bool(found.read_text())
+
+    wait_for(found_while_a_job_ends)
     assert found.read_text() == "0 of 200 were killed\n"
