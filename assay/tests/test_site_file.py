@@ -263,7 +263,9 @@ def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(he
         plan = make_plan(campaign, load_site("here").facts())
         return next((c.params["n"], c.estimate_s) for c in plan.cases if c.check == "hpl")
 
-    sizes, times = zip(*(planned(f"{GOOD}{peak}") for peak in ("", "core_peak_flop_per_s: 1e10\n")), strict=True)
+    sizes, times = zip(
+        *(planned(f"{GOOD}{peak}") for peak in ("", "core_peak_flop_per_s: 1e10\n")), strict=True
+    )
     assert sizes[0] == sizes[1]
     assert times[0] < times[1] <= 10
 

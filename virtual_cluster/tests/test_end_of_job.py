@@ -65,16 +65,15 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         virtual_cluster.down(name)
 
 
-def sleeping(cluster: Cluster, seconds: str) -> int:
-    """How many processes of the jobs' user sleep so long."""
+def sleeping(cluster: Cluster, seconds: str) -> bool:
+    """Whether a process of the jobs' user sleeps so long."""
     uid = cluster.site_facts()["uid"]
-    found = 0
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
             if folder.stat().st_uid == uid and words[1:2] == [seconds.encode()]:
-                found += 1
-    return found
+                return True
+    return False
 
 
 def submitted(cluster: Cluster, *words: str) -> str:
