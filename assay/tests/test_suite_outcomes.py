@@ -39,6 +39,8 @@ class Here(LocalJobScheduler):
 site_configuration = settings.site_configuration
 site_configuration["systems"][0]["partitions"][0]["scheduler"] = "here"
 """
+#: What a site sets for its own sessions of ReFrame: another system, and another meaning of "passed".
+OF_SITE = {"RFM_SYSTEM": "daint:gpu", "RFM_TRAP_JOB_ERRORS": "1", "RFM_MODULE_MAP_FILE": "/none"}
 #: Those that need neither MPI nor Slurm.
 HERE = {name for name in CLASSES if name not in ("OwnSrun", "Compiles", "Fixture")}
 TWENTY = """\
@@ -90,7 +92,7 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
     for name in plan.environments:
         (folder / "programs" / f"Programs-{name}").mkdir(parents=True)
     variables = {name: str(folder / name) for name in files}
-    variables |= {PROGRAMS: str(folder / "programs"), "ASSAY_RUN_ID": "x"}
+    variables |= {PROGRAMS: str(folder / "programs"), "ASSAY_RUN_ID": "x", **OF_SITE}
     reading, writing = os.pipe()
     argv = [
         *(sys.executable, "-P", "-m", "checks.common.session.command_line"),
@@ -142,6 +144,15 @@ def test_each_trap_has_its_outcome(planned, tmp_path, settings):
         status, flags, words = EXPECTED[str(one.output)]
         assert (one.status, one.flags) == (status, flags), one
         assert words in (one.reason or "")
+
+
+def test_the_modules_of_a_test_are_loaded(planned, tmp_path, settings):
+    init = tmp_path / "init"
+    init.write_text('module() { [ "$1" = load ] && export LOADEDMODULES="$2"; }\n')
+    site = tmp_path / "sites" / "here" / "site.yaml"
+    site.write_text(site.read_text().replace("nomod", f"lmod\nmodule_init: {init}"))
+    found = session(planned(entry(MAP, "NeedsModules")), tmp_path, settings)
+    assert {(one.status, one.reason) for one in found} == {("ok", None)}
 
 
 def test_twenty_tests_have_the_values_that_plain_reframe_finds(

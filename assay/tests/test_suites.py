@@ -78,6 +78,13 @@ def test_parameters_select_variants_and_variables_are_part_of_the_id(planned):
     assert one.id != other.id
 
 
+def test_another_meaning_of_passed_is_another_case(planned):
+    speed = f"metrics: {{speed: {{better: higher, unit: MB/s}}}}, {MAP}"
+    one = planned(entry(speed, "OldStyle"))
+    other = planned(entry(f"vars: {{strict_check: false}}, {speed}", "OldStyle"))
+    assert not {case.id for case in one.cases} & {case.id for case in other.cases}
+
+
 def test_a_variable_may_be_a_mapping(planned):
     assert len(planned(entry(f"vars: {{modules: []}}, {MAP}", "NeedsModules")).cases) == 2
     plan = planned(entry(f"vars: {{table: {{proc: rw}}}}, {MAP}", "NeedsTable"))
@@ -145,7 +152,7 @@ def test_a_test_without_figures_is_planned(planned):
         (entry(f"params: {{size: 30}}, {MAP}"), "params.size: 30; allowed"),
         (entry(MAP, file="gone.py"), "gone.py: cannot be read"),
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
-        (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, which are not loaded"),
+        (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, and the site has no module system"),
         (entry(MAP, "AfterAnother"), "depends_on Skips: only fixtures run before a test"),
         (entry(MAP).rstrip("\n") + "\n    switches: one\n", "switches: Slurm places the tests"),
         (entry(MAP) + entry(MAP), "the name both_units is taken"),

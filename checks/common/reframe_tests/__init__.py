@@ -73,10 +73,10 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
 
 
 def no_modules(names: Iterable[str]) -> str:
-    """Why a test that asks for modules is refused."""
+    """Why a test that asks for modules is refused on a site without them."""
     return (
-        f"asks for modules {', '.join(names)}, which are not loaded for a test; name them as"
-        " modules of an environment in site.yaml, and set `vars: {modules: []}`"
+        f"asks for modules {', '.join(names)}, and the site has no module system: name one as"
+        " modules_system in site.yaml, or set `vars: {modules: []}` where nothing is to be loaded"
     )
 
 

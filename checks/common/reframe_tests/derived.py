@@ -119,7 +119,7 @@ def _pin(test: Any, launch: Any) -> None:
     extras, stage, job = test.current_partition.extras, Path(test.stagedir), test.job
     if test.local:
         raise UnfitTestError("the test runs where ReFrame does (local), not in a job")
-    if test.modules:
+    if test.modules and test.current_system.modules_system.name == "nomod":
         raise UnfitTestError(no_modules(str(one) for one in test.modules))
     if (test.num_tasks or 0) <= 0:
         test.num_tasks = launch.ranks

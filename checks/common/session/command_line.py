@@ -183,6 +183,9 @@ def count_by_steady_clock() -> None:
 if __name__ == "__main__":
     if (jobs_libraries := os.environ.pop(JOBS_LIBRARIES, None)) is not None:
         os.environ["LD_LIBRARY_PATH"] = jobs_libraries
+    # A site's settings of its own ReFrame: another system, when a job counts as failed, and more.
+    for setting in [name for name in os.environ if name.startswith("RFM_")]:
+        del os.environ[setting]
     count_by_steady_clock()
     outcome_pipe()  # before anything is started that would inherit its name
     # The list of failures reads what jobs put in the place of output.

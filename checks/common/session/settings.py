@@ -38,6 +38,8 @@ _COMPILERS = {
     "icx": ("icpx", "ifx"),
     "cc": ("CC", "ftn"),
 }
+#: How often ReFrame looks at jobs, per second.
+POLLS = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01}
 _OF_LINK = ("bits_per_second", "payload_share", "burst_bytes")
 
 
@@ -114,6 +116,14 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _modules_system(site: dict[str, Any]) -> str:
+    """What loads the modules of tests of suites; it is asked only where a test asks it."""
+    if BROUGHT_FILE not in os.environ:
+        return "nomod"
+    system: str = site["modules_system"]
+    return "envmod" if system.startswith("tmod") else system
+
+
 def _logging(prefix: str) -> dict[str, Any]:
     """Short lines for the harness; in a file also what ReFrame does of each test."""
     plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
@@ -139,6 +149,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 # One folder for both: else ReFrame would copy all output of each launch.
                 "stagedir": f"{prefix}/stage",
                 "outputdir": f"{prefix}/stage",
+                "modules_system": _modules_system(site),
                 "partitions": [_partition(site)],
             }
         ],
@@ -147,9 +158,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
             {
                 "check_search_recursive": False,
                 "colorize": False,
-                "poll_rate_max": 25,
-                "poll_rate_min": 10,
-                "poll_rate_decay": 0.01,
+                **POLLS,
                 "remote_detect": False,
                 "resolve_module_conflicts": False,
                 "save_log_files": False,
