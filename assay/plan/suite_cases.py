@@ -151,6 +151,7 @@ class SuiteTest:
             figures=self._figures(variants),
             fixtures=[f"{one.test_class} ({one.kind}, once a {one.scope})" for one in cls.fixtures],
             compiles="compile" in cls.kind,
+            time_limit_s=max(one.time_limit_s or 0.0 for one in variants) or None,
             notes=notes,
         )
 

@@ -12,6 +12,7 @@ import pytest
 
 from assay.plan import make_plan
 from assay.plan.suites import with_suites
+from assay.run.launches import launches_to_come
 from assay.schema.loading import campaign_from_text
 from assay.sites import site_file
 from assay.sites.loading import load_site
@@ -83,6 +84,13 @@ def test_another_meaning_of_passed_is_another_case(planned):
     one = planned(entry(speed, "OldStyle"))
     other = planned(entry(f"vars: {{strict_check: false}}, {speed}", "OldStyle"))
     assert not {case.id for case in one.cases} & {case.id for case in other.cases}
+
+
+def test_a_launch_may_take_as_long_as_its_test_allows(planned):
+    plan = planned(entry(f"vars: {{time_limit: 50m}}, {MAP}", "NoFigures"))
+    assert {one.limit_s >= 3000 for one in launches_to_come(plan, [])} == {True}
+    plan = planned(entry(MAP, "NoFigures"))
+    assert {one.limit_s < 600 for one in launches_to_come(plan, [])} == {True}
 
 
 def test_a_variable_may_be_a_mapping(planned):

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,7 +72,8 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
     make: Make | None = None
     delimiter, first, width, begun = "|", "", 0, 0
     held: list[str] = []
-    for number, line in enumerate((line.rstrip("\r\n") for line in lines), 1):
+    for number, whole in enumerate(lines, 1):
+        line = whole.rstrip("\r\n")
         fields = line.split(delimiter)
         is_header = line.startswith(first)
         if held and (is_header or len(fields) == width):
@@ -135,13 +137,13 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
     )
     folders = (*file.resolve().parts[-3:-1], "", "")
     figures = [
-        (name[:-6], [place.get(name[:-6] + suffix, -1) for suffix in _SUFFIXES])
+        (name[:-6], itemgetter(*(place.get(name[:-6] + suffix, -1) for suffix in _SUFFIXES)))
         for name in place
         if name.endswith("_value")
     ]
 
     def make(fields: list[str]) -> ImportedLaunch:
-        fields = [*fields, ""]
+        fields.append("")  # of the columns that are not there
         at, night = when(fields[text], fields[unix], zone)
         return ImportedLaunch(
             fields[system] if system >= 0 else folders[0],
@@ -153,7 +155,7 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
             at,
             _RESULTS.get(fields[result], fields[result]) if result >= 0 else "pass",
             fields[nodes],
-            tuple(figure_of(name, [fields[at] for at in at_]) for name, at_ in figures),
+            tuple([figure_of(name, those_of(fields)) for name, those_of in figures]),
             night,
         )
 

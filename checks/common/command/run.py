@@ -17,10 +17,11 @@ from checks.common.answer import Reading, died, other_program
 from checks.common.base import MpiCheck
 from checks.common.command import CommandDefinition
 from checks.common.command.reading import read
-from checks.common.evidence.ranks import Claim, names_in
+from checks.common.evidence.ranks import Claim
 from checks.common.json_lines import Output
 from checks.common.session import builds
 from records.flags import UNPROVEN
+from records.site.node_lists import names_in
 
 
 class CommandBuild(builds.MakeBuild):
@@ -132,6 +133,6 @@ class Run(MpiCheck):
         step = output.evidence.variables.get("step_nodes", "")
         if not step:
             return replace(reading, flags=[UNPROVEN])
-        if not names_in(step) <= set(self.job.nodelist or []):
+        if not {*names_in(step)} <= {*(self.job.nodelist or ())}:
             return Reading(wrong=f"Slurm's step ran on {step:.80}, outside the job's nodes")
         return reading

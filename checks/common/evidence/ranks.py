@@ -18,13 +18,12 @@ from typing import Any
 import msgspec
 
 from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
+from records.site.node_lists import names_in, numbers_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
 _PROBE_LEAST_BYTES = 2**16
 #: More than the interfaces of any host can take.
 _ARRIVING_MOST_BYTES_PER_S = 1e12
-#: Names that a list of Slurm's may expand to.
-_NAMES_MOST = 100_000
 #: A boot id of Linux, a random UUID; digits in which two may agree by chance.
 _BOOT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DIGITS_ALIKE = 16
@@ -108,7 +107,7 @@ def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
         if not facts.cpus or min(facts.cpus) < 0 or len(set(facts.cpus)) < len(facts.cpus):
             yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}"
         told = facts.allowed if ranks[0].allowed is None else facts.allowed or ""
-        if told is not None and [str(cpu) for cpu in facts.cpus] != _numbers(told):
+        if told is not None and [str(cpu) for cpu in facts.cpus] != numbers_in(told):
             said = f"by its kernel on {told:.80}"
             yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}, {said}"
         if facts.pid is not None and facts.pid < 1:
@@ -241,7 +240,7 @@ def other_allocation(
     if strange:
         return f"the session's allocation has members {sorted(strange)!s:.80}"
     named, host = str(allocation.get("nodes")), str(allocation.get("host"))
-    if names_in(named) != set(nodes):
+    if {*names_in(named)} != {*nodes}:
         return f"the session ran on {named:.80}; the job had {sorted(nodes)!s:.80}"
     if short_host(host) not in map(short_host, nodes):
         return f"the session ran on {host:.80}, outside the job's nodes"
@@ -249,32 +248,6 @@ def other_allocation(
     if found != daemons:
         return f"the session ran with the daemons {found!r:.80}; asked was {daemons}"
     return None
-
-
-def names_in(listed: str) -> set[str]:
-    """The names in a list as Slurm writes it, such as n[1-3,08],m2; empty where it is none."""
-    names: set[str] = set()
-    for item in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", listed):
-        made = [""]
-        for part in re.split(r"(\[[^\]]*\])", item):
-            choices = _numbers(part[1:-1]) if part.startswith("[") else [part]
-            if len(made) * len(choices) > _NAMES_MOST:
-                return set()
-            made = [begin + choice for begin in made for choice in choices]
-        names |= set(made)
-    return names
-
-
-def _numbers(ranges: str) -> list[str]:
-    found: list[str] = []
-    for one in ranges.split(","):
-        first, _, last = one.partition("-")
-        last = last or first
-        if not re.fullmatch(r"[0-9]{1,9},[0-9]{1,9}", f"{first},{last}"):
-            return []
-        numbers = range(int(first), int(last) + 1)[:_NAMES_MOST]
-        found += [f"{number:0{len(first)}d}" for number in numbers]
-    return found
 
 
 def flags(evidence: Evidence | None, claim: Claim) -> list[str]:

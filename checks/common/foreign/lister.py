@@ -152,6 +152,7 @@ def _variant(cls: Any, number: int) -> ListedVariant:
             setattr(known, name, [*getattr(test, name)])
         known.num_tasks = getattr(test, "num_tasks", None)
         known.num_tasks_per_node = test.num_tasks_per_node
+        known.time_limit_s = test.time_limit
         known.modules = [plain(m if isinstance(m, str) else m["name"]) for m in test.modules]
         known.resources = plain(test.extra_resources)
         known.figures, known.references = [*_figures(test)], [*_references(test)]

@@ -93,6 +93,7 @@ class ListedVariant(Part):
     ] = None
     num_tasks: Annotated[int | None, key("Ranks; 0: as many as the site allows.")] = None
     num_tasks_per_node: Annotated[int | None, key("Ranks on each node; null: not said.")] = None
+    time_limit_s: Annotated[float | None, key("Its `time_limit` in s; null: none.")] = None
     modules: Annotated[list[str], key("Modules that it loads.")] = []
     resources: Annotated[dict[str, Any], key("Its `extra_resources`.")] = {}
     figures: Annotated[list[ListedFigure], key("Its performance variables.")] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -137,7 +138,8 @@ def may_shift(row: Matrix, floor: float, rules: Rules) -> bool:
 
 def _shift(before: Matrix, after: Matrix) -> float:
     """The size of the shift of the median, a fraction of the median before."""
-    return abs(float(np.median(after)) / float(np.median(before)) - 1)
+    # Of few values several times as fast as NumPy's.
+    return abs(median(after.tolist()) / median(before.tolist()) - 1)
 
 
 def _rank_p(before: Matrix, after: Matrix) -> float:

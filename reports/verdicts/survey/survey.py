@@ -8,7 +8,7 @@ test of lasting changes finds in each series. What launches vary by is taken fro
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -241,25 +241,35 @@ def _launches(
     store: Store, history: History, levels: Matrix, site: str, campaign: str
 ) -> ImportedLaunches:
     """The imported launches with a value; those of Assay's own nights are in no table."""
-    rows = {number: row for row, number in enumerate(history.series_ids)}
-    sets: dict[tuple[str, ...], int] = {}
-    tests_of: dict[int, str] = {}
-    series, nights, values, nodes = array("q"), array("q"), array("d"), array("q")
-    for launch in stored_launches(store, site, campaign):
-        night = history.position(launch.night)
-        ran = sets.setdefault(launch.nodes, len(sets))
-        for number, value in launch.figures:
-            series.append(rows[number])
+    sets: dict[str, int] = {}
+    tests: dict[int, str] = {}
+    series, nights, values, ran_on = array("q"), array("q"), array("d"), array("q")
+    for night, test, nodes, figures in stored_launches(store, site, campaign):
+        ran = sets.setdefault(nodes, len(sets))
+        for number, value in figures:
+            tests[number] = test
+            series.append(number)
             nights.append(night)
             values.append(value)
-            nodes.append(ran)
-            tests_of[rows[number]] = launch.test
-    rows_of, nights_of, sets_of = (np.array(one, dtype=np.int64) for one in (series, nights, nodes))
-    shares = np.array(values, dtype=np.float64) / levels[rows_of, nights_of]
-    order = np.lexsort((nights_of, rows_of))
+            ran_on.append(ran)
+    row_of = {number: row for row, number in enumerate(history.series_ids)}
+    rows, places = _placed(series, row_of.__getitem__), _placed(nights, history.position)
+    shares = np.array(values, dtype=np.float64) / levels[rows, places]
+    order = np.lexsort((places, rows))
     return ImportedLaunches(
-        rows_of[order], nights_of[order], shares[order], sets_of[order], list(sets), tests_of
+        rows[order],
+        places[order],
+        shares[order],
+        np.array(ran_on, dtype=np.int64)[order],
+        [tuple(names.split()) for names in sets],
+        {row_of[number]: test for number, test in tests.items()},
     )
+
+
+def _placed(numbers: Sequence[int], place: Callable[[int], int]) -> NDArray[np.int64]:
+    """The place of each number; each is looked up once."""
+    known, back = np.unique(np.array(numbers, dtype=np.int64), return_inverse=True)
+    return np.array([place(one) for one in known.tolist()], dtype=np.int64)[back]
 
 
 def _referenced(
