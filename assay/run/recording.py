@@ -19,7 +19,6 @@ from assay.run.infrastructure import asked, node_states
 from assay.run.launches import Launch
 from assay.sites.site import Site
 from checks.common.answer import impossible_value
-from checks.common.evidence.ranks import names_in
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.metrics import HOPS
 from checks.common.reframe_tests import ReframeDefinition
@@ -35,6 +34,7 @@ from records.run.provenance import EnvironmentAsRun
 from records.run.record import Neighbour, Record, as_read
 from records.run.run_directory import RunDirectory
 from records.site.limits import Launched
+from records.site.node_lists import names_in
 from records.site.pair_scans import ARTIFACT
 from records.text.plain_text import one_line
 from records.text.withheld import masked
@@ -254,7 +254,7 @@ class Hearing:
                 if not job.isdecimal() or (following.isdecimal() and int(job) >= int(following)):
                     yield f"`job_id` {job} is no job of this Slurm"
             known = fields(line)
-            there = names_in(known["NodeList"]) if line else {*node_states(self._site)}
+            there = {*(names_in(known["NodeList"]) if line else node_states(self._site))}
         except InfrastructureError:
             return
         # Its script and its output are in the launch's own folder.

@@ -39,7 +39,7 @@ class Here(LocalJobScheduler):
 site_configuration = settings.site_configuration
 site_configuration["systems"][0]["partitions"][0]["scheduler"] = "here"
 """
-#: What a site sets for its own sessions of ReFrame: another system, and another meaning of "passed".
+#: What a site sets for its own ReFrame: another system, and another meaning of "passed".
 OF_SITE = {"RFM_SYSTEM": "daint:gpu", "RFM_TRAP_JOB_ERRORS": "1", "RFM_MODULE_MAP_FILE": "/none"}
 #: Those that need neither MPI nor Slurm.
 HERE = {name for name in CLASSES if name not in ("OwnSrun", "Compiles", "Fixture")}

@@ -160,7 +160,7 @@ def test_a_test_without_figures_is_planned(planned):
         (entry(f"params: {{size: 30}}, {MAP}"), "params.size: 30; allowed"),
         (entry(MAP, file="gone.py"), "gone.py: cannot be read"),
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
-        (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, and the site has no module system"),
+        (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, and the site has no module"),
         (entry(MAP, "AfterAnother"), "depends_on Skips: only fixtures run before a test"),
         (entry(MAP).rstrip("\n") + "\n    switches: one\n", "switches: Slurm places the tests"),
         (entry(MAP) + entry(MAP), "the name both_units is taken"),

@@ -139,7 +139,7 @@ def may_shift(row: Matrix, floor: float, rules: Rules) -> bool:
 def _shift(before: Matrix, after: Matrix) -> float:
     """The size of the shift of the median, a fraction of the median before."""
     # Of few values several times as fast as NumPy's.
-    return abs(median(after.tolist()) / median(before.tolist()) - 1)
+    return abs(float(median(after.tolist()) / median(before.tolist())) - 1)
 
 
 def _rank_p(before: Matrix, after: Matrix) -> float:
