@@ -158,7 +158,6 @@ class StorageDefinition(ManyRanksDefinition[StorageParameters]):
     )
     repetitions = ("repetitions",)
     points = ("layout", "access", "transfer_bytes", "node")
-    no_options = frozenset({"target"})
     noted = {"payload_verified": str, "caches": str, "read_by": str}
 
     def features_of(self, params: StorageParameters) -> frozenset[str]:

@@ -27,13 +27,15 @@ static const char *const cache_names[] = {"direct", "dropped", NULL};
 enum { DIRECT = 1 };
 
 static struct {
-    const char *folder, *file_system, *sizes;
+    const char *target, *folder, *file_system, *sizes;
     unsigned long layouts, accesses, caches;
     long long part_bytes, transfers, files, repetitions, limit_bytes, seed;
     int local, inject_fault;
-} settings = {NULL, NULL, "4096,1048576", 3, 3, DIRECT, 1 << 24, 1024, 64, 3, 1LL << 40, 1, 0, 0};
+} settings = {"unnamed", NULL, NULL, "4096,1048576", 3, 3, DIRECT, 1 << 24, 1024, 64, 3, 1LL << 40, 1, 0, 0};
 
 static const struct arg options[] = {
+    {"target", ARG_TEXT, &settings.target, 0, 0, NULL,
+     "name of what is measured, printed again (default unnamed)"},
     {"folder", ARG_TEXT, &settings.folder, 0, 0, NULL,
      "folder to make, write in and remove; absolute"},
     {"file-system", ARG_TEXT, &settings.file_system, 0, 0, NULL,
