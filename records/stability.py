@@ -57,7 +57,9 @@ class NodeState(Part, omit_defaults=True):
     """A node as Slurm describes it."""
 
     out: Annotated[Out, key("Why no job gets it; empty: jobs do.")] = ""
-    state: Annotated[str, key("Slurm's state; ABSENT: Slurm no longer knows the node.")] = ""
+    state: Annotated[
+        str, key("Slurm's state where it is out or does not respond; ABSENT: Slurm forgot it.")
+    ] = ""
     reason: Annotated[str, key("Slurm's reason.")] = ""
     since: Annotated[float | None, key("The time of the reason.")] = None
     boot: Annotated[float | None, key("When its kernel started.")] = None

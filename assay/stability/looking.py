@@ -48,6 +48,8 @@ _BOOT_S = 60.0
 #: Accounting is asked from so many seconds before the last look on: changes reach it late.
 _BEFORE_S = 300.0
 _REASON = re.compile(r"(.*?)\s*\[[^\[\]]*@([-\dT:]+)\]\s*$", re.DOTALL)
+#: Of a node that missed a message, by versions of Slurm.
+_SILENT = re.compile(r"\*|\+NOT_RESPONDING")
 _CONFIG = ("show", "config")
 _RUNS = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "REQUEUED")
 
@@ -248,12 +250,13 @@ class Looking:
 
 
 def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
-    """A node as `scontrol show node` describes it."""
+    """A node as `scontrol show node` describes it; what missed a message of Slurm is not down yet."""
     state = shown.get("State", "")
+    heard = _SILENT.sub("", state)
     out: Out = ""
     if "MAINT" in state:
         out = "maintenance"
-    elif is_down(state) or "REBOOT_ISSUED" in state:
+    elif is_down(heard) or "REBOOT_ISSUED" in state:
         out = "down"
     elif "DRAIN" in state:
         out = "drained"
@@ -263,7 +266,7 @@ def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
         boot = before.boot
     return NodeState(
         out=out,
-        state=state if out else "",
+        state=state if out or state != heard else "",
         reason=told[1] if told else shown.get("Reason", ""),
         since=slurm_seconds(told[2]) if told else None,
         boot=boot,

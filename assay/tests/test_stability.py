@@ -25,11 +25,13 @@ from records.stability import ClusterLook, NodeState, WatchFolder, WatchTerms
 BOOTED = "BootTime=2026-11-27T07:02:16 SlurmdStartTime=2026-11-27T14:37:15"
 NODES = f"""\
 NodeName=c001 Arch=x86_64 CPUAlloc=0 State=IDLE+MAINTENANCE+RESERVED ThreadsPerCore=1 {BOOTED}
-NodeName=c002 Arch=x86_64 CPUAlloc=1 State=MIXED+NOT_RESPONDING ThreadsPerCore=1 {BOOTED}
+NodeName=c002 Arch=x86_64 CPUAlloc=1 State=DOWN+NOT_RESPONDING ThreadsPerCore=1 {BOOTED}
 NodeName=c003 Arch=x86_64 CPUAlloc=0 State=IDLE+DRAIN ThreadsPerCore=1 {BOOTED} \
 CfgTRES=cpu=2 Reason=fan broken [root@2026-11-27T14:37:19]
 NodeName=c005 Arch=x86_64 State=IDLE+REBOOT_ISSUED ThreadsPerCore=1 {BOOTED}
 NodeName=c006 Arch=x86_64 State=MIXED+REBOOT_REQUESTED ThreadsPerCore=1 {BOOTED}
+NodeName=c007 Arch=x86_64 State=MIXED+NOT_RESPONDING ThreadsPerCore=1 {BOOTED}
+NodeName=c008 Arch=x86_64 State=IDLE* ThreadsPerCore=1 {BOOTED}
 NodeName=c004 Arch=x86_64 CPUAlloc=0 State=IDLE+CLOUD+POWERED_DOWN ThreadsPerCore=1 {BOOTED}
 """
 PARTITIONS = """\
@@ -101,8 +103,9 @@ def test_a_look_reads_nodes_partitions_and_the_controller():
     found = look(CannedSite())
     assert {node: one.out for node, one in found.nodes.items()} == {
         **{"c001": "maintenance", "c002": "down", "c003": "drained"},
-        **{"c004": "", "c005": "down", "c006": ""},
+        **{"c004": "", "c005": "down", "c006": "", "c007": "", "c008": ""},
     }
+    assert [found.nodes[at].state for at in ("c006", "c008")] == ["", "IDLE*"]
     drained = found.nodes["c003"]
     assert (drained.reason, drained.since) == ("fan broken", at("14:37:19"))
     assert found.partitions["debug"].state == "DOWN"

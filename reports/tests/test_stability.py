@@ -91,6 +91,15 @@ def test_slurms_own_times_begin_and_end_an_outage_between_two_looks():
     assert Ledger().begin().look(nodes={"n2": late}).outages == [("node down", "n2", 60, 60)]
 
 
+def test_a_node_that_missed_a_message_serves_and_is_down_since_then_when_slurm_calls_it_so():
+    silent = NodeState(state="IDLE+NOT_RESPONDING")
+    down = NodeState("down", "DOWN+NOT_RESPONDING", "Not responding", since=T0 + 230)
+    ledger = Ledger().begin().look(nodes={"n2": silent}).look(nodes={"n2": UP})
+    assert ledger.outages == []
+    ledger.look(nodes={"n2": silent}).look(nodes={"n2": down}).look(nodes={"n2": UP})
+    assert ledger.outages == [("node down", "n2", 180, 300)]
+
+
 def test_nodes_that_fall_together_are_one_outage_and_others_are_others():
     ledger = Ledger().begin().look(nodes={"n1": DOWN}).look(nodes={"n2": DOWN, "n3": DRAINED})
     ledger.quiet(2).look(nodes={"n4": DOWN})

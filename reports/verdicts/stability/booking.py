@@ -207,6 +207,7 @@ def _of_nodes(found: Booked) -> Iterator[Spell]:
     """The spells of nodes, each node by itself."""
     states: dict[str, NodeState] = {}
     open_: dict[str, Spell] = {}
+    silent: dict[str, float] = {}
     answered = 0
     for place, look in enumerate(found.looks):
         if look.fault:
@@ -228,10 +229,15 @@ def _of_nodes(found: Booked) -> Iterator[Spell]:
                 latest = times.pop() if times and times[-1].end >= window.high - _WHOLE_S else None
                 at = latest.begin if latest else window.inside(now.since) or window.high
                 kind = _OF_NODES[now.out]
+                at = min(at, silent.get(node, at)) if now.out == "down" else at
                 open_[node] = window.spell(kind, at, window.high, now.reason, lasts=True)
             elif before and not before.out and not now.out and not times:
                 yield from window.restarted()
             yield from times if not (before and before.out and now.out) else ()
+            if now.state and not now.out:  # it does not respond, and is not called down yet
+                silent.setdefault(node, window.high)
+            else:
+                silent.pop(node, None)
         states |= look.nodes
         answered = place
     yield from (replace(spell, end=found.times[-1]) for spell in open_.values())
