@@ -61,3 +61,14 @@ def test_a_disk_and_memory_are_measured_and_a_slow_disk_is_named(tmp_path: Path)
         cluster.mend("n2")
     assert rates["n2"] < 3e6
     assert rates["n2"] < rates["n1"] / 2
+
+
+def test_a_launch_that_is_killed_at_its_limit_leaves_no_file(tmp_path: Path) -> None:
+    cluster = virtual_cluster.load(SITE.partition(":")[2])
+    cluster.degrade("n2", disk_bytes_per_s=2e6)
+    try:
+        (record,) = records_of(tmp_path, few(tmp_path, 2**30, 8), status=1)
+    finally:
+        cluster.mend("n2")
+    assert record.status == "timeout", record.reason
+    assert not [*Path(cluster.site_facts()["work_dir"]).glob("assay-storage-*")]

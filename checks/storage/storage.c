@@ -31,7 +31,17 @@ static struct {
     unsigned long layouts, accesses, caches;
     long long part_bytes, transfers, files, repetitions, limit_bytes, seed;
     int local, inject_fault;
-} settings = {"unnamed", NULL, NULL, "4096,1048576", 3, 3, DIRECT, 1 << 24, 1024, 64, 3, 1LL << 40, 1, 0, 0};
+} settings = {.target = "unnamed",
+              .sizes = "4096,1048576",
+              .layouts = 3,
+              .accesses = 3,
+              .caches = DIRECT,
+              .part_bytes = 1 << 24,
+              .transfers = 1024,
+              .files = 64,
+              .repetitions = 3,
+              .limit_bytes = 1LL << 40,
+              .seed = 1};
 
 static const struct arg options[] = {
     {"target", ARG_TEXT, &settings.target, 0, 0, NULL,

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Twelve outages in 22 days of ten seconds: all are booked, and kill -9 loses none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from ClusterShell.NodeSet import NodeSet
+
+from assay.tests.test_run_on_cluster import ASSAY, pytestmark
+from records.stability import ClusterLook, WatchFolder
+from reports.verdicts.stability.result import OutagePart, stability_result
+from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster.api import revive
+from virtual_cluster.host import tries
+from virtual_cluster.state import folders, load_state
+
+__all__ = ["pytestmark"]
+NAME = f"t-w{os.getpid()}"
+#: A look every 8 s, and contract time that passes in a second.
+EVERY_S, SCALE = 8.0, 8640
+#: Slurm sees after so many seconds that a node is silent (SlurmdTimeout of a virtual cluster).
+SEEN_AFTER_S = 10.0
+
+
+@dataclass
+class Rehearsal:
+    """A cluster, its booker, and when what was planted."""
+
+    cluster: Cluster
+    folder: Path
+    full: Path
+    closed: Path
+    booker: subprocess.Popen[bytes] | None = None
+    #: Name → before and after its begin, before and after its end.
+    planted: dict[str, list[float]] = field(default_factory=dict)
+
+    def admin(self, *words: str) -> str:
+        conf = f"SLURM_CONF={self.cluster.site_facts()['slurm_conf']}"
+        argv = self.cluster.admin_command(["env", conf, *words])
+        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+    def node(self, name: str, state: str, *more: str) -> None:
+        self.admin("scontrol", "update", f"NodeName={name}", f"State={state}", *more)
+
+    def book(self) -> None:
+        words = ["acceptance", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
+        words += ["--every", "19.2h", "--for", "22d", "--scale", str(SCALE), "--probe", "5s"]
+        words += ["--file-system", str(self.full), "--file-system", str(self.closed)]
+        with (self.folder.parent / "booker.log").open("ab") as log:
+            before = self.looks()
+            self.booker = subprocess.Popen([ASSAY, *words], stdout=log, stderr=log)
+        assert any(self.looks() > before for _ in tries(60, 0.2))
+
+    def looks(self) -> int:
+        ledger = self.folder / "looks.jsonl"
+        return ledger.read_text().count('"what":"look"') if ledger.exists() else 0
+
+    def kill(self) -> None:
+        assert self.booker is not None
+        self.booker.send_signal(signal.SIGKILL)
+        self.booker.wait()
+
+    def fill(self) -> None:
+        (self.full / "rest").write_bytes(bytes((4 << 20) - 4096 * 16))
+
+    def end_probe(self) -> None:
+        words = "squeue", "-h", "-n", "assay-watch", "-t", "R", "-o", "%i"
+        running = next(filter(None, (self.admin(*words).split() for _ in tries(600, 0.1))))
+        self.admin("scancel", running[0])
+
+    def called_down(self, node: str, begin: float, end: float) -> bool:
+        """Whether Slurm itself, on a busy machine, found a node silent for too long meanwhile."""
+        log = (folders(NAME).root / "log" / "slurmctld.log").read_text()
+        said = re.findall(r"\[(\S+)\.\d+\] .*odes? (\S+) not responding, setting DOWN", log)
+        return any(
+            begin <= datetime.fromisoformat(at).timestamp() <= end and node in NodeSet(names)
+            for at, names in said
+        )
+
+    def kill_controller(self) -> None:
+        state = load_state(NAME)
+        assert state is not None
+        os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
+
+    def play(self, plan: list[tuple[float, str, Callable[[], object]]]) -> None:
+        """Do each at its second; what has a name begins an outage, and the next of it ends it."""
+        began = time.monotonic()
+        for second, name, do in sorted(plan, key=lambda one: one[0]):
+            time.sleep(max(0.0, began + second - time.monotonic()))
+            before = time.time()
+            do()
+            self.planted.setdefault(name, []).extend((before, time.time()))
+
+
+@pytest.fixture
+def rehearsal(tmp_path: Path) -> Iterator[Rehearsal]:
+    cluster = up(ClusterSpec(NAME, nodes=4, cpus_per_node=1), lambda _: None)
+    facts = cluster.site_facts()
+    full, closed = (Path(facts["home_dir"]) / name for name in ("full", "closed"))
+    try:
+        for path in (full, closed):
+            path.mkdir()
+            os.chown(path, facts["uid"], facts["gid"])
+        mount = ["mount", "-t", "tmpfs", "-o", f"size=4m,uid={facts['uid']}", "none", str(full)]
+        subprocess.run(mount, check=True)
+        made = Rehearsal(cluster, tmp_path / "phase", full, closed)
+        made.admin("scontrol", "create", "PartitionName=small", "Nodes=n3", "State=UP")
+        yield made
+        if made.booker is not None and made.booker.poll() is None:
+            made.kill()
+    finally:
+        subprocess.run(["umount", str(full)], check=False)
+        cluster.down(lambda _: None)
+
+
+def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
+    def partition(state: str) -> str:
+        return it.admin("scontrol", "update", "PartitionName=small", f"State={state}")
+
+    def service() -> str:
+        words = "ReservationName=svc", "StartTime=now", "Duration=9", "Users=root", "Nodes=n3"
+        return it.admin("scontrol", "create", "reservation", *words, "Flags=MAINT,IGNORE_JOBS")
+
+    def half(do: Callable[[str], None]) -> None:
+        for node in ("n1", "n2"):
+            do(node)
+
+    cut, restore, gone = it.cluster.kill_node, it.cluster.restore_node, it.closed.with_name("gone")
+    return [
+        (10, "node down n1", lambda: cut("n1")),
+        (34, "node down n1", lambda: restore("n1")),
+        (16, "node drained n2", lambda: it.node("n2", "DRAIN", "Reason=fan")),
+        (40, "node drained n2", lambda: it.node("n2", "RESUME")),
+        (24, "file system full", it.fill),
+        (46, "file system full", (it.full / "rest").unlink),
+        (38, "partition small", lambda: partition("DOWN")),
+        (56, "partition small", lambda: partition("UP")),
+        (50, "maintenance n3", service),
+        (70, "maintenance n3", lambda: it.admin("scontrol", "delete", "ReservationName=svc")),
+        (60, "node down n1,n2", lambda: half(cut)),
+        (99, "node down n1,n2", lambda: half(restore)),
+        (85, "", it.kill),
+        (87, "node drained n3", lambda: it.node("n3", "DRAIN", "Reason=disk")),
+        (121, "node drained n3", lambda: it.node("n3", "RESUME")),
+        (89, "node restarted n4", lambda: cut("n4")),
+        (95, "node restarted n4", lambda: restore("n4")),
+        (112, "", it.book),
+        (138, "controller controller", it.kill_controller),
+        (152, "controller controller", lambda: revive(NAME, lambda _: None)),
+        (158, "file system closed", lambda: it.closed.chmod(0)),
+        (172, "file system closed", lambda: it.closed.chmod(0o700)),
+        (178, "probe job", it.end_probe),
+        (178, "probe job", lambda: None),
+        (184, "file system gone", lambda: it.closed.rename(gone)),
+        (198, "file system gone", lambda: gone.rename(it.closed)),
+    ]
+
+
+def found_for(name: str, outages: list[OutagePart], near: float) -> OutagePart:
+    """The outage of a kind and thing that begins next to a time."""
+    thing = {"file system gone": "file system closed"}.get(name, name)
+    alike = [one for one in outages if thing in (f"{one.kind} {Path(one.thing).name}", one.kind)]
+    assert alike, f"{name}: none of {[(one.kind, one.thing) for one in outages]}"
+    return min(alike, key=lambda one: abs(one.wall - near))
+
+
+def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal) -> None:
+    rehearsal.book()
+    rehearsal.play(plan_of(rehearsal))
+    assert rehearsal.booker is not None
+    log = rehearsal.folder.parent / "booker.log"
+    assert rehearsal.booker.wait() == 0, log.read_text()
+    entries = WatchFolder(rehearsal.folder).entries()
+    looks = [one for one in entries if isinstance(one, ClusterLook)]
+    gaps = sorted(b.steady - a.steady for a, b in pairwise(looks))
+    interval = max(EVERY_S, gaps[-2])  # a loaded machine looks less often; the last is the kill
+    outages = stability_result(entries).data.outages
+    problems = []
+    taken = set()
+    for name, times in rehearsal.planted.items():
+        if not name:
+            continue
+        begun, ended = times[:2], times[2:]
+        one = found_for(name, outages, begun[1])
+        taken.add(one.id)
+        slack = interval + (SEEN_AFTER_S if name in ("node down n1", "node down n1,n2") else 1.0)
+        begin, end = one.wall, one.wall + one.length_s / SCALE
+        if name != "node restarted n4" and not begun[0] - interval <= begin <= begun[1] + slack:
+            problems.append(f"{name} began {begin - begun[1]:+.1f} s late")
+        if name != "probe job" and not ended[0] - interval <= end <= ended[1] + interval + 1:
+            problems.append(f"{name} ended {end - ended[1]:+.1f} s late")
+    further = [
+        one.id
+        for one in outages
+        if one.id not in taken and one.kind != "probe job"
+        if not rehearsal.called_down(one.thing, one.wall - 1, one.wall + interval + SEEN_AFTER_S)
+    ]
+    assert (problems, further, len(taken)) == ([], [], 12), json.dumps(rehearsal.planted)
+    words = {one.kind: one.word for one in outages}
+    assert words["maintenance"] == "scheduled"
+    assert words["node down"] == "unknown"
