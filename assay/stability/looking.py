@@ -250,7 +250,7 @@ class Looking:
 
 
 def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
-    """A node as `scontrol show node` describes it; what missed a message of Slurm is not down yet."""
+    """A node as `scontrol show node` describes it; one that misses a message is not down yet."""
     state = shown.get("State", "")
     heard = _SILENT.sub("", state)
     out: Out = ""

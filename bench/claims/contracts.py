@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from assay.contracts.risks import Chances, chances, share_chances
 from assay.criteria.risks import MARGIN, SimulatedMachines
@@ -24,8 +26,16 @@ from bench.rows import Row, efforts, share
 from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
-from reports.statistics.reliability import Demonstration, mean_time_bounds
+from records.stability import Classed, WatchTerms
+from reports.statistics.reliability import (
+    Demonstration,
+    availability_pass_chance,
+    mean_time_bounds,
+    pass_chance,
+)
 from reports.verdicts.acceptance.bounds import share_bounds
+from reports.verdicts.stability.booking import Booked, Outage, Spell
+from reports.verdicts.stability.judge import Figures
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)
@@ -40,6 +50,11 @@ SITE = SiteFacts(
     memory_bytes_per_node=8_000_000_000,
     environments={"mpich": frozenset({"mpi"})},
 )
+
+
+#: A period of stability, without a promise.
+PERIOD_S, NODES = 30 * 86400.0, frozenset({"n1", "n2", "n3", "n4"})
+PERIOD = WatchTerms(at=0.0, site="simulated", every_s=60.0, length_s=PERIOD_S)
 
 
 @dataclass(frozen=True)
@@ -93,6 +108,8 @@ def rows(contracts: int) -> Iterator[Row]:
                 )
             ends[margin] = found, declared
     yield from _answers(contracts)
+    for better in (1.0, 6.0):
+        yield from _periods(contracts, better)
     yield from _whole(ends)
 
 
@@ -112,6 +129,52 @@ def _answers(contracts: int) -> Iterator[Row]:
             passed = sum((share_bounds(int(k), jobs, 0.95).low or 0) >= 0.99 for k in right)
             what = f"99 % right answers in {jobs} jobs: a machine with {100 * truth:g} % passes"
             yield _near(what, passed, contracts, declared)
+
+
+def _periods(contracts: int, better: float) -> Iterator[Row]:
+    """Thirty days of a machine so many times better than its promise, judged every six days until a
+    verdict is final. Outages are a Poisson process and take all four nodes for an hour in the
+    mean."""
+    rng, hours, length = np.random.default_rng(14), PERIOD_S / 3600, 5.4
+    test, missed = Demonstration.of(length, 1.0), 0
+    while mean_time_bounds(length, missed)[1] >= 1:
+        missed += 1
+    down = availability_pass_chance(0.99, hours, 1.0, better)
+    for name, watch, count, passed, failed in (
+        (
+            "MTBI",
+            replace(PERIOD, mtbi_s=PERIOD_S / length),
+            length,
+            1 - test.vendors_risk(better),
+            1 - pass_chance(length, missed - 1, better),
+        ),
+        ("availability", replace(PERIOD, availability=0.99), 0.01 * hours, down, 1 - down),
+    ):
+        found = list[list[str]]()
+        for outages in rng.poisson(count / better, contracts):
+            begins = rng.uniform(0, PERIOD_S, outages)
+            found.append(_looks(watch, begins, begins + rng.exponential(3600, outages)))
+        first = [next((word for word in words if word != "INCONCLUSIVE"), "") for words in found]
+        what = f"{name} over 30 days: a machine {better:g} × as good as the promise passes"
+        yield _near(what, first.count("PASS"), contracts, passed)
+        yield _near("… and fails, at its end or before", first.count("FAIL"), contracts, failed)
+        changed = sum(word not in ("", words[-1]) for word, words in zip(first, found, strict=True))
+        yield share("… its first verdict is not that of the end", changed, contracts, most=0.0)
+
+
+def _looks(watch: WatchTerms, begins: Any, ends: Any) -> list[str]:
+    """The verdict of a period's promise after each six days."""
+    vendor = Classed(at=0, outage="", word="vendor", by="bench", reason="drawn")
+    outages = [
+        Outage("", "node down", "", [Spell("node down", "", NODES, begin, end, 1)], begin, [vendor])
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+    found = list[str]()
+    for now in np.linspace(PERIOD_S / 5, PERIOD_S, 5):
+        seen = [one for one in outages if one.begin <= now]
+        booked = Booked(watch, [0.0, now], [], seen, dict.fromkeys(NODES, 0.0), [], [], [])
+        found.append(Figures(booked).criteria[0].verdict)
+    return found
 
 
 def _whole(ends: dict[float, tuple[list[str], Chances]]) -> Iterator[Row]:
