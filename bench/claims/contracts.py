@@ -91,7 +91,8 @@ def rows(contracts: int) -> Iterator[Row]:
     ends = dict[float, tuple[list[str], Chances]]()
     for repeats, reruns, cv, promise in DESIGNS:
         design = Design(repeats, reruns, cv)
-        words = f"{repeats} launches{f' and {reruns} re-runs of 3, judged after each' if reruns else ''}, CV {cv:.0%}"
+        again = f" and {reruns} re-runs of 3, judged after each" if reruns else ""
+        words = f"{repeats} launches{again}, CV {cv:.0%}"
         for at, margin in (
             ("at the limit", 0.0),
             (f"at the promise, {promise:.0%} better", promise),
