@@ -65,20 +65,27 @@ _NIGHT = (
 )
 
 _SHARE: dict[str, Any] = {"type": shared.share, "metavar": "SHARE"}
-_SPAN: dict[str, Any] = {"type": shared.span_s, "metavar": "TIME"}
+
+
+def _span(name: str, text: str, key: str = "") -> Argument:
+    """An option whose value is a time, in s."""
+    dest = key or f"{name}_s"
+    return argument(f"--{name}", text, dest=dest, type=shared.span_s, metavar="TIME")
+
+
 _WATCH = (
     site(),
     argument("--folder DIR", "of the phase; default: results/stability/SITE", type=Path),
     flag("--once", "book one look, for a timer or scrontab"),
-    argument("--every", "time between looks; without --once book until the end", **_SPAN),
-    argument("--for", "length of the phase, e.g. 30d", dest="length", **_SPAN),
+    _span("every", "time between looks; without --once book until the end"),
+    _span("for", "length of the phase, e.g. 30d", "length_s"),
     argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
-    repeated("--partition", "watch only the nodes of this one; may be repeated"),
-    repeated("--file-system DIR", "also write a file there at each look; may be repeated"),
-    argument("--probe", "keep a job of one node running that long in real time", **_SPAN),
+    repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
+    repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
+    _span("probe", "keep a job of one node running that long in real time"),
     argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
-    argument("--mtbi", "mean time between interrupts that is promised, e.g. 720h", **_SPAN),
-    argument("--mtti", "mean time between killed jobs that is promised", **_SPAN),
+    _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
+    _span("mtti", "mean time between killed jobs that is promised"),
     argument("--up-share", "nodes with which the machine counts as up; default: 90%%", **_SHARE),
     argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
     argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),

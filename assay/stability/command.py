@@ -26,7 +26,7 @@ def watch_command(arguments: argparse.Namespace) -> int:
     folder = WatchFolder(path)
     if arguments.classed:
         return _classify(folder, arguments)
-    if not (arguments.once or arguments.every):
+    if not (arguments.once or arguments.every_s):
         return _report(folder, as_json=arguments.json)
     watch = _declared(folder, arguments)
     book(folder, watch, once=arguments.once)
@@ -56,20 +56,8 @@ def _declared(folder: WatchFolder, arguments: argparse.Namespace) -> WatchTerms:
 
     Raises AssayError for options that the ledger contradicts.
     """
-    given = {
-        "every_s": arguments.every,
-        "length_s": arguments.length,
-        "scale": arguments.scale,
-        "partitions": arguments.partition or None,
-        "file_systems": arguments.file_system or None,
-        "probe_s": arguments.probe,
-        "up_share": arguments.up_share,
-        "interrupt_share": arguments.interrupt_share,
-        "availability": arguments.availability,
-        "mtbi_s": arguments.mtbi,
-        "mtti_s": arguments.mtti,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
+    keys = set(WatchTerms.__struct_fields__) - {"site"}
+    given = {k: v for k, v in vars(arguments).items() if k in keys and v not in (None, [])}
     if entries := folder.entries():
         watch = watch_of(entries, folder.path)
         for name, value in given.items():

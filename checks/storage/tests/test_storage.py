@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 from collections.abc import Iterator
@@ -56,6 +57,13 @@ def run(out: Path, folder: Path, ranks: int = 2, *words: str, preload: Path | No
     return params, run_each("mpich", out, [command], *([preload] if preload else []))[command]
 
 
+def preloaded(out: Path, name: str) -> Path:
+    """A library of this folder, which stands in for the kernel."""
+    library, source = out / f"{name}.so", Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
+
+
 def said(found: ProgramRun) -> str:
     return " ".join(str(line["message"]) for line in found.lines("error"))
 
@@ -88,13 +96,19 @@ def test_a_wrong_byte_is_a_wrong_answer(out, disk):
 
 
 def test_a_read_that_memory_answers_is_a_wrong_answer(out, disk):
-    library = out / "dropped_advice.so"
-    source = Path(__file__).with_name("dropped_advice.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    library = preloaded(out, "dropped_advice")
     _, found = run(out, disk, 2, "--caches=dropped", preload=library)
     assert found.lines("error")[0]["wrong"] is True
     assert "a cached read" in said(found)
     subprocess.run(["rm", "-rf", disk], check=True)
+
+
+def test_the_clock_stops_after_what_was_written_is_on_the_disk(out, disk):
+    _, found = run(out, disk, 2, preload=preloaded(out, "slow_sync"))
+    assert found.status == 0, found.text
+    written = {"storage_write_rate": 2 * FEW["part_bytes"], "storage_create_rate": 2}
+    for metric in found.output.metrics:
+        assert metric.value <= written.get(metric.name, math.inf) / 0.05
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def _of_nodes(found: Booked) -> Iterator[Spell]:
             before, now = states.get(node), look.nodes.get(node) or states.get(node)
             if now is None:  # accounting knows nodes that are not watched
                 continue
-            window = _Window(found, answered, place, node, before, now)
+            window = _Window(found, answered, place, node, before, now, silent.get(node))
             times, last = window.known(events.get(node, ())), open_.get(node)
             if last and (not now.out or (now.out == "maintenance") != (last.kind == "maintenance")):
                 first = times.pop(0) if times and times[0].begin <= window.low + _WHOLE_S else None
@@ -229,7 +229,7 @@ def _of_nodes(found: Booked) -> Iterator[Spell]:
                 latest = times.pop() if times and times[-1].end >= window.high - _WHOLE_S else None
                 at = latest.begin if latest else window.inside(now.since) or window.high
                 kind = _OF_NODES[now.out]
-                at = min(at, silent.get(node, at)) if now.out == "down" else at
+                at = min(at, window.silent or at) if now.out == "down" else at
                 open_[node] = window.spell(kind, at, window.high, now.reason, lasts=True)
             elif before and not before.out and not now.out and not times:
                 yield from window.restarted()
@@ -253,6 +253,7 @@ class _Window:
     node: str
     before: NodeState | None
     now: NodeState
+    silent: float | None  # the first of the looks before `later` at which it did not respond
 
     @property
     def low(self) -> float:
@@ -297,9 +298,11 @@ class _Window:
         daemon, boot = self.inside(self.now.daemon), self.inside(self.now.boot)
         again = self.before and self.now.daemon != self.before.daemon
         if again and daemon is not None and (boot is not None or self.found.is_long(self.later)):
-            begin = daemon if boot is None else min(boot, daemon)
-            since = utc(self.found.looks[self.earlier].at)
-            why = f"it has started again; when service ended is not known, after {since}"
+            begin = self.silent or (daemon if boot is None else min(boot, daemon))
+            why = "it has started again"
+            if not self.silent:
+                since = utc(self.found.looks[self.earlier].at)
+                why += f"; when service ended is not known, after {since}"
             yield self.spell("node restarted", begin, daemon, why, lasts=False)
 
 

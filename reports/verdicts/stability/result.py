@@ -9,7 +9,7 @@ from math import inf
 from typing import Annotated
 
 from records.forms import Form, Part, key
-from records.stability import Class, Entry, WatchTerms
+from records.stability import Class, Classed, Entry, WatchTerms
 from reports.answers import Answer, AnswerPart, fitting, listed
 from reports.notation.units import count_text, percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
@@ -19,15 +19,6 @@ from reports.verdicts.stability.booking import Booked, Outage, booked, utc
 from reports.verdicts.stability.judge import BETTER, Figures, JudgedPromise
 
 _TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "open"}
-
-
-class SaidPart(Part):
-    """A class that a person gave an outage."""
-
-    word: Annotated[Class, key("The class.")]
-    by: Annotated[str, key("Who.")]
-    reason: Annotated[str, key("Why.")]
-    at: Annotated[float, key("When, seconds since 1970.")]
 
 
 class OutagePart(Part):
@@ -42,7 +33,7 @@ class OutagePart(Part):
     node_hours: Annotated[float, key("Node hours without service, contract time.")]
     lasts: Annotated[bool, key("Whether it had not ended at the last look.")]
     reason: Annotated[str, key("What Slurm or the system said.")]
-    said: Annotated[list[SaidPart], key("All classes that it was given, the last one counts.")]
+    said: Annotated[list[Classed], key("All classes that it was given, the last one counts.")]
 
 
 class StabilityForm(Form, kw_only=True):
@@ -170,9 +161,8 @@ def _unwatched(found: Booked) -> Iterator[str]:
 
 def _outage(one: Outage, scale: float) -> OutagePart:
     spent = sum((spell.end - spell.begin) * len(spell.nodes) for spell in one.spells)
-    said = [SaidPart.filled(word) for word in one.said]
     length = (one.end - one.begin) * scale
-    return OutagePart.filled(one, length_s=length, node_hours=spent * scale / 3600, said=said)
+    return OutagePart.filled(one, length_s=length, node_hours=spent * scale / 3600)
 
 
 def _range(least: float, most: float | None) -> str:
