@@ -30,7 +30,7 @@ _LINES: dict[str, re.Pattern[str]] = {
         ("Pure gauge", r"Pure gauge SU3"),
         ("Microcanonical", r"Microcanonical simulation with refreshing"),
         ("MIMD version ", r"MIMD version (?P<version>\S+)"),
-        ("Machine = ", r"Machine = .+, with (?P<ranks>\d{1,15}) nodes"),
+        ("Machine = ", r"Machine = (?:MPI|QMP) \(portable\), with (?P<ranks>\d{1,15}) nodes"),
         (
             "su3_rmd of Assay",
             r"su3_rmd of Assay, (?P<precision>\w+) precision, (?P<library>.+),"
