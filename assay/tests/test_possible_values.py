@@ -12,11 +12,13 @@ import pytest
 from assay.tests.test_accept_every_campaign import WITH_RUN, stored_run
 from checks.common import json_lines
 from checks.common.answer import beyond_window
+from checks.common.brought import bring
 from checks.common.json_lines import OutputError
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from records.run.archive import RawFiles
 from records.run.record import read_records
+from records.run.run_directory import open_run
 from records.site.limits import Launched, window
 
 
@@ -45,6 +47,7 @@ def wrong_in(check: str, params: dict[str, Any], text: str, metrics=None) -> str
 @pytest.mark.parametrize("campaign", WITH_RUN)
 def test_no_value_of_a_real_launch_is_impossible(campaign, tmp_path):
     run, judged = stored_run(campaign, tmp_path), 0
+    bring(open_run(str(run)).plan().brought)
     with RawFiles(run) as files:
         for record in read_records(run / "records.jsonl"):
             if record.status != "ok":
