@@ -58,7 +58,7 @@ class NodeState(Part, omit_defaults=True):
 
     out: Annotated[Out, key("Why no job gets it; empty: jobs do.")] = ""
     state: Annotated[
-        str, key("Slurm's state where it is out or does not respond; ABSENT: Slurm forgot it.")
+        str, key("Slurm's state where it is out or not heard of; ABSENT: Slurm forgot it.")
     ] = ""
     reason: Annotated[str, key("Slurm's reason.")] = ""
     since: Annotated[float | None, key("The time of the reason.")] = None

@@ -141,18 +141,11 @@ def _is_over(figures: Figures | None) -> bool:
 
 def _terms(period: Stability, site: str) -> WatchTerms:
     """What is watched and promised in a period that begins now."""
-    return WatchTerms(
+    return WatchTerms.filled(
+        period,
         at=time.time(),
         site=site,
-        every_s=period.every_s,
         length_s=period.days * 86400,
-        scale=period.scale,
-        partitions=period.partitions,
-        file_systems=period.file_systems,
-        probe_s=period.probe_s,
-        up_share=period.up_share,
-        interrupt_share=period.interrupt_share,
-        availability=period.availability,
         mtbi_s=period.mtbi_h and period.mtbi_h * 3600,
         mtti_s=period.mtti_h and period.mtti_h * 3600,
     )

@@ -48,8 +48,9 @@ _BOOT_S = 60.0
 #: Accounting is asked from so many seconds before the last look on: changes reach it late.
 _BEFORE_S = 300.0
 _REASON = re.compile(r"(.*?)\s*\[[^\[\]]*@([-\dT:]+)\]\s*$", re.DOTALL)
-#: Of a node that missed a message, by versions of Slurm.
-_SILENT = re.compile(r"\*|\+NOT_RESPONDING")
+#: Of a node that missed a message, by versions of Slurm; or that has not registered since the
+#: controller started: its jobs go on.
+_SILENT = re.compile(r"\*|\+NOT_RESPONDING|UNKNOWN")
 _CONFIG = ("show", "config")
 _RUNS = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT", "REQUEUED")
 
@@ -250,7 +251,7 @@ class Looking:
 
 
 def _node(shown: dict[str, str], before: NodeState | None) -> NodeState:
-    """A node as `scontrol show node` describes it; one that misses a message is not down yet."""
+    """A node as `scontrol show node` describes it; one that is not heard of is not down yet."""
     state = shown.get("State", "")
     heard = _SILENT.sub("", state)
     out: Out = ""

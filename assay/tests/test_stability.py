@@ -32,6 +32,7 @@ NodeName=c005 Arch=x86_64 State=IDLE+REBOOT_ISSUED ThreadsPerCore=1 {BOOTED}
 NodeName=c006 Arch=x86_64 State=MIXED+REBOOT_REQUESTED ThreadsPerCore=1 {BOOTED}
 NodeName=c007 Arch=x86_64 State=MIXED+NOT_RESPONDING ThreadsPerCore=1 {BOOTED}
 NodeName=c008 Arch=x86_64 State=IDLE* ThreadsPerCore=1 {BOOTED}
+NodeName=c010 Arch=x86_64 State=UNKNOWN ThreadsPerCore=1 {BOOTED}
 NodeName=c004 Arch=x86_64 CPUAlloc=0 State=IDLE+CLOUD+POWERED_DOWN ThreadsPerCore=1 {BOOTED}
 """
 PARTITIONS = """\
@@ -104,8 +105,9 @@ def test_a_look_reads_nodes_partitions_and_the_controller():
     assert {node: one.out for node, one in found.nodes.items()} == {
         **{"c001": "maintenance", "c002": "down", "c003": "drained"},
         **{"c004": "", "c005": "down", "c006": "", "c007": "", "c008": ""},
+        "c010": "",
     }
-    assert [found.nodes[at].state for at in ("c006", "c008")] == ["", "IDLE*"]
+    assert [found.nodes[at].state for at in ("c006", "c008", "c010")] == ["", "IDLE*", "UNKNOWN"]
     drained = found.nodes["c003"]
     assert (drained.reason, drained.since) == ("fan broken", at("14:37:19"))
     assert found.partitions["debug"].state == "DOWN"

@@ -234,7 +234,7 @@ def _of_nodes(found: Booked) -> Iterator[Spell]:
             elif before and not before.out and not now.out and not times:
                 yield from window.restarted()
             yield from times if not (before and before.out and now.out) else ()
-            if now.state and not now.out:  # it does not respond, and is not called down yet
+            if now.state and not now.out:  # it is not heard of, and not called down
                 silent.setdefault(node, window.high)
             else:
                 silent.pop(node, None)
