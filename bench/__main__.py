@@ -36,7 +36,7 @@ ON_REQUEST = (
     *("verdicts", "acceptance", "neighbours", "pair_scans", "scan_files", "sequential"),
     *("short_launches", "resampling", "large_run", "planted", "vetting", "choice_designs"),
     *("one_job", "site_at_size", "site_cost", "prediction_witness", "contracts"),
-    *("advice", "advice_witness"),
+    *("advice", "advice_witness", "profile_cost"),
 )
 _ROOT = Path(__file__).resolve().parents[1]
 _NEED_ROOT = ("overhead", "planted", "vetting", "one_job", "site_at_size")

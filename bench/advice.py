@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay advise` against programs that ran: order, ratios and 90 % intervals of pairs.
 
-python -m bench advice RUN … PROFILE … [--write]: the first RUN is of advised/validation.yaml and
-has the curves, all have programs; each PROFILE is a file named like its program (halo.json), of its
-case with factor 1 and 2 ranks, in the environment that it names. Cases with messages four times as
-long and on twice as many ranks have no profile of their own. Half of the cases, drawn by `SEED`,
-are blind: no constant of the advice was chosen by them. --write: the table of docs/advice.md anew.
+python -m bench advice RUN … PROFILE … [--write]: each RUN is of advised/validation.yaml, on nodes
+of one core or on one node; each PROFILE is a file named like its program (halo.json, halo.1.json),
+of its case with factor 1 in the environment that it names. Cases with messages four times as long
+have no profile of their own. Half of the cases, drawn by `SEED` before any ran (python -m bench
+advice RUN names them), are blind: no constant of the advice was chosen by them. --write: the table
+of docs/advice.md anew.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from statistics import median
 from bench.rows import Row, share
 from records.application_profile import ApplicationProfile, read_profile
 from records.files import write_whole
+from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis, analyse
 from reports.checks.common.blocks import ByBlock, together
 from reports.load.loading import load_run
+from reports.show.mpi_profile import case_profiles
 from reports.verdicts.advice.advise import advise
 from reports.verdicts.advice.outcome import LikelyPart
 
@@ -30,22 +33,26 @@ SEED = 32
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "advice.md"
 #: Measured differences from which on an order must be right.
 LEAST_DIFFERENCE = 0.05
+#: Of other programs the time is that of their profile, from MPI_Init to MPI_Finalize.
 _METRICS = {"proxy": "proxy_time", "su3_rmd": "program_time", "hpl": "time", "lammps": "loop"}
 
 
 @dataclass(frozen=True)
 class ProgramVariant:
-    """A program with messages so many times as long on so many ranks: its times by environment."""
+    """A program with messages so many times as long on so many ranks, of one node or several: its
+    times by environment."""
 
     program: str
     sizes: int
     ranks: int
     time_s: dict[str, ByBlock]
+    within: bool = False
 
     @property
     def name(self) -> str:
         """In a table."""
-        return f"{self.program} | {self.sizes} | {self.ranks}"
+        place = " in a node" * self.within
+        return f"{self.program}{place} | {self.sizes} | {self.ranks}"
 
 
 @dataclass(frozen=True)
@@ -89,14 +96,23 @@ class ComparedPair:
 
 
 def variants(analysis: Analysis) -> list[ProgramVariant]:
-    """Every program of the run, by name, size and ranks."""
-    found: dict[tuple[str, int, int], dict[str, ByBlock]] = {}
+    """Every program of the run, by name, size, ranks and place."""
+    found: dict[tuple[str, int, int, bool], dict[str, ByBlock]] = {}
+
+    def add(case: PlannedCase, times: ByBlock) -> None:
+        name, factor = str(case.params.get("mix", case.check)), int(case.params.get("factor", 1))
+        found.setdefault((name, factor, case.ranks, case.nodes == 1), {})[case.environment] = times
+
     for check, metric in _METRICS.items():
         for row in analysis.rows_of(check, metric):
-            case = analysis.case(row)
-            key = str(case.params.get("mix", check)), int(case.params.get("factor", 1)), case.ranks
-            found.setdefault(key, {})[case.environment] = row.series.by_block()
-    return [ProgramVariant(*key, times) for key, times in sorted(found.items())]
+            add(analysis.case(row), row.series.by_block())
+    for one in case_profiles(analysis):
+        times = {n: max(rank.elapsed_s for rank in ranks) for n, ranks in enumerate(one.launches)}
+        add(analysis.run.plan.cases[one.case], times)
+    return [
+        ProgramVariant(name, factor, ranks, times, within)
+        for (name, factor, ranks, within), times in sorted(found.items())
+    ]
 
 
 def blind_of(every: Sequence[ProgramVariant]) -> list[ProgramVariant]:
@@ -107,14 +123,14 @@ def blind_of(every: Sequence[ProgramVariant]) -> list[ProgramVariant]:
 
 def pairs(
     analysis: Analysis,
-    profiles: dict[str, ApplicationProfile],
+    profiles: dict[tuple[str, bool], ApplicationProfile],
     every: Sequence[ProgramVariant],
     blind: Sequence[ProgramVariant],
 ) -> Iterator[ComparedPair]:
     """Each variant that has a profile, in each environment but that of the profile, by the curves
-    of a run; `blind` are some of the variants."""
+    of a run; profiles are by program and whether on one node, `blind` some of the variants."""
     for variant in every:
-        profile = profiles.get(variant.program)
+        profile = profiles.get((variant.program, variant.within))
         own = variant.time_s.get(profile.environment) if profile else None
         if profile is None or own is None:
             continue
@@ -191,15 +207,20 @@ def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     given = [Path(word) for word in arguments if word != "--write"]
     runs, files = ([one for one in given if one.is_dir() is kind] for kind in (True, False))
-    if not runs or not files:
+    if not runs:
         print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
         return 2
-    analysis, *further = [analyse(load_run(run)) for run in runs]
-    every = [variant for one in (analysis, *further) for variant in variants(one)]
-    found = [
-        *pairs(analysis, {path.stem: read_profile(path) for path in files}, every, blind_of(every))
-    ]
-    began = (analysis.run.provenance.started_at or "")[:10]
-    heading = f"`python -m bench advice`, run of {began}, {analysis.run.plan.blocks} blocks:"
+    read = ((path.stem.split(".")[0], read_profile(path)) for path in files)
+    profiles = {(name, profile.nodes == 1): profile for name, profile in read}
+    found, blocks = list[ComparedPair](), set[int]()
+    for analysis in (analyse(load_run(run)) for run in runs):
+        every = variants(analysis)
+        blind = blind_of(every)
+        print("blind:", "; ".join(one.name.replace(" | ", ", ") for one in blind))
+        found += pairs(analysis, profiles, every, blind)
+        blocks.add(analysis.run.plan.blocks)
+    if not found:
+        return 0
+    heading = f"`python -m bench advice`, {' and '.join(map(str, sorted(blocks)))} blocks:"
     show(found, heading, "cluster" if "--write" in arguments else "")
     return 0 if all(row.kept for row in summary(found)) else 1

@@ -158,7 +158,7 @@ def main(arguments: list[str]) -> int:
             )
             for mix, (factor, ranks) in [(LATTICE, CHANGES[0]), *product(MIXES, CHANGES), *drawn]
         ]
-        profiles = {name: profiled(folder, name) for name in (LATTICE, *MIXES)}
+        profiles = {(name, False): profiled(folder, name) for name in (LATTICE, *MIXES)}
         found = [*pairs(analysis, profiles, every, every[-BLIND:])]
     heading = "`python -m bench advice_witness`, four libraries that SimGrid simulates:"
     show(found, heading, "simulated" if "--write" in arguments else "")

@@ -16,11 +16,11 @@ def test_a_true_prediction_holds_and_a_false_one_is_shown(tmp_path: Path) -> Non
     true = profile_of(PROGRAM, ranks=2, factor=1.2, wait=0)
     false = profile_of(PROGRAM, ranks=2, factor=1.2, wait=0, compute_s=50)
     every = variants(analysis)
-    found = [*pairs(analysis, {"hpl": true}, every, every)]
+    found = [*pairs(analysis, {("hpl", False): true}, every, every)]
     assert [one.environments for one in found] == [("openmpi", "mpich"), ("lam", "mpich")]
     assert all(one.inside for one in found)
     assert all(row.kept for row in summary(found))
-    wrong = [*pairs(analysis, {"hpl": false}, every, ())]
+    wrong = [*pairs(analysis, {("hpl", False): false}, every, ())]
     assert "**outside**" in table(wrong, "")
     assert not all(row.kept for row in summary(wrong))
 

@@ -13,7 +13,13 @@ import msgspec
 from pydantic import create_model
 
 from checks.common.definition import CheckDefinition, Layout, SiteCapacity
-from checks.common.parameters import Parameters, Ranks, RanksPerNode, quantity
+from checks.common.parameters import (
+    Parameters,
+    ProfiledParameters,
+    Ranks,
+    RanksPerNode,
+    quantity,
+)
 from records.run.brought import CommandLine
 from records.sections import Scalar
 
@@ -106,7 +112,8 @@ def _parameters(line: CommandLine, digest: str) -> type[Parameters]:
         "digest": (Literal[digest], quantity("Digest of command and files.", "none", digest)),
         **{name: (Scalar, quantity(f"Value of {{{name}}}.", "none")) for name in line.names},
     }
-    made: type[Parameters] = create_model("CommandParameters", __base__=Parameters, **fields)
+    base = Parameters if alone else ProfiledParameters
+    made: type[Parameters] = create_model("CommandParameters", __base__=base, **fields)
     return made
 
 

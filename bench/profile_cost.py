@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `assay profile` costs a program (goal: 2 % of its time), and the size of a profile of 10⁶
+calls (goal: 1 MB).
+
+Pairs of launches of advised/proxy.c with and without the profile, one right after the other and in
+an order drawn anew for each pair; two ranks of one node, each bound to a core. Say nothing of other
+work that the machine does at the same time: run it alone.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from assay.commands import output_of
+from assay.profile.collecting import profile_of, read_recordings
+from assay.profile.program import build_library
+from bench.rows import Row, printed
+from records.application_profile import write_profile
+from reports.statistics.signed_rank import paired_effect
+
+_PROXY = Path(__file__).resolve().parent / "advised" / "proxy.c"
+MOST, MOST_BYTES = 1.02, 1 << 20
+#: Launchers whose ranks are bound to cores.
+LIBRARIES = {"openmpi": ["--bind-to", "core"], "mpich": ["-bind-to", "core"]}
+#: Mix, steps and work a step; a step of halo has 6 calls, one of sums 3.
+PROGRAMS = (("halo", 4000, 100), ("halo", 20000, 10), ("sums", 20000, 10))
+#: Steps of halo with 10⁶ calls of both ranks.
+MANY = 84_000
+
+
+def rows(pairs: int = 15) -> Iterator[Row]:
+    """Run so many pairs of each program with each library; the ratios with and without."""
+    rng = random.Random(1)  # noqa: S311
+    for library, options in LIBRARIES.items():
+        with TemporaryDirectory() as name:
+            folder, compiler = Path(name), f"mpicc.{library}"
+            proxy = str(folder / "proxy")
+            subprocess.run([compiler, "-O2", str(_PROXY), "-o", proxy], check=True)
+            start = [f"mpirun.{library}", "-np", "2", *options]
+            preload = build_library([*start, proxy], len(start), compiler, folder)
+            plain = [*start, "env"]
+            profiled = [*plain, f"LD_PRELOAD={preload}", f"ASSAY_PROFILE_FOLDER={folder}"]
+            for mix, steps, work in PROGRAMS:
+                last = [proxy, mix, "1", str(steps), str(work)]
+                every: list[tuple[float, float]] = []
+                for _ in range(pairs):
+                    order = rng.sample([plain, profiled], 2)
+                    times = {len(first): _printed_s([*first, *last]) for first in order}
+                    every.append((times[len(profiled)], times[len(plain)]))
+                effect = paired_effect(*zip(*every, strict=True))
+                rate = _calls(folder) / 2 / min(without for _, without in every)
+                low, high = effect.interval.low, effect.interval.high
+                yield Row(
+                    f"{library}, {mix}, {rate:,.0f} calls a second and rank: with over without",
+                    f"≤ {MOST:g}",
+                    f"{effect.ratio:.4f} ({low:.4f} … {high:.4f}), n = {pairs}",
+                    low <= MOST,
+                    effect.ratio <= MOST,
+                )
+            _printed_s([*profiled, proxy, "halo", "1", str(MANY), "0"])
+            number = _calls(folder)
+            size = (folder / "profile").stat().st_size
+            what = f"{library}: bytes of a profile of {number:,} calls"
+            yield Row(what, f"≤ {MOST_BYTES:,}", f"{size:,}", size <= MOST_BYTES)
+
+
+def _printed_s(command: list[str]) -> float:
+    """Run a proxy; the seconds that it prints."""
+    root = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
+    printed_text = output_of(command, env=os.environ | root)
+    found = re.search(r"^seconds: (\S+)$", printed_text, re.MULTILINE)
+    assert found, printed_text
+    return float(found[1])
+
+
+def _calls(folder: Path) -> int:
+    """Make the profile of the last recordings, a file of this name; its calls."""
+    profile = profile_of(read_recordings(folder), ["proxy"], None)
+    write_profile(profile, folder / "profile")
+    return sum(one.count for one in profile.calls)
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    return printed(rows(*map(int, arguments)))
