@@ -2,8 +2,8 @@
 """`assay advise` against programs that ran: order, ratios and 90 % intervals of pairs.
 
 python -m bench advice RUN … PROFILE … [--write]: each RUN is of advised/validation.yaml, on nodes
-of one core or on one node; each PROFILE is a file named like its program (halo.json, halo.1.json),
-of its case with factor 1 in the environment that it names. Cases with messages four times as long
+of one core or on one node; each PROFILE is of a case with factor 1, a file with the names of the
+program and of its environment (halo.openmpi.json). Cases with messages four times as long
 have no profile of their own. Half of the cases, drawn by `SEED` before any ran (python -m bench
 advice RUN names them), are blind: no constant of the advice was chosen by them. --write: the table
 of docs/advice.md anew.
@@ -210,8 +210,11 @@ def main(arguments: list[str]) -> int:
     if not runs:
         print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
         return 2
-    read = ((path.stem.split(".")[0], read_profile(path)) for path in files)
-    profiles = {(name, profile.nodes == 1): profile for name, profile in read}
+    profiles = {}
+    for path in files:
+        (program, environment, *_), profile = path.name.split("."), read_profile(path)
+        profile.environment = environment
+        profiles[program, profile.nodes == 1] = profile
     found, blocks = list[ComparedPair](), set[int]()
     for analysis in (analyse(load_run(run)) for run in runs):
         every = variants(analysis)

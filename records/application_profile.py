@@ -7,10 +7,10 @@ sizes) on communicators of one shape. The times of all entries add up to the tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isclose, isfinite
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import msgspec
 
@@ -23,6 +23,14 @@ from records.input_files import decoded_once, read_whole
 MOST_PROFILE_BYTES = 1 << 20
 #: Point to point: two ranks, on one node or on two.
 PAIR = 2
+#: Calls by what they do; each message is counted once, where it is sent.
+SENDS = (
+    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
+    *("Start", "Startall", "Sendrecv", "Sendrecv_replace"),
+)
+RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
+#: They have no message of their own, and complete what was begun.
+COMPLETES = (*("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),)
 #: Rounding of sums that were added in another order, and of numbers with nine digits.
 _ROUNDING = 1e-6
 
@@ -34,10 +42,10 @@ class OverRanks(Part, kw_only=True):
     least: Annotated[float, key("The least of them.")]
     greatest: Annotated[float, key("The greatest of them.")]
 
-    @property
-    def imbalance(self) -> float:
-        """Greatest over mean, less 1; 0 if the mean is 0."""
-        return self.greatest / self.mean - 1 if self.mean else 0.0
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Self:
+        """Of the ranks' values, of which there is one at least."""
+        return cls(mean=sum(values) / len(values), least=min(values), greatest=max(values))
 
 
 class ProfiledCall(Part, kw_only=True):

@@ -108,19 +108,14 @@ def profile_of(
         ranks_per_node=max(per_node.values()),
         complete=len(recordings) == first.ranks and all(one.complete for one in recordings),
         wall_s=wall_s,
-        elapsed_s=over_ranks([one.elapsed_s for one in recordings]),
-        mpi_s=over_ranks([one.mpi_s for one in recordings]),
-        outside_s=over_ranks([max(0.0, one.elapsed_s - one.mpi_s) for one in recordings]),
+        elapsed_s=OverRanks.of([one.elapsed_s for one in recordings]),
+        mpi_s=OverRanks.of([one.mpi_s for one in recordings]),
+        outside_s=OverRanks.of([max(0.0, one.elapsed_s - one.mpi_s) for one in recordings]),
         sampled_share=sampled_s / time_s if time_s else 0.0,
         clock_error_s=1e-9 * max(2 * clock.error for clock in clocks.values()),
         notes=list(_notes(recordings, level, sampled_s)),
         calls=calls,
     )
-
-
-def over_ranks(values: Sequence[float]) -> OverRanks:
-    """Mean, least and greatest of the ranks' values."""
-    return OverRanks(mean=sum(values) / len(values), least=min(values), greatest=max(values))
 
 
 def _notes(recordings: Sequence[Recording], level: int, sampled_s: float) -> Iterator[str]:

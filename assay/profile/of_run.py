@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from assay.profile.collecting import over_ranks
-from records.application_profile import PAIR, ApplicationProfile, ProfiledCall
+from records.application_profile import PAIR, ApplicationProfile, OverRanks, ProfiledCall
 from records.errors import AssayError
 from records.run.mpi_profile import CallProfile
 from records.run.plan import PlannedCase
@@ -66,9 +65,9 @@ def _converted(case: PlannedCase, profile: CaseProfile) -> ApplicationProfile:
         ranks=case.ranks,
         nodes=case.nodes,
         ranks_per_node=case.ranks_per_node,
-        elapsed_s=over_ranks([one.elapsed_s for one in launch]),
-        mpi_s=over_ranks([one.mpi_s for one in launch]),
-        outside_s=over_ranks([max(0.0, one.elapsed_s - one.mpi_s) for one in launch]),
+        elapsed_s=OverRanks.of([one.elapsed_s for one in launch]),
+        mpi_s=OverRanks.of([one.mpi_s for one in launch]),
+        outside_s=OverRanks.of([max(0.0, one.elapsed_s - one.mpi_s) for one in launch]),
         notes=[
             "a run's profile has no wait and no overlap: assay profile measures them",
             "collective calls count as those of all ranks; sizes are powers of two",

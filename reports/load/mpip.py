@@ -13,7 +13,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from records.application_profile import PAIR, ApplicationProfile, OverRanks, ProfiledCall
+from records.application_profile import (
+    COMPLETES,
+    PAIR,
+    RECEIVES,
+    SENDS,
+    ApplicationProfile,
+    OverRanks,
+    ProfiledCall,
+)
 from records.application_profile import read_profile as read_own
 from records.errors import AssayError
 from records.input_files import read_whole
@@ -28,15 +36,12 @@ _COMMAND = re.compile(r"^@ Command\s*: (.*)$")
 _SITE = re.compile(rf"^(\w+)\s+(\d+)\s+\*\s+(\d+)\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}")
 #: Name, site, time in ms, shares of it, count: the twenty costliest, all that a concise report has.
 _TOP = re.compile(rf"^(\w+)\s+(\d+)\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+(\d+)")
-_SENDS = re.compile(r"^I?[bsr]?send(recv(_replace)?)?$", re.IGNORECASE)
-_RECEIVES = re.compile(r"^I?m?recv$", re.IGNORECASE)
 _COLLECTIVE = re.compile(
     r"^I?(barrier|bcast|(all)?gatherv?|scatterv?|alltoall[vw]?|(all)?reduce|reduce_scatter(_block)?"
     r"|(ex)?scan)$",
     re.IGNORECASE,
 )
 _NONBLOCKING = re.compile(r"^(I(?!m?probe|nit|nter)[a-z]|Start(all)?$)")
-_COMPLETES = re.compile(r"^(Wait|Test)(all|any|some)?$")
 
 
 def any_profile(path: Path) -> ApplicationProfile:
@@ -76,9 +81,11 @@ def mpip_profile(text: str, where: str) -> ApplicationProfile:
         ranks=ranks,
         nodes=len(per_node),
         ranks_per_node=max(per_node.values()),
-        elapsed_s=_over(elapsed),
-        mpi_s=_over([scale * one for one in mpi]),
-        outside_s=_over([max(0.0, one - used) for one, used in zip(elapsed, mpi, strict=True)]),
+        elapsed_s=OverRanks.of(elapsed),
+        mpi_s=OverRanks.of([scale * one for one in mpi]),
+        outside_s=OverRanks.of(
+            [max(0.0, one - used) for one, used in zip(elapsed, mpi, strict=True)]
+        ),
         notes=list(_notes(scale, concise, completing)),
         calls=sorted(calls, key=lambda one: (one.call, one.greatest_bytes)),
     )
@@ -89,10 +96,6 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError:  # a quote without its end
         return command.split()
-
-
-def _over(values: list[float]) -> OverRanks:
-    return OverRanks(mean=sum(values) / len(values), least=min(values), greatest=max(values))
 
 
 def _of(sections: Mapping[str, list[str]], begin: str) -> list[str]:
@@ -134,13 +137,13 @@ def _calls(sections: Mapping[str, list[str]]) -> tuple[list[ProfiledCall], bool]
 
 def _place(calls: list[ProfiledCall], ranks: int, per_node: Counter[str]) -> None:
     """Communicators and nodes; receives get the sizes of what is sent."""
-    sends = [one for one in calls if _SENDS.match(one.call) and one.greatest_bytes]
+    sends = [one for one in calls if one.call in SENDS and one.greatest_bytes]
     sent = sum(one.count for one in sends)
     pair_nodes = 1 if len(per_node) == 1 else PAIR if max(per_node.values()) == 1 else 0
     for one in calls:
-        if _SENDS.match(one.call) or _RECEIVES.match(one.call):
+        if one.call in SENDS or one.call in RECEIVES:
             one.ranks, one.nodes = PAIR, pair_nodes
-            if _RECEIVES.match(one.call) and sent:
+            if one.call in RECEIVES and sent:
                 one.least_bytes = min(other.least_bytes for other in sends)
                 one.greatest_bytes = max(other.greatest_bytes for other in sends)
                 one.bytes = round(one.count * sum(other.bytes for other in sends) / sent)
@@ -151,7 +154,7 @@ def _place(calls: list[ProfiledCall], ranks: int, per_node: Counter[str]) -> Non
 def divide_completions(calls: list[ProfiledCall]) -> bool:
     """Divide the time of completing calls among what they complete; whether there are any."""
     begun = [one for one in calls if _NONBLOCKING.match(one.call)]
-    done = [one for one in calls if _COMPLETES.match(one.call)]
+    done = [one for one in calls if one.call in COMPLETES]
     number, time_s = sum(one.count for one in begun), sum(one.time_s for one in done)
     if not number:
         return False

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from records.application_profile import ApplicationProfile, ProfiledCall
+from records.application_profile import (
+    COMPLETES,
+    RECEIVES,
+    SENDS,
+    ApplicationProfile,
+    ProfiledCall,
+)
 
 #: Collective calls, and the operation of the check `collectives` that has their curve.
 OPERATIONS = {
@@ -27,17 +33,8 @@ OPERATIONS = {
     "Reduce_scatter": "reduce_scatter",
     "Reduce_scatter_block": "reduce_scatter",
 }
-#: Each message is counted once, where it is sent.
-_SENDS = (
-    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
-    *("Start", "Startall", "Sendrecv", "Sendrecv_replace"),
-)
-_RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
 #: Calls with no message of their own, whose time belongs to messages.
-_COMPLETING = (
-    *("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),
-    *("Probe", "Iprobe", "Mprobe", "Improbe"),
-)
+_WITHOUT = (*COMPLETES, "Probe", "Iprobe", "Mprobe", "Improbe")
 #: Calls that a program makes once and no library is chosen for.
 SET_UP = ("Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Wtime", "Get_count")
 
@@ -109,7 +106,7 @@ def application_of(profile: ApplicationProfile) -> Application:
     for one in profile.calls:
         if one.call in OPERATIONS:
             families["collectives"].append(one)
-        elif one.call in (*_SENDS, *_RECEIVES, *_COMPLETING):
+        elif one.call in (*SENDS, *RECEIVES, *_WITHOUT):
             families["messages"].append(one)
         elif one.call not in SET_UP:
             other[one.call] = other.get(one.call, 0.0) + one.time_s / profile.ranks
@@ -141,9 +138,12 @@ def _demands(
     profile: ApplicationProfile, calls: list[ProfiledCall], whole_s: float
 ) -> Iterator[Demand]:
     """A demand for each entry that counts messages, with its share of the family's time by bytes
-    and calls alone where it is spread over sends and receives."""
-    counted = [one for one in calls if one.call in _SENDS or one.call in OPERATIONS]
-    counted = counted or [one for one in calls if one.call in _RECEIVES]
+    and calls alone where it is spread over sends and receives. A rank's messages to itself, which
+    are all of those in a node with one rank, are for no library to carry."""
+    lone = profile.ranks_per_node == 1
+    calls = [one for one in calls if not (lone and one.nodes == 1 and one.call not in OPERATIONS)]
+    counted = [one for one in calls if one.call in SENDS or one.call in OPERATIONS]
+    counted = counted or [one for one in calls if one.call in RECEIVES]
     total = sum(one.time_s for one in counted) or 1.0
     every = sum(one.outside_s for one in calls)
     begun = sum(one.count for one in counted) or 1
