@@ -29,12 +29,13 @@ from assay.run.status import run_status
 from assay.schema import load_campaign
 from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
+from assay.tests.test_accept_every_campaign import stored_run
 from records.application_profile import write_profile
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
-from reports.tests.advice_machine import curves_run, profile_of
+from reports.tests.advice_machine import Machine, curves_run, profile_of
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 
@@ -105,6 +106,19 @@ def test_the_form_of_an_advice(place: Path, capsys: Capture) -> None:
     assert not told(capsys, "advise", *words, "--ranks", "999", status=3)["environments"]
     for wrong in (("--sizes", "0"), ("--sizes", "nan"), ("--ranks", "1"), ("--environment", "x")):
         assert main([*words, *wrong]) == 2
+
+
+def test_tunings_of_a_library_are_ranked_like_libraries(place: Path, capsys: Capture) -> None:
+    """By real curves, for messages between the limits of 64 and 128 KiB."""
+    run = str(stored_run("wyeast-2003", place))
+    slow = Machine(alpha_s=2e-3, beta_s_per_byte=0.0)
+    mix = (("Send", 98304, 1000),)
+    profile = profile_of(mix, slow, ranks=2, compute_s=0.1, environment="lam")
+    write_profile(profile, Path("long.json"))
+    found = told(capsys, "advise", "advise", "long.json", "--run", run)
+    order = [one["environment"] for one in found["environments"]]
+    assert {"mpich", "mpich-40k"} < {*order}
+    assert order.index("lam-128k") < order.index("lam")
 
 
 def test_the_form_of_a_prediction(place: Path, capsys: Capture) -> None:
