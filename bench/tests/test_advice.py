@@ -3,7 +3,10 @@
 
 from pathlib import Path
 
-from bench.advice import ProgramVariant, blind_of, pairs, summary, table, variants
+import yaml
+
+import bench.advice
+from bench.advice import BLIND, pairs, summary, table, variants
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.advice_machine import Mix, curves_run, profile_of
@@ -25,7 +28,9 @@ def test_a_true_prediction_holds_and_a_false_one_is_shown(tmp_path: Path) -> Non
     assert not all(row.kept for row in summary(wrong))
 
 
-def test_the_blind_half_is_drawn_by_the_seed_alone() -> None:
-    every = [ProgramVariant("program", 1, ranks, {}) for ranks in range(2, 12)]
-    assert blind_of(every) == blind_of(every[::-1])
-    assert len(blind_of(every)) == 5
+def test_the_blind_cases_are_in_the_campaign() -> None:
+    file = Path(bench.advice.__file__).parent / "advised" / "validation.yaml"
+    cases = {case.get("name"): case for case in yaml.safe_load(file.read_text())["cases"]}
+    given = {(one["mix"], one["factor"]) for one in cases["proxy"]["matrix"]["program"]}
+    given |= {("exchange", factor) for factor in cases["exchange"]["matrix"]["factor"]}
+    assert {*BLIND} < given

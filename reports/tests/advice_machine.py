@@ -57,13 +57,18 @@ def curves_run(
     sizes: Sequence[int] = SIZES,
     program: Mix = (),
     crowded: int = 99,
+    exchange: Mapping[str, float] = {},
 ) -> Path:
     """A run of pt2pt between nodes and of allreduce and broadcast on these rank counts; with a
-    `program` also of it on two ranks, in the place of HPL. From `crowded` on ranks share cores."""
+    `program` also of it on two ranks, in the place of HPL. From `crowded` on ranks share cores.
+    `exchange`: how many times as long a message takes when one comes at the same time."""
     cases = []
     for name in machines:
         params = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*sizes]}
         cases.append(case("pt2pt", name, params))
+        if name in exchange:
+            both = {"placement": "between-nodes", "directions": ["both-ways"], "window": 1}
+            cases.append(case("streams", name, both | {"sizes": [*sizes]}))
         operations = {"operations": ["barrier", "allreduce", "broadcast"], "sizes": [*sizes]}
         for p in ranks:
             one = case("collectives", name, {"ranks": p, "ranks_per_node": 1, **operations}, p)
@@ -81,6 +86,18 @@ def curves_run(
 
         if record["check"] == "hpl":
             record["metrics"] = [metric("time", noisy(1.0 + program_s(machine, program, 2, 1.2)))]
+        elif record["check"] == "streams":
+            longer = exchange[record["environment"]]
+            answer_s = machine.time_s("Send", sizes[0], 2)
+            record["metrics"] = [
+                metric(
+                    "window_rate",
+                    2 * m / (longer * noisy(machine.time_s("Send", m, 2) + answer_s)),
+                    direction="both-ways",
+                    message_bytes=m,
+                )
+                for m in sizes
+            ]
         elif record["check"] == "pt2pt":
             record["metrics"] = [
                 metric(

@@ -77,6 +77,18 @@ def test_ninety_percent_intervals_hold_the_truth_in_ninety_percent(tmp_path: Pat
     assert 0.9 <= sum(inside) / len(inside) <= 0.97
 
 
+def test_messages_both_ways_have_a_curve_of_their_own(tmp_path: Path) -> None:
+    """LAM's take twice as long when another comes at the same time, MPICH's do not."""
+    at = curves_run(tmp_path / "run", exchange={"mpich": 1.0, "openmpi": 1.0, "lam": 2.0})
+    halo, one_way = ((((call), 20_000, 4000),) for call in ("Isend", "Send"))
+    both = by_name(advice_of(at, profile_of(halo, wait=0.0)))["lam"].communication_ratio
+    alone = by_name(advice_of(at, profile_of(one_way, wait=0.0)))["lam"].communication_ratio
+    assert both.value == pytest.approx(2 * alone.value, rel=0.05)
+    # What only one of the two ways to measure shows is less sure.
+    like = by_name(advice_of(at, profile_of(halo, wait=0.0)))["openmpi"].communication_ratio
+    assert both.high / both.low > 1.5 * like.high / like.low
+
+
 def test_a_barrier_has_no_length(run: Path) -> None:
     profile = profile_of((("Barrier", 0, 1000),))
     assert not advice_of(run, profile).refused

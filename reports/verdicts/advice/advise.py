@@ -23,7 +23,13 @@ from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.commands import campaign_of
 from reports.notation.units import percent, significant
 from reports.statistics.descriptive import Vector
-from reports.verdicts.advice.curves import MESSAGES, CallTime, EnvironmentCurves, NoCurve
+from reports.verdicts.advice.curves import (
+    EXCHANGE,
+    MESSAGES,
+    CallTime,
+    EnvironmentCurves,
+    NoCurve,
+)
 from reports.verdicts.advice.demand import OPERATIONS, Application, Family, application_of
 from reports.verdicts.advice.outcome import (
     AdvisedPart,
@@ -46,6 +52,9 @@ MOST_UNEXPLAINED = 4.0
 #: coverage]. Of messages a ping-pong does not show what it means that the receiver is late.
 MODEL_ERROR: dict[Family, float] = {"messages": 0.12, "collectives": 0.06}
 ERROR_OF_FACTOR = 0.25
+#: … and for each factor e by which a ping-pong and an exchange of messages differ more, or less,
+#: than in the profile's environment.
+ERROR_OF_WAYS = 0.5
 #: The same where the profile is of no environment of the run.
 UNCALIBRATED_ERROR = 0.3
 #: One launch against the next: of the profile, of which there is one.
@@ -61,6 +70,16 @@ CURVES = (MESSAGES, "echo", COLLECTIVES)
 #: Blocks of a run that measures what is missing.
 FIRST_BLOCKS = 6
 _FAMILIES: tuple[Family, ...] = ("messages", "collectives")
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyTime:
+    """A family's calls by the curves of an environment, s by resample; the relative error of what
+    of it was not measured; how many times as long it is by the other way to measure messages."""
+
+    time_s: Vector
+    beyond: float
+    otherwise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,25 +115,21 @@ class Advice:
         return [curves.of(one, asked.on_node, asked.nodes) for one in asked.demands]
 
     @cached_property
-    def _own_s(self) -> dict[Family, Vector]:
-        """What the curves of the profile's environment give for it, by family and resample."""
+    def _own(self) -> dict[Family, FamilyTime]:
+        """What the curves of the profile's environment give for it."""
         if not self.profiled_in:
             return {}
-        found: dict[Family, Vector] = {}
         times = self._times(self.profile, self.profiled_in)
-        for demand, one in zip(self.profile.demands, times, strict=True):
-            if isinstance(one, CallTime):
-                so_far = found.get(demand.family, 0.0)
-                found[demand.family] = so_far + demand.count * one.time_s
-        return found
+        found = ((family, _family_time(self.profile, times, family)) for family in _FAMILIES)
+        return {family: one for family, one in found if one}
 
     @property
     def explained(self) -> list[ExplainedPart]:
         """The curves held against the profile."""
         measured = self.profile.measured_s
         return [
-            ExplainedPart(family=of, measured_s=measured[of], curves_s=float(own[0]))
-            for of, own in self._own_s.items()
+            ExplainedPart(family=of, measured_s=measured[of], curves_s=float(own.time_s[0]))
+            for of, own in self._own.items()
         ]
 
     @cached_property
@@ -159,16 +174,15 @@ class Advice:
         rows = len(known[0][1].time_s)
         total, own_factor = np.zeros(rows), dict[Family, float]()
         for family in _FAMILIES:
-            factor, error = self._factor(family, name)
+            found = _family_time(self.asked, times, family)
+            if found is None:
+                continue
+            factor, error = self._factor(family, name, found)
             own_factor[family] = float(np.ravel(factor)[0])
-            of = [(one, time) for one, time in known if one.family == family]
-            found = sum((one.count * time.time_s for one, time in of), np.zeros(rows))
-            there = max(float(found[0]), 1e-300)
-            beyond = sum(one.count * float(time.time_s[0]) * time.error for one, time in of) / there
-            error = math.hypot(error * (CROWDED if crowded else 1.0), beyond)
+            error = math.hypot(error * (CROWDED if crowded else 1.0), found.beyond)
             noise = LAUNCH_ERROR * shared.standard_normal(rows) + error * luck.standard_normal(rows)
             noise[0] = 0.0
-            total = total + factor * found * np.exp(noise)
+            total = total + factor * found.time_s * np.exp(noise)
         rest = self.asked.compute_s + self.asked.wait_s + sum(self.asked.other_s.values())
         return Forecast(
             environment=name,
@@ -184,18 +198,18 @@ class Advice:
             crowded=crowded,
         )
 
-    def _factor(self, family: Family, name: str) -> tuple[Vector | float, float]:
+    def _factor(self, family: Family, name: str, found: FamilyTime) -> tuple[Vector | float, float]:
         """What a family's time by the curves is multiplied with in an environment, and its error:
         none where it is what was measured."""
-        own = self._own_s.get(family)
+        own = self._own.get(family)
         measured = self.profile.measured_s[family]
         if own is None or measured <= 0:
             return 1.0, UNCALIBRATED_ERROR
+        factor = measured / own.time_s
         if name == self.profiled_in and self.asked is self.profile:
-            return measured / own, 0.0
-        return measured / own, MODEL_ERROR[family] + ERROR_OF_FACTOR * abs(
-            math.log(measured / own[0])
-        )
+            return factor, 0.0
+        error = MODEL_ERROR[family] + ERROR_OF_FACTOR * abs(math.log(factor[0]))
+        return factor, error + ERROR_OF_WAYS * abs(math.log(found.otherwise / own.otherwise))
 
     @cached_property
     def refused(self) -> list[str]:
@@ -291,7 +305,8 @@ class Advice:
     def confirm(self) -> ConfirmPart | None:
         """The cheapest run of curves that tells more: of what is missing, or of a tie of the first.
         None where the first is apart from all others, and where no curve would help."""
-        every = self.predicted
+        every, plan = self.predicted, self.analysis.run.plan
+        measured = {case.check for case in plan.cases}
         if len(every) < 2:
             gaps = (one for name in self._curves for one in self._times(self.asked, name))
             checks = {one.check for one in gaps if isinstance(one, NoCurve) and one.check}
@@ -302,10 +317,10 @@ class Advice:
             decide = self.deciding if ties and not self.refused else []
             calls = [one.call for one in decide if one.share >= LEAST_SHARE]
             checks = {COLLECTIVES if call in OPERATIONS else MESSAGES for call in calls}
+            checks |= {EXCHANGE} & measured if MESSAGES in checks else set()
         if not checks:
             return None
-        plan = self.analysis.run.plan
-        again = checks <= {case.check for case in plan.cases}
+        again = checks <= measured
         return ConfirmPart(
             campaign=campaign_of(self.analysis.run) if again else CAMPAIGN,
             environments=names,
@@ -334,6 +349,28 @@ def advise(
     same = sizes == 1.0 and ranks in (None, own.ranks)
     asked = own if same else own.scaled(sizes, ranks)
     return Advice(analysis, own, asked, name if name in analysis.looks else "", sizes)
+
+
+def _family_time(
+    asked: Application, times: list[CallTime | NoCurve], family: Family
+) -> FamilyTime | None:
+    """The sum over a family's calls that have a curve; None where there are none."""
+    known = [
+        (one.count * time.time_s, time)
+        for one, time in zip(asked.demands, times, strict=True)
+        if one.family == family and isinstance(time, CallTime)
+    ]
+    total = sum((time_s for time_s, _ in known), np.zeros(1))
+    if total[0] <= 0:
+        return None
+    beyond, otherwise = (
+        sum(float(time_s[0]) * value for time_s, value in values) / float(total[0])
+        for values in (
+            [(time_s, time.error) for time_s, time in known],
+            [(time_s, time.otherwise) for time_s, time in known],
+        )
+    )
+    return FamilyTime(total, beyond, otherwise)
 
 
 def _tied(one: Forecast, other: Forecast) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,7 +30,12 @@ from reports.statistics.descriptive import Matrix, Vector
 from reports.verdicts.advice.demand import OPERATIONS, Demand
 from reports.verdicts.prediction.library import SEED, Resampled
 
-MESSAGES, PAIRS = "pt2pt", "alltoall_pairs"
+MESSAGES, PAIRS, EXCHANGE = "pt2pt", "alltoall_pairs", "streams"
+#: Calls whose messages mostly pass both ways at once, as a halo's do.
+_BOTH_WAYS = (
+    *("Isend", "Ibsend", "Issend", "Irsend", "Irecv", "Imrecv", "Start", "Startall"),
+    *("Sendrecv", "Sendrecv_replace"),
+)
 #: Beyond so many times the greatest measured length or rank count there is no curve, …
 MOST_BEYOND = 8.0
 #: … and up to there each doubling adds this relative error [choice].
@@ -50,12 +55,14 @@ class NoCurve:
 @dataclass(frozen=True, eq=False, slots=True)
 class CallTime:
     """One call in s, by resample. `error` is the relative error of what was not measured there;
-    `beyond` says what of it was not measured, `crowded` that ranks shared cores."""
+    `beyond` says what of it was not measured, `crowded` that ranks shared cores. `otherwise` is how
+    many times as long a message takes that is measured in the other way, 1 where there is none."""
 
     time_s: Vector
     error: float = 0.0
     beyond: str = ""
     crowded: bool = False
+    otherwise: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +125,33 @@ class EnvironmentCurves:
             found[within] = self._curve(times) if times else None
         return found
 
+    @cached_property
+    def _exchange(self) -> dict[bool, LengthCurve | None]:
+        """The same of a message each way at once: a window of one, whose answer of 8 bytes takes as
+        long as the shortest message."""
+        found: dict[bool, LengthCurve | None] = {}
+        for within, place in ((True, "within-node"), (False, "between-nodes")):
+            params = {"placement": place, "window": 1, "transport": "library", "hops": 0}
+            rows = [
+                row
+                for row in rows_where(
+                    self.analysis, EXCHANGE, "window_rate", params, direction="both-ways"
+                )
+                if self.analysis.case(row).environment == self.environment
+            ]
+            times = {
+                size: {block: 2 * size / rate for block, rate in values.items()}
+                for size, values in by_block(rows, message_bytes).items()
+            }
+            if times:
+                answer = {block: time_s / 2 for block, time_s in times[min(times)].items()}
+                times = {
+                    size: {b: time_s - answer[b] for b, time_s in values.items() if b in answer}
+                    for size, values in times.items()
+                }
+            found[within] = self._curve(times) if times else None
+        return found
+
     def _curve(self, times: Mapping[int, ByBlock], crowded: bool = False) -> LengthCurve:
         sizes = sorted(times)
         return LengthCurve(
@@ -125,11 +159,17 @@ class EnvironmentCurves:
         )
 
     def _message(self, demand: Demand, on_node: int) -> CallTime | NoCurve:
-        curve = self._echo[demand.within]
+        ways = [self._echo[demand.within], self._exchange[demand.within]]
+        if demand.call in _BOTH_WAYS:
+            ways.reverse()
+        curve = ways[0] or ways[1]
         if curve is None:
             where = "within a node" if demand.within else "between nodes"
             return NoCurve(f"messages {where} were not measured", MESSAGES)
         found = _at_length(curve, demand.message_bytes)
+        if isinstance(found, CallTime) and ways[0] and ways[1]:
+            other = float(ways[1].at(demand.message_bytes)[0][0])
+            found = replace(found, otherwise=other / float(found.time_s[0]))
         if demand.within or on_node == 1 or isinstance(found, NoCurve):
             return found
         alone, together = self._pairs(1), self._pairs(on_node)
@@ -137,7 +177,7 @@ class EnvironmentCurves:
             return NoCurve(f"messages of {on_node} ranks a node at once were not measured", PAIRS)
         factor = together.at(demand.message_bytes)[0] / alone.at(demand.message_bytes)[0]
         crowded = found.crowded or together.crowded
-        return CallTime(found.time_s * factor, found.error, found.beyond, crowded)
+        return replace(found, time_s=found.time_s * factor, crowded=crowded)
 
     def _pairs(self, on_node: int) -> LengthCurve | None:
         """A message of each of so many ranks a node at once: two lengths of the check
