@@ -76,6 +76,11 @@ def curves(folder: Path) -> Path:
         cases.append(case("pt2pt", name, fixed))
         words = ("./pt2pt", "--constructs", "Send/Recv", "--sizes", _SIZES, "--iterations", "3")
         times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *words, "--warmup", "1")
+        both = {"placement": "between-nodes", "directions": ["both-ways"], "window": 1}
+        cases.append(case("streams", name, both | {"sizes": _SIZES}))
+        words = ("./streams", "--directions", "both-ways", "--window", "1", "--sizes", _SIZES)
+        words += ("--iterations", "3", "--warmup", "1")
+        times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *words)
         for ranks in RANKS:
             one = case("collectives", name, {"ranks": ranks, "ranks_per_node": 1}, ranks)
             cases.append(one | {"nodes": ranks})
@@ -90,7 +95,7 @@ def curves(folder: Path) -> Path:
             {key: one[key] for key in ("name", "unit", "at")}
             | {"better": "lower", "value": one["value"] * math.exp(NOISE * rng.standard_normal())}
             for one in times[record["case_id"]]
-            if one["name"] in ("half_round_trip", "collective_time")
+            if one["name"] in ("half_round_trip", "window_rate", "collective_time")
         ]
         return record | {"flags": [], "metrics": made}
 
@@ -136,7 +141,10 @@ def main(arguments: list[str]) -> int:
     with TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "profiled").mkdir()
-        own, profile = [str(folder / one) for one in ("pt2pt", "collectives")], folder / "profile.o"
+        own, profile = (
+            [str(folder / one) for one in ("pt2pt", "streams", "collectives")],
+            folder / "profile.o",
+        )
         lattice = ["PRECISION=double", "su3_rmd"]
         with_profile = [f"OUT={folder / 'profiled'}", f"LIBS={profile} -lm -ldl", *lattice]
         build(folder, ("common/src", own), ("common/src/mpiprofile", [str(profile)]))
