@@ -46,7 +46,7 @@ MOST_HIDDEN = 0.3
 #: Calls without a curve may take this share of the time in MPI.
 MOST_UNKNOWN = 0.05
 #: The curves must give between 1/so many and so many times of what was measured.
-MOST_UNEXPLAINED = 4.0
+MOST_UNEXPLAINED = 2.0
 #: Relative error of a family's time in another environment than the profile's: at least, and what
 #: is added for each factor e that the curves are off by [choice; `bench advice_witness` counts the
 #: coverage]. Of messages a ping-pong does not show what it means that the receiver is late.
