@@ -78,9 +78,9 @@ def curves(folder: Path) -> Path:
         times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *words, "--warmup", "1")
         both = {"placement": "between-nodes", "directions": ["both-ways"], "window": 1}
         cases.append(case("streams", name, both | {"sizes": _SIZES}))
-        words = ("./streams", "--directions", "both-ways", "--window", "1", "--sizes", _SIZES)
-        words += ("--iterations", "3", "--warmup", "1")
-        times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *words)
+        own = ["./streams", "--directions", "both-ways", "--window", "1", "--sizes", _SIZES]
+        own += ["--iterations", "3", "--warmup", "1"]
+        times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *own)
         for ranks in RANKS:
             one = case("collectives", name, {"ranks": ranks, "ranks_per_node": 1}, ranks)
             cases.append(one | {"nodes": ranks})
