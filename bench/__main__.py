@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
     if name not in there:
         print(f"bench: no bench {name!r}; there are {', '.join(there)}", file=sys.stderr)
         return 2
-    places = ("bench.claims", "bench.faults", "bench")
+    places = ("bench.claims", "bench.faults", "bench.advised", "bench")
     module = import_module(next(f"{at}.{name}" for at in places if find_spec(f"{at}.{name}")))
     print(f"== {name}: {(module.__doc__ or name).splitlines()[0]}", flush=True)
     needs = name in _NEED_ROOT or (name == "choice_designs" and not arguments[1:])

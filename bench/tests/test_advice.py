@@ -5,8 +5,8 @@ from pathlib import Path
 
 import yaml
 
-import bench.advice
-from bench.advice import BLIND, pairs, summary, table, variants
+import bench.advised.advice
+from bench.advised.advice import BLIND, pairs, summary, table, variants
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.advice_machine import Mix, curves_run, profile_of
@@ -29,7 +29,7 @@ def test_a_true_prediction_holds_and_a_false_one_is_shown(tmp_path: Path) -> Non
 
 
 def test_the_blind_cases_are_in_the_campaign() -> None:
-    file = Path(bench.advice.__file__).parent / "advised" / "validation.yaml"
+    file = Path(bench.advised.advice.__file__).with_name("validation.yaml")
     cases = {case.get("name"): case for case in yaml.safe_load(file.read_text())["cases"]}
     given = {(one["mix"], one["factor"]) for one in cases["proxy"]["matrix"]["program"]}
     given |= {("exchange", factor) for factor in cases["exchange"]["matrix"]["factor"]}

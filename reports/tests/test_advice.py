@@ -96,7 +96,7 @@ def test_a_barrier_has_no_length(run: Path) -> None:
 
 
 def test_messages_of_a_rank_to_itself_need_no_curve(run: Path) -> None:
-    alone = call("Isend", 5.0, least_bytes=8, greatest_bytes=8, bytes=32, ranks=2, nodes=1)
+    alone = call("Isend", 0.1, least_bytes=8, greatest_bytes=8, bytes=32, ranks=2, nodes=1)
     assert not advice_of(run, profile_of(further=[alone])).refused
     assert advice_of(run, profile_of(further=[alone], on_node=2)).refused
 

@@ -34,7 +34,7 @@ SEED = 32
 BLIND = random.Random(SEED).sample(  # noqa: S311
     [*product(("halo", "sums", "spectral", "master", "chain", "exchange"), (2, 8))], 6
 )
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "advice.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
 #: Measured differences from which on an order must be right.
 LEAST_DIFFERENCE = 0.05
 #: Of other programs the time is that of their profile, from MPI_Init to MPI_Finalize.

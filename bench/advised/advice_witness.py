@@ -4,7 +4,7 @@
 Four libraries of a foreign simulator (Debian: libsimgrid-dev): the algorithms of MPICH, Open MPI,
 MVAPICH2 and SimGrid itself for collective operations, each with a cost of messages and an eager
 limit of its own. Curves are those of our pt2pt and collectives, with launches of 1 % noise; each
-program of advised/proxy.c is profiled once by our profile, on four ranks in `PROFILED_IN`, and runs
+program of proxy.c is profiled once by our profile, on four ranks in `PROFILED_IN`, and runs
 with longer messages and on more ranks, too; so is su3_rmd. --write: docs/advice.md anew.
 """
 
@@ -24,14 +24,14 @@ import msgspec
 import numpy as np
 
 from assay.profile.collecting import profile_of, read_recordings
-from bench.advice import SEED, ProgramVariant, pairs, show, summary
+from bench.advised.advice import SEED, ProgramVariant, pairs, show, summary
 from bench.prediction_witness import LATTICE_INPUT, build, printed_by, simulated
 from records.application_profile import ApplicationProfile
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
 
-_PROXY = Path(__file__).resolve().parent / "advised" / "proxy.c"
+_PROXY = Path(__file__).resolve().parent / "proxy.c"
 _PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1"><zone id="all" routing="Full">

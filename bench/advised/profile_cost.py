@@ -2,7 +2,7 @@
 """What `assay profile` costs a program (goal: 2 % of its time), and the size of a profile of 10⁶
 calls (goal: 1 MB).
 
-Pairs of launches of advised/proxy.c with and without the profile, one right after the other and in
+Pairs of launches of proxy.c with and without the profile, one right after the other and in
 an order drawn anew for each pair; two ranks of one node, each bound to a core. Say nothing of other
 work that the machine does at the same time: run it alone.
 """
@@ -24,7 +24,7 @@ from bench.rows import Row, printed
 from records.application_profile import write_profile
 from reports.statistics.signed_rank import paired_effect
 
-_PROXY = Path(__file__).resolve().parent / "advised" / "proxy.c"
+_PROXY = Path(__file__).resolve().parent / "proxy.c"
 MOST, MOST_BYTES = 1.02, 1 << 20
 #: Launchers whose ranks are bound to cores.
 LIBRARIES = {"openmpi": ["--bind-to", "core"], "mpich": ["-bind-to", "core"]}
