@@ -50,7 +50,7 @@ def _fill(history: History, store: Store, row: dict[int, int], site: str, campai
     column = {night.id: place for place, night in enumerate(history.nights)}
     newest = len(history.nights) - 1
     fresh = {at for at, night in enumerate(history.nights) if not night.judged or at == newest}
-    for series, night, rerun_of, away, n, median, odd, text in store.database.execute(
+    for series, night, rerun_of, away, n, median, odd, text in store.tuples(
         "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median,"
         " v.unexplained, v.launch_values FROM value v JOIN night n ON n.id=v.night"
         " WHERE n.site=? AND n.campaign=? ORDER BY n.id",

@@ -190,6 +190,12 @@ class Store:
         assert number is not None
         return number
 
+    def tuples(self, query: str, values: Sequence[object]) -> sqlite3.Cursor:
+        """The rows of a query as tuples, where there are many of them."""
+        cursor = self.database.cursor()
+        cursor.row_factory = None
+        return cursor.execute(query, values)
+
     def add_missed(self, missed: Missed) -> None:
         """Keep that a night could not run."""
         row = asdict(missed)

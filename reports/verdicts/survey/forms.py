@@ -82,6 +82,7 @@ class FailingTestPart(Part):
     launches: Annotated[int, key("Its launches.")]
     failed: Annotated[int, key("Those that failed.")]
     hidden: Annotated[int, key("Nights on which one failed and another try passed.")]
+    nights: Annotated[int, key("Nights with a launch of it.")]
 
 
 class SurveyForm(Form, kw_only=True):

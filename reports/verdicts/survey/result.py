@@ -34,7 +34,6 @@ from reports.verdicts.survey.survey import (
     ReferenceFinding,
     Spread,
     Survey,
-    TestFinding,
 )
 
 #: Rows of a table, and trends that are drawn.
@@ -269,7 +268,7 @@ def _nodes(surveys: Sequence[Survey], rows: Sequence[_Row[NodeFinding]]) -> Iter
 
 
 def _tests(surveys: Sequence[Survey]) -> Iterator[Block]:
-    def cells(found: tuple[str, TestFinding]) -> list[Cell | str]:
+    def cells(found: tuple[str, FailingTestPart]) -> list[Cell | str]:
         name, test = found
         hidden = Cell(str(test.hidden), tone="open" if test.hidden else "")
         return [name, str(test.launches), str(test.failed), hidden, str(test.nights)]
@@ -367,8 +366,6 @@ def _form(
             SlowNodePart.filled(row.what, site=row.of.site, test=row.test, launches=row.what.n)
             for row in nodes
         ],
-        tests=[
-            FailingTestPart.filled(test, site=one.site) for one in surveys for test in one.tests
-        ],
+        tests=[test for one in surveys for test in one.tests],
         series=[_series_part(row, found.get((id(row.of), row.what.series))) for row in spreads],
     )

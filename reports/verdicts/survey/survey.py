@@ -29,6 +29,7 @@ from reports.verdicts.nightly.lasting import lasting_shifts
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
 from reports.verdicts.nightly.wording import case_names
+from reports.verdicts.survey.forms import FailingTestPart
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
@@ -94,17 +95,6 @@ class NodeFinding(NamedTuple):
     others: int
 
 
-class TestFinding(NamedTuple):
-    """A test of which launches `failed`, without a figure; `hidden` counts nights on which one
-    failed and another try of the same passed."""
-
-    test: str
-    launches: int
-    failed: int
-    hidden: int
-    nights: int
-
-
 @dataclass(frozen=True)
 class Survey:
     """`checked` has the history with its changes; `spreads` are of all series, in their order."""
@@ -113,7 +103,7 @@ class Survey:
     spreads: list[Spread]
     references: list[ReferenceFinding]
     nodes: list[NodeFinding]
-    tests: list[TestFinding]
+    tests: list[FailingTestPart]
     single_nodes: bool
     tests_of: dict[int, str]
 
@@ -139,7 +129,7 @@ class Survey:
         return {test: self.names[series[row].case_id] for row, test in rows}
 
     @property
-    def hidden(self) -> list[TestFinding]:
+    def hidden(self) -> list[FailingTestPart]:
         """Tests that failed and passed on one night."""
         return [one for one in self.tests if one.hidden]
 
@@ -357,11 +347,11 @@ def _peers(logs: Matrix) -> Peers:
     )
 
 
-def _tests(store: Store, site: str, campaign: str) -> list[TestFinding]:
+def _tests(store: Store, site: str, campaign: str) -> list[FailingTestPart]:
     """The imported tests of which a launch failed; those that a retry hid first."""
     failed, passed = "l.result IN ('fail','error','abort')", "l.result IN ('pass','xfail')"
     with store.explained("read"):
-        rows: Sequence[tuple[str, int, int, int, int]] = store.database.execute(
+        rows = store.tuples(
             "SELECT test, sum(n), sum(f), sum(bad > 0 AND p > 0) AS hidden, count(DISTINCT night)"  # noqa: S608 own texts
             " FROM (SELECT l.test, l.night, count(*) AS n, sum(figures='[]' AND"
             f" {failed}) AS f, sum({failed}) AS bad, sum({passed}) AS p"
@@ -369,4 +359,5 @@ def _tests(store: Store, site: str, campaign: str) -> list[TestFinding]:
             " GROUP BY l.test, l.night, l.name) GROUP BY test HAVING sum(f) > 0 OR hidden > 0",
             (site, campaign),
         ).fetchall()
-    return sorted((TestFinding(*row) for row in rows), key=lambda one: (-one.hidden, -one.failed))
+    found = [FailingTestPart(site, *row) for row in rows]
+    return sorted(found, key=lambda one: (-one.hidden, -one.failed))
