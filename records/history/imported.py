@@ -134,16 +134,16 @@ class Importer:
         self.nights: dict[tuple[str, str], _Added] = {}
         self.series: dict[tuple[str, str, str, str, str, str], tuple[int, float]] = {}
         self._values: dict[tuple[int, int], list[float]] = {}
-        self._references: dict[int, tuple[float, str, float, float | None, float | None]] = {}
+        self._references: dict[int, tuple[float, ImportedFigure]] = {}
         self._rows: list[tuple[object, ...]] = []
         self._seen: set[int] = set()
         self._vague: dict[int, list[tuple[float, float]]] = {}
         self._times: dict[int, list[float]] | None = None
-        for row in store.database.execute("SELECT key, at, since FROM launch"):
-            self._note(*row)
+        for key, at, since in store.tuples("SELECT key, at, since FROM launch", ()):
+            self._note(hash((key, int(at))), key, at, since)
 
-    def _note(self, key: int, at: float, since: float | None) -> None:
-        self._seen.add(hash((key, int(at))))
+    def _note(self, mark: int, key: int, at: float, since: float | None) -> None:
+        self._seen.add(mark)
         if self._times is not None:
             self._times.setdefault(key, []).append(at)
         if since is not None:
@@ -154,10 +154,11 @@ class Importer:
         texts = launch.system, launch.partition, launch.environ, launch.unique, launch.job
         digest = blake2b("\0".join((*texts, str(launch.copy))).encode(), digest_size=8).digest()
         key = int.from_bytes(digest, "big", signed=True)
-        if self._is_known(key, launch):
+        mark = hash((key, int(launch.at)))
+        if mark in self._seen or self._is_known(key, launch):
             self.known += 1
             return
-        self._note(key, launch.at, launch.since)
+        self._note(mark, key, launch.at, launch.since)
         night = self._night(launch)
         night.begun = min(night.begun, launch.at if launch.since is None else launch.since)
         night.statuses[launch.status] += 1
@@ -178,9 +179,7 @@ class Importer:
         self.added += 1
 
     def _is_known(self, key: int, launch: ImportedLaunch) -> bool:
-        """Whether the launch is there, also where only the session tells the time of either."""
-        if hash((key, int(launch.at))) in self._seen:
-            return True
+        """Whether the launch is there with another time: only the session tells that of either."""
         if launch.since is None:
             if key not in self._vague:
                 return False
@@ -189,7 +188,7 @@ class Importer:
         if self._times is None:
             self._flush()
             self._times = {}
-            for number, at in self.store.database.execute("SELECT key, at FROM launch"):
+            for number, at in self.store.tuples("SELECT key, at FROM launch", ()):
                 self._times.setdefault(number, []).append(at)
         low, high = launch.since - _SLACK_S, launch.at + _SLACK_S
         return any(low <= at <= high for at in self._times.get(key, ()))
@@ -230,9 +229,7 @@ class Importer:
             self.series[place] = found
         newest = self._references.get(found[0])
         if newest is None or newest[0] <= launch.at:
-            value = figure.reference
-            value = value if value and math.isfinite(value) else 0.0
-            self._references[found[0]] = launch.at, figure.unit, value, figure.lower, figure.upper
+            self._references[found[0]] = launch.at, figure
         return found
 
     def _series_id(self, launch: ImportedLaunch, metric: str, unit: str, better: str) -> int:
@@ -281,7 +278,9 @@ class Importer:
         columns = "(series, night, launches, median, launch_values)"
         insertion = f"INSERT OR REPLACE INTO value {columns} VALUES (?,?,?,?,?)"  # noqa: S608 own text
         database.executemany(insertion, rows)
-        for series, told in self._references.items():
+        for series, (at, one) in self._references.items():
+            known = one.reference is not None and math.isfinite(one.reference)
+            told = at, one.unit, one.reference if known else 0.0, one.lower, one.upper
             database.execute(
                 "INSERT INTO reference VALUES (?,?,?,?,?,?) ON CONFLICT (series) DO UPDATE SET"
                 " at=excluded.at, unit=excluded.unit, value=excluded.value, lower=excluded.lower,"

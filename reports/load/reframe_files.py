@@ -15,6 +15,7 @@ from typing import Any
 
 from records.errors import AssayError
 from records.history.imported import ImportedLaunch
+from records.text.plain_text import plain_data
 from reports.load.reframe_logs import (
     ODD,
     Read,
@@ -24,6 +25,7 @@ from reports.load.reframe_logs import (
     file_log,
     http_json,
     launch_of,
+    moment_of,
 )
 
 _SQLITE = b"SQLite format 3\0"
@@ -77,7 +79,7 @@ def _json(file: Path, head: bytes, zone: tzinfo | None) -> Iterator[Read]:
         yield Unread(file, 1, f"larger than {_MOST_BYTES} bytes")
         return
     try:
-        report = json.loads(file.read_bytes())
+        report = plain_data(json.loads(file.read_bytes()))
         if "session_info" not in report:
             raise ValueError("it has no `session_info`")
     except (ValueError, TypeError, RecursionError) as error:
@@ -94,8 +96,8 @@ def _database(file: Path) -> Iterator[Read]:
             query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
             for number, (blob,) in enumerate(database.execute(query), 1):
                 try:
-                    yield from _report(file, json.loads(blob), number)
-                except (ValueError, TypeError) as error:
+                    yield from _report(file, plain_data(json.loads(blob)), number)
+                except (ValueError, TypeError, RecursionError) as error:
                     yield Unread(file, number, f"session {number}: {error}")
     except sqlite3.Error as error:
         yield Unread(file, 0, f"no database of results of ReFrame ({error})")
@@ -122,7 +124,7 @@ def _report(file: Path, report: dict[str, Any], line: int = 1) -> Iterator[Read]
 
 def _moment(info: dict[str, Any], name: str) -> float:
     unix = info.get(f"{name}_unix")
-    return float(unix) if unix is not None else datetime.fromisoformat(info[name]).timestamp()
+    return moment_of(datetime.fromisoformat(info[name]).timestamp() if unix is None else unix)
 
 
 def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaunch:
@@ -141,5 +143,5 @@ def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaun
     environ = str(case.get("environ") or case.get("environment") or "")
     place = system, str(case.get("partition") or partition), environ
     if (at := case.get("job_completion_time_unix")) is not None:
-        return launch_of(case, place, figures, float(at), session)
+        return launch_of(case, place, figures, moment_of(at), session)
     return launch_of(case, place, figures, ends[1], session, since=ends[0])

@@ -9,7 +9,6 @@ zone; `job_completion_time_unix` has the true one where it is logged.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from records.history.imported import ImportedFigure, ImportedLaunch, without_repeat
+from records.text.plain_text import plain_data
 
 #: Lines that a field with line breaks may take.
 _MOST_LINES = 100
@@ -49,22 +49,27 @@ def _night_of(hour: str) -> str:
     return (datetime.fromisoformat(f"{hour}:00") - timedelta(hours=12)).date().isoformat()
 
 
+def moment_of(value: Any) -> float:
+    """A time in s since 1970, before the year 10000. Raises ValueError for what is none."""
+    moment = float(value)
+    if not 0 <= moment < 253_402_300_800:
+        raise ValueError(f"{value!s:.40} is no time")
+    return moment
+
+
 def when(text: str, unix: object, zone: tzinfo | None) -> tuple[float, str]:
     """The end of a launch in s since 1970, and its night. Raises ValueError for what is no time.
 
     `zone` is that of a local time without one; None: this machine's.
     """
-    has_unix = unix not in _NO_FIGURE
-    moment = float(unix) if has_unix else math.nan  # type: ignore[arg-type]
     if text in _NO_FIGURE:
+        moment = moment_of(unix)
         local = datetime.fromtimestamp(moment, zone).isoformat()
         return moment, _night_of(local[:13])
-    if not has_unix:
+    if unix in _NO_FIGURE:
         read = datetime.fromisoformat(text)
-        moment = (read if read.tzinfo or zone is None else read.replace(tzinfo=zone)).timestamp()
-    if not math.isfinite(moment):
-        raise ValueError("no time")
-    return moment, _night_of(text[:13])
+        unix = (read if read.tzinfo or zone is None else read.replace(tzinfo=zone)).timestamp()
+    return moment_of(unix), _night_of(text[:13])
 
 
 def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
@@ -168,7 +173,7 @@ def http_json(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator
         if not line.strip():
             continue
         try:
-            yield _record(json.loads(line), zone)
+            yield _record(plain_data(json.loads(line)), zone)
         except ODD as error:
             yield Unread(file, number, f"no httpjson record ({type(error).__name__}: {error})")
 
@@ -219,7 +224,7 @@ def figure_of(name: str, fields: Sequence[Any]) -> ImportedFigure:
     """A figure of the fields of `_SUFFIXES`, texts or as JSON has them."""
     value, unit, *limits = fields
     number = None if value in _NO_FIGURE else float(value)
-    return ImportedFigure(name, number, "" if unit in _NO_FIGURE else unit, *_limits(*limits))
+    return ImportedFigure(name, number, "" if unit in _NO_FIGURE else str(unit), *_limits(*limits))
 
 
 @lru_cache(maxsize=10_000)

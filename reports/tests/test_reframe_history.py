@@ -169,6 +169,35 @@ def test_what_cannot_be_read_is_counted_with_file_and_line(tmp_path: Path) -> No
     assert [(one.file, one.line) for one in form.unread_parts] == [(str(log), 3), (str(log), 5)]
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "added"),
+    [
+        ("job_completion_time_unix", float("nan"), 1),
+        ("job_completion_time_unix", 1e300, 1),
+        ("job_completion_time_unix", -1e12, 1),
+        ("name", "a\ud800\0", 2),
+        ("perfvalues", {"d:p:x": [1.0, 0, None, None, 5]}, 2),
+        ("perfvalues", {"d:p:\ud800": [1.0, 0, None, None, "\ud800"]}, 2),
+        ("perfvalues", {"d:p:x": [10**400, 0, None, None, "s"]}, 1),
+        ("job_nodelist", [1, None], 1),
+        ("result", ["pass"], 1),
+    ],
+)
+def test_a_damaged_test_case_costs_itself_alone(
+    tmp_path: Path, key: str, value: object, added: int
+) -> None:
+    case = {
+        "name": "S", "system": "d", "partition": "p", "environ": "e", "jobid": "1",
+        "job_completion_time_unix": 1.7e9, "perfvalues": {"d:p:x": [1.0, 0, None, None, "s"]},
+    }  # fmt: skip
+    cases = [case | {key: value}, case | {"jobid": "2"}]
+    info = {"time_start_unix": 1.7e9, "time_end_unix": 1.8e9}
+    report = json.dumps({"session_info": info, "runs": [{"testcases": cases}]})
+    (tmp_path / "report.json").write_text(report)
+    form = taken(tmp_path / "h.sqlite", tmp_path / "report.json")
+    assert (form.added, form.unread) == (added, 2 - added)
+
+
 def test_nan_of_httpjson_is_no_value(tmp_path: Path) -> None:
     record = {
         "check_name": "A", "check_system": "s", "check_partition": "p", "check_environ": "e",
