@@ -117,6 +117,8 @@ class EfficiencyCriterion(Criterion):
         " tenth better than the limit.",
         "1",
         None,
+        gt=0,
+        le=1,
     )
     required: bool = key(
         "Whether it stays open where the site declares no nominal rate; else it is left out there,"

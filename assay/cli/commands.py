@@ -338,6 +338,18 @@ COMMANDS: dict[str, Command] = {
         argument("--output DIR", "default: RUN/paper", type=Path),
         *(pictures("of the document"), JSON),
     ),
+    "mix": _command(
+        "makespan and throughput of a mix of jobs, and its slowest job",
+        "compare:mix_command",
+        shared.NEWEST,
+        argument(
+            "--at-least SHARE",
+            "least rate of each job as a share of its kind's median; default: 0.8",
+            type=float,
+            default=0.8,
+        ),
+        JSON,
+    ),
     "predict": _command(
         "time on node counts that a run did not measure",
         "predict:predict_command",
@@ -465,7 +477,9 @@ COMMANDS: dict[str, Command] = {
         "recompute checksums and verdicts of an acceptance",
         "verify:verify_command",
         argument(
-            "target DOCUMENT|RUN", "a document, or its run; default: the newest judged", nargs="?"
+            "target DOCUMENT|RUN|CONTRACT",
+            "a document, its run, or a contract's folder; default: the newest judged run",
+            nargs="?",
         ),
         argument("--run RUN", "the run of the document", dest="run_name"),
         argument("--seal", "the seal on the signed paper, eight digits or more"),

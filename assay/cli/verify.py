@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay verify`: checksums, values and every verdict of an acceptance, computed once more."""
+"""`assay verify`: checksums, values and every verdict of an acceptance, or of a contract, computed
+once more."""
 
 from __future__ import annotations
 
@@ -8,12 +9,15 @@ import re
 from pathlib import Path
 
 from assay.criteria.loading import criteria_from_text
+from assay.documents.acceptance_check import Check
 from assay.documents.acceptance_files import SUMS
 from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say
+from records.contract.log import ContractFolder
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
+from records.input_files import kind_at
 from records.run.run_directory import RunDirectory, open_run
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.forms import VerifiedPart, VerifyForm
@@ -26,20 +30,7 @@ _HANG = 11
 
 def verify_command(arguments: argparse.Namespace) -> int:
     """`assay verify`: print what was verified; FAIL where something differs."""
-    run, document = _target(arguments.target, arguments.run_name)
-    from assay.run.provenance import made_with  # slow: Slurm's libraries
-    from assay.run.rereading import Rereader  # slow: ReFrame
-
-    reread = Rereader(run.plan(), run.provenance()).faults
-    checks = verify(
-        run.path,
-        criteria_from_text,
-        document,
-        arguments.seal,
-        reread,
-        made_with=made_with(),
-        signers=arguments.signers,
-    )
+    path, checks = _contract_checks(arguments) or _run_checks(arguments)
     good = all(check.good and not check.unproven for check in checks)
     proven = arguments.seal or arguments.signers
     word = "NOT verified" if not good else "verified" if proven else _CONSISTENT
@@ -48,7 +39,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
     if arguments.json:
         parts = [VerifiedPart.filled(check) for check in checks]
         verified = word == "verified"
-        form = VerifyForm(result=word, verified=verified, run=str(run.path), checks=parts)
+        form = VerifyForm(result=word, verified=verified, run=str(path), checks=parts)
         print(as_text(form), end="")
         return status
     for check in checks:
@@ -56,8 +47,38 @@ def verify_command(arguments: argparse.Namespace) -> int:
         say(f"{state:8} {check.what}", hang=_HANG)
         for told in (*check.faults, *([check.note] if check.note else [])):
             say(f"{'':{_HANG}}{told}")
-    say(f"{word}: {run.path}")
+    say(f"{word}: {path}")
     return status
+
+
+def _contract_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]] | None:
+    """The checks of a contract's folder, or of a document in one; None for anything else."""
+    target = Path(arguments.target or "")
+    folder = ContractFolder(target.parent if target.is_file() else target)
+    if arguments.target is None or arguments.run_name or kind_at(folder.file) is None:
+        return None
+    from assay.contracts.verifying import verify_contract  # slow: NumPy, Slurm's libraries
+
+    document = target if target.is_file() else None
+    return folder.path, verify_contract(folder, document, arguments.seal, arguments.signers)
+
+
+def _run_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]]:
+    """The checks of a run and its document."""
+    run, document = _target(arguments.target, arguments.run_name)
+    from assay.run.provenance import made_with  # slow: Slurm's libraries
+    from assay.run.rereading import Rereader  # slow: ReFrame
+
+    reread = Rereader(run.plan(), run.provenance()).faults
+    return run.path, verify(
+        run.path,
+        criteria_from_text,
+        document,
+        arguments.seal,
+        reread,
+        made_with=made_with(),
+        signers=arguments.signers,
+    )
 
 
 def _target(target: str | None, run_name: str | None) -> tuple[RunDirectory, Path | None]:

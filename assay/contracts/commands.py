@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import signal
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from assay.contracts.documents import RISKS, SUMS, contract_file, course_of, write_documents
@@ -25,6 +27,7 @@ from records.files import write_whole
 from records.forms import as_text
 from records.run.checksums import sign
 from reports.render.terminal import show
+from reports.verdicts.acceptance.model import Item
 from reports.verdicts.contract.forms import ContractRisksForm
 from reports.verdicts.contract.result import contract_result
 
@@ -85,7 +88,7 @@ def waive_command(arguments: argparse.Namespace) -> int:
         add_checks_of(course.site)
         stage = _stage(course, arguments.stage)
         until = _day(arguments.until)
-        for name in _criteria(folder, course, stage, arguments.criterion):
+        for name in _criteria(folder, course, stage, arguments.criterion, arguments.subject):
             folder.append(
                 "waived",
                 stage=stage.name,
@@ -158,22 +161,39 @@ def _stage(course: ContractCourse, name: str) -> Stage:
 
 
 def _criteria(
-    folder: ContractFolder, course: ContractCourse, stage: Stage, name: str | None
+    folder: ContractFolder,
+    course: ContractCourse,
+    stage: Stage,
+    name: str | None,
+    subject: str | None,
 ) -> list[str]:
-    """The criterion that is waived, or without a name all that are not met."""
+    """The criterion that is waived, or without a name all that are not met; of a `subject` those in
+    which it is not met."""
     attempts = course.attempts(stage.name)
     kept = contract_file(folder).judgement(attempts[-1]) if attempts else None
-    judged = kept.criteria if kept else []
-    known = [one.id for one in judged]
-    if name is None:
-        found = [one.id for one in judged if one.effective != "PASS"]
-        if not found:
-            raise AssayError(f"stage {stage.name}: nothing is to be waived: no criterion is open")
-        return found
-    if name not in known:
-        has = f"has {listed(known)}" if known else "has not been judged yet"
+    judged = {one.id: one for one in kept.criteria} if kept else {}
+    if name is not None and name not in judged:
+        has = f"has {listed(judged)}" if judged else "has not been judged yet"
         raise AssayError(f"CRITERION: found {clipped(name)!r}; stage {stage.name} {has}")
-    return [name]
+    found = [name] if name else [key for key, one in judged.items() if one.effective != "PASS"]
+    if not found:
+        raise AssayError(f"stage {stage.name}: nothing is to be waived: no criterion is open")
+    if subject is None:
+        return found
+    bad = {key: [one for one in judged[key].items if one.verdict != "PASS"] for key in found}
+    mine = [key for key in found if any(subject in _names(item) for item in bad[key])]
+    if not mine:
+        subjects = listed(dict.fromkeys(item.subject for items in bad.values() for item in items))
+        raise AssayError(
+            f"--subject: found {clipped(subject)!r}; not met or not decided in stage {stage.name}:"
+            f" {subjects or 'nothing'}"
+        )
+    return mine
+
+
+def _names(item: Item) -> set[str]:
+    """What a waiver may call an item, as "node n2" or "n1–n2": so, a node of it, or n1-n2."""
+    return {item.subject, *re.split("[ –]", item.subject), item.subject.replace("–", "-")}
 
 
 def _said(text: str | None, option: str) -> str:
@@ -187,7 +207,8 @@ def _day(text: str | None) -> str:
     """The last day of a waiver."""
     if text is None:
         return (datetime.now(UTC).date() + timedelta(days=WAIVED_DAYS)).isoformat()
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise AssayError(f"--until: found {text!r:.40}; allowed is a day, as 2027-03-31") from None
+    today = datetime.now(UTC).date()
+    with suppress(ValueError):
+        if (day := date.fromisoformat(text)) >= today:
+            return day.isoformat()
+    raise AssayError(f"--until: found {text!r:.40}; allowed is a day from {today} on")

@@ -80,10 +80,10 @@ def contract_file(folder: ContractFolder) -> ContractFile:
     )
 
 
-def _results(
+def results_of(
     folder: ContractFolder, contract: ContractFile
 ) -> dict[str, Result[ContractForm] | None]:
-    """The documents by their names."""
+    """The documents by their names; None for one that is not needed."""
     runs = dict(_latest_runs(folder, contract.course))
     stages: dict[str, Provenance] = {name: run.provenance() for name, run in runs.items()}
     by_id = {run.run_id: run.path for run in _every_run(folder, contract.course)}
@@ -108,7 +108,7 @@ def write_documents(folder: ContractFolder) -> list[Path]:
     """Write the documents and their checksums; those for people come first. The PDFs are left out
     where no browser is installed; what goes to the vendor, where all is met."""
     contract, written = contract_file(folder), list[Path]()
-    results = _results(folder, contract)
+    results = results_of(folder, contract)
     try:
         for old in (SUMS, SUMS + SIGNATURE):
             (folder.path / old).unlink(missing_ok=True)

@@ -61,10 +61,7 @@ class LoadedStage:
 
     def with_waivers(self, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
         """The criteria with further waivers, and their text."""
-        if not waivers:
-            return self.criteria, self.text
-        found = self.criteria.model_copy(update={"waivers": [*self.criteria.waivers, *waivers]})
-        return found, _text_of(found)
+        return _with_waivers(self.criteria, self.text, waivers)
 
 
 def load_contract(name_or_path: str) -> tuple[Contract, str, Path]:
@@ -105,9 +102,8 @@ def loaded_stage(contract: Contract, stage: Stage, folder: Path) -> LoadedStage:
 def started_stage(course: ContractCourse, stage: Stage, folder: ContractFolder) -> LoadedStage:
     """A stage of a started contract, by the criteria kept with it. Raises AssayError where its
     campaign is another than when the contract was started."""
-    path = folder.path / f"{stage.name}.{_CRITERIA}"
-    text, campaign = read_text(path), _campaign_of(stage, Path(course.file).parent)
-    found = LoadedStage(stage, campaign, criteria_from_text(str(path), text), text)
+    campaign = _campaign_of(stage, Path(course.file).parent)
+    found = LoadedStage(stage, campaign, *kept_criteria(folder, stage.name, ()))
     kept = folder.path / f"{stage.name}.{_CAMPAIGN}"
     if found.files[kept.name] != read_text(kept):
         raise AssayError(
@@ -115,6 +111,22 @@ def started_stage(course: ContractCourse, stage: Stage, folder: ContractFolder) 
             f" {kept}; put that back, or start the contract anew"
         )
     return found
+
+
+def kept_criteria(
+    folder: ContractFolder, stage: str, waivers: Sequence[Waiver]
+) -> tuple[Criteria, str]:
+    """The criteria that a started contract keeps of a stage, with waivers, and their text."""
+    path = folder.path / f"{stage}.{_CRITERIA}"
+    text = read_text(path)
+    return _with_waivers(criteria_from_text(str(path), text), text, waivers)
+
+
+def _with_waivers(criteria: Criteria, text: str, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:
+    if not waivers:
+        return criteria, text
+    found = criteria.model_copy(update={"waivers": [*criteria.waivers, *waivers]})
+    return found, _text_of(found)
 
 
 def _campaign_of(stage: Stage, folder: Path) -> Campaign:

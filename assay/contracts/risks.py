@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
-from typing import Any
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -33,11 +32,13 @@ from records.criteria import (
 )
 from records.errors import AssayError
 from records.run.plan import Plan
-from records.site.limits import Nominal
+from records.site.limits import Nominal, bound, is_beyond
 from reports.notation.units import count_text, percent
+from reports.notation.values import about
 from reports.statistics.reliability import Demonstration, availability_pass_chance
 from reports.verdicts.acceptance.bounds import level_of_look, row_bounds, share_bounds
 from reports.verdicts.acceptance.model import limit_text
+from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
 from reports.verdicts.contract.forms import ContractRisk
 from reports.verdicts.contract.period import period_id
 
@@ -150,7 +151,7 @@ class _Judged:
         machines = SimulatedMachines(self.plan, alone, self.rates, self.cv, {})
         values = machines.of(criterion)
         if isinstance(criterion, LimitCriterion):
-            self._refuse_beyond_peak(criterion, machines, values)
+            self._refuse_beyond_peak(criterion, values)
         if not values:
             ends = Chances(0.0, 0.0), Chances(0.0, 0.0)
             risk = self._made(criterion, limit="–", promise="–", chances=ends)
@@ -177,7 +178,7 @@ class _Judged:
         risk = self._made(
             criterion,
             limit=limit_text(least, most, unit),
-            promise=_value(given, unit) + ("" if promise else ", assumed"),
+            promise=about(given, unit) + ("" if promise else ", assumed"),
             chances=(chances(criteria, n, 0.0, self.cv), better),
         )
         if not risk.decided:
@@ -276,20 +277,25 @@ class _Judged:
             **words,
         )
 
-    def _refuse_beyond_peak(
-        self, criterion: LimitCriterion, machines: SimulatedMachines, values: Sequence[Any]
-    ) -> None:
-        asked = max(criterion.at_least or 0.0, criterion.promise or 0.0)
-        if criterion.unit not in ("flop/s", "bytes/s") or not criterion.at_least:
-            return
+    def _refuse_beyond_peak(self, criterion: LimitCriterion, values: Sequence[Values]) -> None:
+        """Raise AssayError where limit or promise are better than what bounds the metric here."""
+        metric = self.plan.register.metrics[criterion.metric]
+        least = criterion.at_least if metric.better == "higher" else criterion.at_most
         for one in values:
-            rate, stated = machines.nominal_rate(one)
-            if rate is not None and asked > rate:
+            case = one.case
+            ranks = case.ranks_per_node * len(one.place) or case.ranks
+            layout = ranks, case.ranks_per_node, self.rates
+            most = bound(metric, one.at, *layout, cpus_per_task=case.cpus_per_task)
+            beyond = [
+                x for x in (least, criterion.promise) if x and most and is_beyond(metric, x, most)
+            ]
+            if most and beyond:
+                key = NOMINAL_KEYS[metric.limit.removesuffix("s")]
                 raise AssayError(
                     f"stage {self.loaded.stage.name}, criterion {criterion.id}: asks for"
-                    f" {_value(asked, criterion.unit)}, above the {_value(rate, criterion.unit)}"
-                    f" that site {self.plan.site} can give at most ({stated}); correct the"
-                    " criterion, or site.yaml"
+                    f" {about(beyond[0], criterion.unit)}, beyond the {about(most, criterion.unit)}"
+                    f" that site {self.plan.site} can give at best ({key}); correct the criterion,"
+                    " or site.yaml"
                 )
 
 
@@ -365,10 +371,6 @@ def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> s
         enough = f"no number of launches up to {MOST_JOBS} decides"
     never = f", and below {least} nothing passes even without a failure" if n < least else ""
     return f"{enough}, {n} do not{never}"
-
-
-def _value(value: float, unit: str) -> str:
-    return limit_text(value, None, unit).removeprefix("at least ")
 
 
 def _ends(machines: SimulatedMachines) -> Chances:

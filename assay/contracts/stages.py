@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from records.run.checksums import digest
 from records.run.run_directory import RunDirectory, open_run
 from records.stability import ClusterLook, WatchFolder, WatchTerms
 from reports.notation.units import percent
+from reports.verdicts.contract.forms import KeptJudgement
 from reports.verdicts.contract.period import period_judgement
 from reports.verdicts.stability.booking import booked
 from reports.verdicts.stability.judge import Figures
@@ -155,13 +157,18 @@ def _keep_period(
     folder: ContractFolder, stage: Stage, number: int, ledger: WatchFolder, waivers: list[Waiver]
 ) -> None:
     """Judge the looks of a period, and keep the judgement."""
-    today = datetime.now(UTC).date()
-    valid = {one.criterion for one in waivers if date.fromisoformat(one.expires) >= today}
-    name = str(ledger.ledger.relative_to(folder.path))
-    form = period_judgement(
-        Figures(booked(ledger.entries())), valid, today.isoformat(), {name: digest(ledger.ledger)}
-    )
+    files = {str(ledger.ledger.relative_to(folder.path)): digest(ledger.ledger)}
+    form = judged_period(ledger, waivers, datetime.now(UTC).date(), files)
     keep(folder, stage.name, number, form.verdict, as_text(form).encode())
+
+
+def judged_period(
+    ledger: WatchFolder, waivers: Sequence[Waiver], day: date, files: dict[str, str]
+) -> KeptJudgement:
+    """The judgement of a period on a day with the waivers that are valid then; it rests on
+    `files`, with their checksums."""
+    valid = {one.criterion for one in waivers if date.fromisoformat(one.expires) >= day}
+    return period_judgement(Figures(booked(ledger.entries())), valid, day.isoformat(), files)
 
 
 def waivers_of(course: ContractCourse, stage: str) -> list[Waiver]:

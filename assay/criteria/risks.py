@@ -199,10 +199,6 @@ class SimulatedMachines:
         """The values that a criterion judges, as a good machine gives them; one block each."""
         return self._evidence(self._all).selected(criterion)
 
-    def nominal_rate(self, values: Values) -> tuple[float | None, str]:
-        """The nominal rate of a value, None where the site states none, and the key that does."""
-        return self._evidence([]).nominal_rate(values)
-
     @cached_property
     def _selections(self) -> list[Selection]:
         """What the criteria select, their references too."""

@@ -65,14 +65,18 @@ def sums_check(folder: Path) -> Check:
     there = {path.name for path in folder.iterdir()} - store.NOT_LISTED
     needed = {*store.SEALED} - {store.PRINT}
     faults = [f"{name} is no file of a document" for name in sums if name not in store.SEALED]
-    faults += [
-        f"{name} was changed"
-        for name, value in sums.items()
-        if name in store.SEALED
-        and (kind_at(folder / name) != "a file" or digest(folder / name) != value)
-    ]
+    faults += changed_files(folder, {n: value for n, value in sums.items() if n in store.SEALED})
     faults += [f"{name} is not listed" for name in sorted((there | needed) - {*sums})]
     return Check(what, clipped(faults))
+
+
+def changed_files(folder: Path, sums: Mapping[str, str]) -> list[str]:
+    """The files of a list of checksums that are missing or have others."""
+    return [
+        f"{name} was changed"
+        for name, value in sums.items()
+        if kind_at(folder / name) != "a file" or digest(folder / name) != value
+    ]
 
 
 def signature_check(folder: Path, signers: Path | None) -> Check:
@@ -130,7 +134,7 @@ def judged_again(
         Check("criteria file against the document", () if same else ("criteria.yaml was changed",)),
         Check(
             "verdicts from the records",
-            clipped(_verdicts(stored, dossier, note)),
+            clipped(differences(stored, dossier, note)),
             f"{note}: sentences are not compared" if note else "",
         ),
         _lists(folder, dossier, note),
@@ -149,7 +153,9 @@ def _without_words(value: Any) -> Any:
     return [_without_words(one) for one in value] if isinstance(value, list) else value
 
 
-def _verdicts(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
+def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iterator[str]:
+    """What of a stored machine form differs from the dossier's but for its files; `other`: another
+    Assay made it, and sentences are not compared."""
     fresh = json.loads(dossier.content)
     if other:
         stored, fresh = _without_words(stored), _without_words(fresh)

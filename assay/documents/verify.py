@@ -66,17 +66,7 @@ def verify(
     folder = run_dir / FOLDER
     found = kind_at(folder)
     accepted = found is not None and (found != "a folder" or any(folder.iterdir()))
-    plan = read_plan(run_dir / "plan.json")
-    belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
-    path = run_dir / "records.jsonl"
-    records = [*_named(path, belonging)] if kind_at(path) else []
-    checks = [
-        _records(run_dir, plan, records, accepted=accepted),
-        Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
-    ]
-    checks.append(Check("no links in its folders", clipped(_links(run_dir))))
-    if reread is not None:
-        checks.append(_values(run_dir, read_records(path) if records else (), reread))
+    checks = run_checks(run_dir, reread, accepted=accepted)
     if not accepted:
         note = "there is no acceptance document yet"
         faults = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
@@ -87,6 +77,23 @@ def verify(
     checks += [sums_check(folder), signature_check(folder, signers)]
     checks += judged_again(run_dir, folder, read_criteria, made_with)
     return [*checks, *_paper(folder, document, seal and seal.strip().lower())]
+
+
+def run_checks(run_dir: Path, reread: Reread | None, *, accepted: bool) -> list[Check]:
+    """The records along their chain, their raw output, links, and values read again. `accepted`: a
+    document covers the files. Raises AssayError as `verify`."""
+    plan = read_plan(run_dir / "plan.json")
+    belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
+    path = run_dir / "records.jsonl"
+    records = [*_named(path, belonging)] if kind_at(path) else []
+    checks = [
+        _records(run_dir, plan, records, accepted=accepted),
+        Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
+        Check("no links in its folders", clipped(_links(run_dir))),
+    ]
+    if reread is not None:
+        checks.append(_values(run_dir, read_records(path) if records else (), reread))
+    return checks
 
 
 class NotReadError(Exception):

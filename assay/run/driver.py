@@ -242,14 +242,14 @@ class Driver:
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""
         self._batch = {launch.index: launch for launch in batch}
-        waiting = dict(self._batch)
+        waiting, fault = dict(self._batch), None
         faults: list[Outcome] = []
-        fault: str | None = None
         self.progress.next(batch[0])
         self._shared = self._allocation(batch)
         self.work.fresh_session()
         self._kept_builds.lay_out()
-        with Session(self.site, self.work, batch, self._shared) as session:
+        at_once = int(self.plan.limits.get("jobs_at_once") or 0)
+        with Session(self.site, self.work, batch, self._shared, at_once) as session:
             for message in session.messages(PATIENCE_S):
                 self.allocations.beat()
                 self._hearing.tick()

@@ -107,6 +107,7 @@ class RecordMaker:
             neighbours=neighbours or UNSET,
             drawn_alone=UNSET if launch.drawn_alone is None else launch.drawn_alone,
             programs=dict(programs) or UNSET,
+            submitted_at=outcome.submitted_at or UNSET,
         )
 
     def told(self, environment: str, reason: str | None) -> str | None:

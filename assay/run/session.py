@@ -52,7 +52,8 @@ class Session:
     """A running ReFrame session in a work folder that was made fresh for it. Use as a context
     manager: leaving it ends the session.
 
-    In an `allocation` launches are its steps, several at a time where the site allows it. Programs
+    In an `allocation` launches are its steps, several at a time where the site allows it; else each
+    is a job, of which Slurm has so many `at_once`. Programs
     are made unless they lie in the work folder's `programs` already.
     """
 
@@ -62,12 +63,15 @@ class Session:
         work: WorkFolder,
         launches: Sequence[Launch],
         allocation: Allocation | None = None,
+        at_once: int = 0,
     ) -> None:
         self.work = work
+        if at_once and allocation is None:
+            site = site.with_jobs_at_once(at_once)
         self._open = {launch.index for launch in launches}
         variables = _variables(site, work, launches, allocation)
         self._output = work.write_control("reframe.out", "")
-        policy = "serial" if allocation is None else "async"
+        policy = "async" if allocation or at_once else "serial"
         session = CHECKS / "common" / "session"
         reframe = [
             *(sys.executable, "-P", "-m", "checks.common.session.command_line"),

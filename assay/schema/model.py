@@ -265,6 +265,14 @@ class Limits(Section):
         gt=0,
         le=86400,
     )
+    jobs_at_once: int | None = key(
+        "Jobs that are handed in to Slurm at once, which runs as many as fit: a mix (`assay mix`)."
+        " Without it one after the other.",
+        "jobs",
+        None,
+        ge=2,
+        le=1000,
+    )
     retries: int = key("Further attempts after a transient failure.", "attempts", 0, ge=0, le=3)
 
 
@@ -358,7 +366,9 @@ class Campaign(Section):
     )
     limits: Limits = key("What the campaign may cost.", default=Limits())
     weights: dict[str, Annotated[float, Field(gt=0)]] = key(
-        "Weight of each check in the ranking of environments.", "1", {}
+        "Weight of each check in the ranking of environments; of a mix, the work of a job.",
+        "1",
+        {},
     )
     judged_by: dict[Literal["real", "virtual"], Name] = key(
         "The criteria, by a name in campaigns/criteria/, that `assay accept` judges a run by where"

@@ -265,6 +265,10 @@ class Site(ABC):
         """The site with the longest time that Slurm's partition allows a job."""
         return self._changed(longest_job_s=seconds)
 
+    def with_jobs_at_once(self, count: int) -> Self:
+        """The site with so many jobs of launches handed in at once."""
+        return self._changed(concurrency=count)
+
     def without_nodes(self, names: Collection[str]) -> Self:
         """The site with launches kept off some of its nodes."""
         odd = [name for name in names if not _NODE_NAME.fullmatch(name)]

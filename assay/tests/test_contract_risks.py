@@ -107,7 +107,15 @@ def test_what_cannot_be_decided_is_named_with_what_would(here, capsys):
         (
             "at_least: 1,",
             "at_least: 9.0e+12,",
-            "stage nodes, criterion dgemm: asks for 9 Tflop/s, above the",
+            "stage nodes, criterion dgemm: asks for 9.00 Tflop/s, beyond the",
+        ),
+        (
+            CONTRACT[CONTRACT.index("    checks:") :],
+            "    checks: [alltoall_pairs]\n    criteria:\n      - {id: link, kind: limit, title: L,"
+            " check: alltoall_pairs, metric: pair_bandwidth, at_least: 1.0e+8, promise: 1.3e+9,"
+            " unit: bytes/s}\n",
+            "stage nodes, criterion link: asks for 1.30 GB/s, beyond the 1.25 GB/s that site here"
+            " can give at best (network.bits_per_second); correct the criterion, or site.yaml",
         ),
         ("check: node, metric: dgemm_rate", "check: hpl, metric: rate", "judges check hpl"),
         ("campaign: acceptance", "campaign: none", "stage nodes: no campaign 'none'"),
@@ -134,14 +142,31 @@ nodes: 4
 cores_per_node: 2
 memory_bytes_per_node: 8000000000
 core_peak_flop_per_s: 1.0e+10
+network: {bits_per_second: 1.0e+10}
+storage:
+  disk: {folder: /scratch, file_system: xfs}
+  memory: {folder: /dev/shm, file_system: tmpfs}
 environments:
+  mpich: {description: MPICH, compiler: mpicc.mpich, launcher: assay-hydra, library: MPICH}
   lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """
 
 
+def test_what_all_links_carry_together_and_storage_are_not_held_against_one_link(here, capsys):
+    text = CONTRACT.replace("check: node, metric: dgemm_rate, at_least: 1,", "%s")
+    text = text.replace("flop/s", "bytes/s").replace("checks: [node]", "checks: [%s]")
+    for campaign, check, metric in (
+        ("storage", "storage", "storage_write_rate"),
+        ("measurements", "bisection", "bisection_rate"),
+    ):
+        criterion = f"check: {check}, metric: {metric}, at_least: 2.0e+9,"
+        filled = text.replace("campaign: acceptance", f"campaign: {campaign}")
+        assert "dgemm" in started(here, filled % (check, criterion), capsys)
+
+
 def test_a_criterion_that_judges_nothing_of_its_stage_is_named(here, capsys):
     found = started(
-        here, CONTRACT.replace("check: node,", "check: node, environment: lam,"), capsys
+        here, CONTRACT.replace("check: node,", "check: node, environment: mpich,"), capsys
     )
     assert found["dgemm"]["decided"]
     none = CONTRACT.replace("check: node,", "check: node, environment: openmpi,")

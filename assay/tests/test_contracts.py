@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -159,7 +160,9 @@ def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk
         assert main([*waive, *who]) == 2
         assert "--by is missing or blank" in capsys.readouterr().err
     assert main([*waive[:3], "dgem", *waive[4:], "--by", "A. Buyer"]) == 2
-    assert main([*waive, "--by", "A. Buyer", "--until", "soon"]) == 2
+    for more in (("--until", "soon"), ("--until", "2026-01-31"), ("--subject", "n9")):
+        assert main([*waive, "--by", "A. Buyer", *more]) == 2
+        assert more[1] in capsys.readouterr().err
     assert folder.log.read_bytes() == before
     assert main([*waive, "--by", "A. Buyer", "--subject", "n2"]) == 0
     assert main(["acceptance", "report"]) == 0
@@ -167,6 +170,50 @@ def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk
     for told in ("A. Buyer", "to be replaced", "waived"):
         assert told in page
     assert [one.verdict for one in folder.entries() if one.what == "ended"] == ["FAIL", "PASS"]
+
+
+def verified(capsys, *words):
+    capsys.readouterr()
+    status = main(["verify", *map(str, words), "--json"])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    return status, [fault for check in checks for fault in check["faults"]]
+
+
+def test_a_contract_is_verified_down_to_its_records(walk, capsys, monkeypatch):
+    folder, ended = walk
+    monkeypatch.setattr(documents, "made_with", lambda: "Assay of one commit")
+    assert ended(1, slow_node={"n2": 0.02}) == 1
+    waive = ["acceptance", "waive", "nodes", "--by", "A. Buyer", "--reason", "to be replaced"]
+    assert main(waive) == 0
+    assert verified(capsys, folder.path) == (0, [])
+    assert main(["acceptance", "report"]) == 0
+    document = folder.path / "document.html"
+    assert verified(capsys, document, "--seal", folder.chain.head[:12]) == (0, [])
+    assert verified(capsys, folder.path, "--seal", "0" * 12)[0] == 1
+    page = document.read_bytes()
+    document.write_bytes(page.replace(b"A. Buyer", b"B. Buyer"))
+    assert verified(capsys, folder.path) == (1, ["document.html was changed"])
+    sums = folder.path / documents.SUMS
+    sums.write_text(sums.read_text().replace(sha256(page), sha256(document.read_bytes())))
+    assert verified(capsys, folder.path)[1] == ["document.html does not say what the log says"]
+    document.write_bytes(page)
+    (run,) = folder.path.glob("../../a/*")
+    raw = max(path for path in (run / "raw").iterdir() if path.is_file())
+    raw.write_bytes(raw.read_bytes() + b" ")
+    assert any("raw output" in fault for fault in verified(capsys, folder.path)[1])
+
+
+def test_a_changed_log_does_not_verify(walk, capsys):
+    folder, ended = walk
+    ended(1)
+    folder.log.write_bytes(folder.log.read_bytes().replace(b'"PASS"', b'"FAIL"'))
+    status, faults = verified(capsys, folder.path)
+    assert status == 1
+    assert "log.jsonl" in faults[0]
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
 
 
 def test_signatures_need_a_party_and_a_stage_that_has_ended(walk, capsys):
@@ -268,6 +315,7 @@ def test_a_period_with_many_outages_fails_and_can_be_waived(period, capsys):
     assert main(["acceptance", "waive", "stability", "mtbi", *words]) == 0
     assert main(["acceptance", "report"]) == 0
     assert "firmware follows" in (folder.path / "document.html").read_text()
+    assert verified(capsys, folder.path) == (0, [])
 
 
 def test_a_ledger_that_was_changed_after_its_judgement_is_found(period, capsys):

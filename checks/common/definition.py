@@ -176,6 +176,8 @@ class CheckDefinition(Generic[P]):
     least_measured_s: ClassVar[float] = LEAST_REPEATED_S
     #: Whether it is one process, which Slurm starts and no launcher of an MPI library.
     without_mpi: bool = False
+    #: Whether ranks mostly wait for a device: "all" nodes take part even where they share cores.
+    waits: ClassVar[bool] = False
     #: Members of a record that an ok launch of it may lack.
     may_lack: ClassVar[frozenset[str]] = frozenset()
     #: Parameters that say how often something is measured; `longer` multiplies them.

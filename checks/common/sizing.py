@@ -115,7 +115,8 @@ def sized(
     keys = _keys(definition, given)
     if own.get("turns") == "auto" and "turns" in definition.parameters.model_fields:
         own["turns"] = site.busy_nodes < site.nodes
-    there = site.nodes if own.get("turns") is True else site.busy_nodes
+    every = definition.waits or own.get("turns") is True
+    there = site.nodes if every else site.busy_nodes
     if isinstance(keys.nodes, NodeRange):
         counts: list[int | None] = [*keys.nodes.counts(there)]
     else:

@@ -157,6 +157,7 @@ class StorageDefinition(ManyRanksDefinition[StorageParameters]):
         ),
     )
     repetitions = ("repetitions",)
+    waits = True
     points = ("layout", "access", "transfer_bytes", "node")
     noted = {"payload_verified": str, "caches": str, "read_by": str}
 

@@ -52,7 +52,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     profile by ascending rank, there when the case asked for it. `neighbours` are launches that ran
     meanwhile on other nodes; without it, none did. `drawn_alone` is there where others might have:
     whether the seed drew that none should. `programs` has the SHA-256 of each program that the
-    launch executed, None where the harness could not read it. `chain` is set by the writer.
+    launch executed, None where the harness could not read it. `submitted_at` is there of jobs that
+    were handed in at once. `chain` is set by the writer.
     """
 
     schema: int = SCHEMA
@@ -78,6 +79,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     neighbours: list[Neighbour] | msgspec.UnsetType = msgspec.UNSET
     drawn_alone: bool | msgspec.UnsetType = msgspec.UNSET
     programs: dict[str, str | None] | msgspec.UnsetType = msgspec.UNSET
+    submitted_at: str | msgspec.UnsetType = msgspec.UNSET
     chain: str | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -41,6 +41,8 @@ from checks.common.slurm.allocation_scheduler import AllocationScheduler
 
 #: Seconds without news after which launches, and builds, are looked at.
 LOOK_S, BUILD_LOOK_S = 1.0, 0.05
+#: Seconds between two looks at jobs that were handed in at once.
+JOBS_LOOK_S = 0.2
 
 
 class Reporter(TaskEventListener):
@@ -99,7 +101,8 @@ class ReportingPolicy(SerialExecutionPolicy):
 
 
 class InAllocationPolicy(AsynchronousExecutionPolicy):
-    """Launches as steps of an allocation, as many at a time as the site says, in their order.
+    """Launches as steps of an allocation, as many at a time as the site says, in their order; or as
+    jobs that are handed in at once.
 
     ReFrame's own, which looks at every test again and again, gets to see only those that run and
     as many that are handed in meanwhile: the next launch begins as soon as its nodes are free. None
@@ -150,6 +153,8 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
         for scheduler in self._schedulers.values():
             if isinstance(scheduler, AllocationScheduler):
                 scheduler.await_news(LOOK_S if launches else BUILD_LOOK_S)
+                return
+        time.sleep(JOBS_LOOK_S)
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -73,7 +73,8 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     the session is doing, which prints to the file `output`, or `queue` where the current job is.
     `beside` are launches that ran at the same time. `files` are paths of the raw output: script,
     stdout, stderr; and of the values of a scan. `programs` are paths of what the launch executes,
-    apart from its launcher and the site's commands. `started_at` and `ended_at` are UTC.
+    apart from its launcher and the site's commands. `started_at`, `ended_at` and, of jobs that are
+    handed in at once, `submitted_at` are UTC.
     """
 
     status: Status | None = None
@@ -86,6 +87,7 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     nodes: list[str] = []
     started_at: str | None = None
     ended_at: str | None = None
+    submitted_at: str | None = None
     files: dict[str, str] = {}
     programs: list[str] = []
     progress: str | None = None
@@ -150,6 +152,9 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     if begin is not None and end is not None:
         end = max(begin, end)  # where a clock was set back meanwhile
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
+    partition = check.current_partition
+    if partition.max_jobs > 1 and partition.scheduler.registered_name == "assay-slurm":
+        outcome.submitted_at = iso_time(job.handed_in.wall)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
     outcome.files |= {kind: str(stage / name) for kind, name in names.items()}
     send(outcome)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mix of jobs that are handed in to a virtual cluster's Slurm at once."""
+
+import json
+import subprocess
+
+from assay.tests.test_run_on_cluster import ASSAY, SITE, pytestmark
+from records.run.record import read_records
+
+__all__ = ["pytestmark"]
+
+
+def test_a_mix_of_jobs_is_handed_in_at_once(cluster, tmp_path):
+    mix = ("mix", "--site", SITE, "--blocks", "2", "--scale", "small", "--no-report")
+    subprocess.run([ASSAY, "run", *mix], cwd=tmp_path, capture_output=True, check=True)
+    (run,) = tmp_path.glob("results/*/*/")
+    records = [*read_records(run / "records.jsonl")]
+    assert [one.status for one in records] == ["ok"] * 6
+    # The last job was handed in before the first had ended.
+    assert max(str(one.submitted_at) for one in records) < min(str(one.ended_at) for one in records)
+    said = subprocess.run(
+        [ASSAY, "mix", run, "--at-least", "0.01", "--json"], capture_output=True, check=True
+    )
+    found = json.loads(said.stdout)
+    assert (found["jobs"], found["valid"], len(found["kinds"])) == (6, 6, 3)
+    assert found["makespan_s"] > 0

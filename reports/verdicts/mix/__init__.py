@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The throughput of a mix of jobs that were handed in to Slurm at once."""

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The throughput of a mix as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+from records.forms import Form, Part, key
+from reports.answers import Answer, AnswerPart, State, fitting
+from reports.notation.units import count_text, percent, significant
+from reports.notation.values import about
+from reports.result import EVERYWHERE, Block, Facts, Result, Section
+from reports.show.tables import Cell, numeric, pivot
+from reports.verdicts.mix.throughput import Mix, mean_rate, slowest
+
+
+class MixKindPart(Part):
+    """The jobs of a kind."""
+
+    kind: Annotated[str, key("The case.")]
+    jobs: Annotated[int, key("Jobs.")]
+    valid: Annotated[int, key("Jobs with the right answer.")]
+    harmonic_mean: Annotated[float | None, key("Of the rates of the valid jobs; of times, 1/s.")]
+    unit: Annotated[str, key("The unit of the mean.")]
+    worst_share: Annotated[float | None, key("Rate of the slowest over the kind's median.")]
+    worst_nodes: Annotated[list[str], key("The nodes of the slowest.")]
+
+
+class MixForm(Form, kw_only=True):
+    """`assay mix`: the throughput of a mix of jobs."""
+
+    run: Annotated[str, key("The run.")]
+    answer: Annotated[AnswerPart, key("The answer.")]
+    nodes: Annotated[int, key("Nodes that the jobs could have.")]
+    jobs: Annotated[int, key("Jobs.")]
+    valid: Annotated[int, key("Jobs with the right answer.")]
+    makespan_s: Annotated[float, key("From the first submission to the last end.")]
+    throughput: Annotated[float, key("Work of the valid jobs a node and second.")]
+    at_least: Annotated[float, key("Least share of its kind's median that a job may have.")]
+    kinds: Annotated[list[MixKindPart], key("By kind.")]
+
+
+def mix_result(mix: Mix, run: str, at_least: float) -> Result[MixForm]:
+    """The result; FAIL where a job is not valid, or slower than this share of its kind's median."""
+    kinds = [_kind(name, mix) for name in mix.kinds]
+    answer = _answer(mix, at_least)
+    form = MixForm(
+        run=run,
+        answer=answer.part,
+        nodes=mix.nodes,
+        jobs=len(mix.jobs),
+        valid=mix.valid,
+        makespan_s=mix.makespan_s,
+        throughput=mix.throughput,
+        at_least=at_least,
+        kinds=kinds,
+    )
+    return Result(
+        kicker=f"Assay mix · run {run}",
+        title="Throughput of a mix of jobs",
+        data=form,
+        answer=answer,
+        facts=Facts(
+            [
+                ("jobs", f"{len(mix.jobs)}, {mix.valid} valid"),
+                ("nodes", str(mix.nodes)),
+                ("makespan", f"{mix.makespan_s:.1f} s"),
+                ("throughput", f"{significant(3600 * mix.throughput)} work a node and hour"),
+            ]
+        ),
+        sections=[
+            Section("kinds", "Jobs by kind", partial(_table, kinds, at_least), shown_on=EVERYWHERE)
+        ],
+        closing="Made by Assay from the run's records.",
+    )
+
+
+def _table(kinds: list[MixKindPart], at_least: float) -> Iterator[Block | None]:
+    yield pivot(
+        kinds,
+        [
+            ("kind", lambda one: one.kind),
+            (numeric("jobs", "valid"), lambda one: [str(one.jobs), str(one.valid)]),
+            (numeric("harmonic mean"), _mean_text),
+            (numeric("slowest of median"), lambda one: _share(one.worst_share, at_least)),
+            ("on", lambda one: ", ".join(one.worst_nodes)),
+        ],
+        anchor="kinds",
+        title="Jobs by kind",
+    )
+
+
+def _kind(name: str, mix: Mix) -> MixKindPart:
+    jobs = mix.kinds[name]
+    worst = slowest(jobs)
+    return MixKindPart(
+        kind=name,
+        jobs=len(jobs),
+        valid=sum(job.rate is not None for job in jobs),
+        harmonic_mean=mean_rate(jobs),
+        unit=worst.unit if worst else "1",
+        worst_share=worst.share if worst else None,
+        worst_nodes=[*worst.nodes] if worst else [],
+    )
+
+
+def _mean_text(kind: MixKindPart) -> str:
+    return "–" if kind.harmonic_mean is None else about(kind.harmonic_mean, kind.unit)
+
+
+def _share(value: float | None, at_least: float) -> Cell | str:
+    if value is None:
+        return "–"
+    return Cell(percent(value, 0), tone="bad" if value < at_least else "")
+
+
+def _answer(mix: Mix, at_least: float) -> Answer:
+    rate = f"{significant(3600 * mix.throughput)} work a node and hour"
+    if invalid := len(mix.jobs) - mix.valid:
+        said = f"{count_text(invalid, 'job')} of {len(mix.jobs)} gave no right answer; {rate}"
+        return Answer(State.FAIL, fitting(said))
+    worst = slowest([job for jobs in mix.kinds.values() for job in jobs])
+    assert worst is not None and worst.share is not None
+    share = f"{percent(worst.share, 0)} of its kind's median"
+    slow = f"the slowest has {share}, {worst.kind} on {', '.join(worst.nodes)}"
+    state = State.PASS if worst.share >= at_least else State.FAIL
+    said = f"{count_text(len(mix.jobs), 'job')} in {mix.makespan_s:.0f} s, {rate}"
+    return Answer(state, fitting(f"{said}; {slow}", said))
