@@ -24,7 +24,7 @@ from assay.documents.verify import run_checks
 from records.contract.log import ContractFolder, LogEntry
 from records.errors import AssayError
 from records.forms import as_text
-from records.input_files import kind_at, read_whole, whole_lines
+from records.input_files import decoded, kind_at, read_whole, whole_lines
 from records.run.checksums import digest, read_sums
 from records.run.run_directory import open_run
 from records.stability import WatchFolder
@@ -114,37 +114,35 @@ def _documents(
     """The documents against their checksums, and those of the log as it is now made again."""
     what, path = f"documents against {SUMS}", folder.path / SUMS
     if kind_at(path) is None:
-        faults = (f"{SUMS} is missing",) if document or signers else ()
-        yield Check(
-            what, faults, "there is no document yet; write it with: assay acceptance report"
-        )
+        faults = [f"{SUMS} is missing"] if document or signers else []
+        yield Check(what, tuple(faults), "no document yet; write it with: assay acceptance report")
         return
     try:
-        sums = read_sums(path)
-        machine = read_whole(folder.path / MACHINE)
-        faults = clipped(changed_files(folder.path, sums))
-        stale = machine != as_text(contract.form).encode()
-        grown = stale and json.loads(machine).get("head") != contract.head
-        if not faults and not stale:
-            pages = {
-                f"{name}.html": one for name, one in results_of(folder, contract).items() if one
-            }
-            made = {name: html.page(one).encode("utf-8", "replace") for name, one in pages.items()}
-            faults = tuple(
-                f"{name} does not say what the log says"
-                for name, page in made.items()
-                if contract.made_with.encode() in (there := read_whole(folder.path / name))
-                and there != page
-            )
-        elif stale and not grown:
-            faults = (*faults, f"{MACHINE} does not say what the log says")
-    except (AssayError, ValueError) as error:
+        sums, machine = read_sums(path), read_whole(folder.path / MACHINE)
+        grown = decoded(json.loads, machine, MACHINE, "a contract's form")["head"] != contract.head
+        faults = changed_files(folder.path, sums)
+        if not grown and not faults:
+            faults = [*_odd_pages(folder, contract, machine)]
+    except (AssayError, KeyError, TypeError) as error:
         yield Check(what, (str(error),))
         return
     note = "the log has grown since; write them anew with: assay acceptance report" if grown else ""
-    yield Check(what, faults, note)
+    yield Check(what, clipped(faults), note)
     yield signature_check(folder.path, signers)
     if document is not None:
         same = digest(document) in sums.values()
         fault = f"{document} is none of the contract's documents"
         yield Check(f"the document {document.name}", () if same else (fault,))
+
+
+def _odd_pages(folder: ContractFolder, contract: ContractFile, machine: bytes) -> Iterator[str]:
+    """What of the documents does not say what the log says; pages of another Assay are worded by
+    it."""
+    if machine != as_text(contract.form).encode():
+        yield f"{MACHINE} does not say what the log says"
+    for name, result in results_of(folder, contract).items():
+        page = folder.path / f"{name}.html"
+        there = read_whole(page) if kind_at(page) else b""
+        made = html.page(result).encode("utf-8", "replace") if result else b""
+        if there != made and (contract.made_with.encode() in there or not (there and made)):
+            yield f"{page.name} does not say what the log says"
