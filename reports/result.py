@@ -141,10 +141,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SealMark:
-    """The run that a document is of, and the SHA-256 of what it says."""
+    """The run or the contract that a document is of, the SHA-256 of what it says, and what it is
+    called."""
 
     run: str
     digits: str
+    what: str = "Run"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from assay.documents.acceptance_files import SUMS
 from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say
-from records.contract.log import ContractFolder
+from records.contract.log import CONTRACT, CONTRACTS, ContractFolder
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at
@@ -52,15 +52,19 @@ def verify_command(arguments: argparse.Namespace) -> int:
 
 
 def _contract_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]] | None:
-    """The checks of a contract's folder, or of a document in one; None for anything else."""
-    target = Path(arguments.target or "")
-    folder = ContractFolder(target.parent if target.is_file() else target)
-    if arguments.target is None or arguments.run_name or kind_at(folder.file) is None:
+    """The checks of a contract's folder, or of that of a document; None for anything else."""
+    if arguments.target is None or arguments.run_name:
+        return None
+    target = Path(arguments.target)
+    document = target if target.is_file() else None
+    places = [document.parent, CONTRACTS / _named(document)] if document else [target]
+    folders = [ContractFolder(one) for one in places if kind_at(one / CONTRACT)]
+    if not folders:
         return None
     from assay.contracts.verifying import verify_contract  # slow: NumPy, Slurm's libraries
 
-    document = target if target.is_file() else None
-    return folder.path, verify_contract(folder, document, arguments.seal, arguments.signers)
+    checks = verify_contract(folders[0], document, arguments.seal, arguments.signers)
+    return folders[0].path, checks
 
 
 def _run_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]]:
@@ -94,9 +98,14 @@ def _target(target: str | None, run_name: str | None) -> tuple[RunDirectory, Pat
         return open_run(run_name), path
     if path.resolve().parent.name == "acceptance":
         return open_run(str(path.resolve().parent.parent)), path
-    with path.open("rb") as file:
-        head = file.read(1 << 16).decode("utf-8", "replace")
-    named = re.search(r'<meta name="assay-run" content="([\w.-]+)">', head)
-    if named is None:
+    if not (named := _named(path)):
         raise AssayError(f"{path}: does not name its run; say which it is with --run RUN")
-    return open_run(named[1]), path
+    return open_run(named), path
+
+
+def _named(page: Path) -> str:
+    """The run or contract that a page names; "" where it does not."""
+    with page.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8", "replace")
+    found = re.search(r'<meta name="assay-run" content="([\w.-]+)">', head)
+    return found[1] if found else ""

@@ -189,6 +189,8 @@ def test_a_contract_is_verified_down_to_its_records(walk, capsys, monkeypatch):
     assert main(["acceptance", "report"]) == 0
     document = folder.path / "document.html"
     assert verified(capsys, document, "--seal", folder.chain.head[:12]) == (0, [])
+    copy = shutil.copy(document, "copy.html")
+    assert verified(capsys, copy) == (0, [])
     assert verified(capsys, folder.path, "--seal", "0" * 12)[0] == 1
     page = document.read_bytes()
     document.write_bytes(page.replace(b"A. Buyer", b"B. Buyer"))

@@ -123,7 +123,9 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
         self._coming.append(task)
 
     def exit(self) -> None:
-        """Run all tests."""
+        """Run all tests; of jobs that are handed in at once, all programs are made before."""
+        if not any(isinstance(one, AllocationScheduler) for one in self._schedulers.values()):
+            self._coming = deque(sorted(self._coming, key=lambda t: isinstance(t.check, MpiCheck)))
         self._admit()
         super().exit()
 

@@ -50,7 +50,7 @@ def evidence_result(
             for section in _sections(name, judgement, raw, oddities)
         ],
         closing=f"Made with {contract.made_with}.",
-        seal=SealMark(contract.name, contract.head),
+        seal=SealMark(contract.name, contract.head, "Contract"),
     )
 
 

@@ -94,7 +94,7 @@ def contract_result(contract: ContractFile) -> Result[ContractForm]:
         ],
         closing=f"Made with {contract.made_with}.",
         tests=lambda: _tests(contract),
-        seal=SealMark(contract.name, contract.head),
+        seal=SealMark(contract.name, contract.head, "Contract"),
     )
 
 
@@ -276,20 +276,13 @@ def _figures(contract: ContractFile) -> Iterator[Block | None]:
 
 
 def _columns(contract: ContractFile, stage: str) -> list[Lead[JudgedCriterion]]:
+    """What was seen of a criterion, and its risks; its margin is in the picture."""
     risks = {risk.criterion: risk for risk in contract.risks if risk.stage == stage}
-
-    def risk_cells(one: JudgedCriterion) -> list[str]:
-        risk = risks.get(one.id)
-        return [percent(risk.buyer, 0), percent(risk.vendor, 0)] if risk else ["–", "–"]
-
     return [
         ("what must hold", lambda one: Cell(one.title, href=f"#{stage}-{one.id}")),
         ("verdict", judged_cell),
-        (
-            ["nearest to the limit", *NUMBERS],
-            telling_cells,
-        ),
-        (numeric("buyer’s risk", "vendor’s risk"), risk_cells),
+        (["nearest to the limit", *NUMBERS[:-1]], lambda one: telling_cells(one)[:-1]),
+        (numeric("buyer’s risk", "vendor’s risk"), lambda one: _risk_cells(risks.get(one.id))),
     ]
 
 
@@ -318,8 +311,8 @@ def _spread_text(risk: ContractRisk) -> str:
     return f"{percent(risk.spread)} {risk.spread_from}" if risk.spread else "–"
 
 
-def _risk_cells(risk: ContractRisk) -> list[str]:
-    return [percent(risk.buyer, 0), percent(risk.vendor, 0)]
+def _risk_cells(risk: ContractRisk | None) -> list[str]:
+    return [percent(risk.buyer, 0), percent(risk.vendor, 0)] if risk else ["–", "–"]
 
 
 def _attempts(contract: ContractFile) -> Iterator[Block | None]:
