@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assay.contracts.loading import contract_from_text
-from assay.contracts.stages import JUDGEMENTS, found_run
+from assay.contracts.stages import JUDGEMENTS, found_run, lines_judged
 from assay.run.provenance import made_with
 from records.contract.course import ContractCourse
 from records.contract.log import ContractFolder, LogEntry
@@ -134,16 +134,18 @@ def write_documents(folder: ContractFolder) -> list[Path]:
 
 
 def _ledger_files(folder: ContractFolder, entry: LogEntry, kept: KeptJudgement) -> dict[str, str]:
-    """The ledger that a judgement of a period rests on. Raises AssayError where it is another."""
+    """The ledger that a judgement of a period rests on, with lines that came later. Raises
+    AssayError where it is another."""
     if kept.kind != PERIOD:
         return {}
     for name, value in kept.files.items():
-        if kind_at(folder.path / name) is None or digest(folder.path / name) != value:
+        path = folder.path / name
+        if kind_at(path) is None or lines_judged(path, value) is None:
             raise AssayError(
                 f"{folder.path / name}: is not the ledger by which attempt {entry.attempt} at stage"
                 f" {entry.stage} was judged; put that back"
             )
-    return kept.files
+    return {name: digest(folder.path / name) for name in kept.files}
 
 
 def _kept_name(what: str, seal: str) -> str:

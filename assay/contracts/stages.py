@@ -20,18 +20,19 @@ from assay.contracts.planning import narrowing_of
 from assay.run.start import resume_run, start_run
 from assay.run.status import run_status
 from assay.stability.command import book
-from records.contract.course import ContractCourse
+from records.contract.course import ContractCourse, StageAttempt
 from records.contract.log import ContractFolder, LogEntry
 from records.contract.model import Stability, Stage
 from records.criteria import Waiver
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
+from records.input_files import read_whole, whole_lines
 from records.run.checksums import digest
 from records.run.run_directory import RunDirectory, open_run
-from records.stability import ClusterLook, WatchFolder, WatchTerms
+from records.stability import ClusterLook, Entry, WatchFolder, WatchTerms
 from reports.notation.units import percent
-from reports.verdicts.contract.forms import KeptJudgement
+from reports.verdicts.contract.forms import KeptJudgement, read_judgement
 from reports.verdicts.contract.period import period_judgement
 from reports.verdicts.stability.booking import booked
 from reports.verdicts.stability.judge import Figures
@@ -105,10 +106,14 @@ def judge_again(folder: ContractFolder, course: ContractCourse, stage: Stage) ->
 
 def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> None:
     """Book a look of a period of stability, of a short one all, and judge it once it is over or can
-    only fail. Raises AssayError where it goes on, with the command that books it."""
+    only fail; one whose outages were given classes since is judged again. Raises AssayError where
+    it goes on, with the command that books it."""
     period, attempts = stage.stability, course.attempts(stage.name)
     assert period is not None
     current = attempts[-1] if attempts and not attempts[-1].ended else None
+    if current is None and attempts and _has_grown(folder, attempts[-1]):
+        judge_again(folder, course, stage)
+        return
     number = current.number if current else len(attempts) + 1
     name = current.ledger if current else f"{stage.name}-{number}"
     ledger = WatchFolder(folder.path / name)
@@ -158,17 +163,33 @@ def _keep_period(
 ) -> None:
     """Judge the looks of a period, and keep the judgement."""
     files = {str(ledger.ledger.relative_to(folder.path)): digest(ledger.ledger)}
-    form = judged_period(ledger, waivers, datetime.now(UTC).date(), files)
+    form = judged_period(ledger.entries(), waivers, datetime.now(UTC).date(), files)
     keep(folder, stage.name, number, form.verdict, as_text(form).encode())
 
 
 def judged_period(
-    ledger: WatchFolder, waivers: Sequence[Waiver], day: date, files: dict[str, str]
+    entries: Sequence[Entry], waivers: Sequence[Waiver], day: date, files: dict[str, str]
 ) -> KeptJudgement:
     """The judgement of a period on a day with the waivers that are valid then; it rests on
     `files`, with their checksums."""
     valid = {one.criterion for one in waivers if date.fromisoformat(one.expires) >= day}
-    return period_judgement(Figures(booked(ledger.entries())), valid, day.isoformat(), files)
+    return period_judgement(Figures(booked(entries)), valid, day.isoformat(), files)
+
+
+def _has_grown(folder: ContractFolder, attempt: StageAttempt) -> bool:
+    """Whether lines were added to the ledger of an attempt since it was judged."""
+    kept = read_judgement(read_whole(folder.path / JUDGEMENTS / f"{attempt.seal}.json"))
+    return any(digest(folder.path / name) != seal for name, seal in kept.files.items())
+
+
+def lines_judged(ledger: Path, seal: str) -> int | None:
+    """How many lines of a ledger have together this SHA-256; None: other ones were judged."""
+    so_far = hashlib.sha256()
+    for number, (_, line) in enumerate(whole_lines(ledger), 1):
+        so_far.update(line + b"\n")
+        if so_far.hexdigest() == seal:
+            return number
+    return None
 
 
 def waivers_of(course: ContractCourse, stage: str) -> list[Waiver]:

@@ -12,7 +12,13 @@ from pathlib import Path
 
 from assay.contracts.documents import MACHINE, SUMS, contract_file, results_of
 from assay.contracts.loading import kept_criteria
-from assay.contracts.stages import JUDGEMENTS, found_run, judged_period, waivers_of
+from assay.contracts.stages import (
+    JUDGEMENTS,
+    found_run,
+    judged_period,
+    lines_judged,
+    waivers_of,
+)
 from assay.documents.acceptance_check import (
     Check,
     changed_files,
@@ -85,7 +91,10 @@ def _judgement(folder: ContractFolder, then: ContractFile, entry: LogEntry) -> C
     waivers, day = waivers_of(then.course, entry.stage), date.fromisoformat(kept.judged_on)
     try:
         if kept.kind == PERIOD:
-            again = judged_period(WatchFolder(folder.path / attempt.ledger), waivers, day, {})
+            ledger = WatchFolder(folder.path / attempt.ledger)
+            (seal,) = kept.files.values()
+            entries = ledger.entries()[: lines_judged(ledger.ledger, seal)]
+            again = judged_period(entries, waivers, day, {})
             verdicts = [
                 [(o.id, o.verdict, o.without_waived) for o in one.results] for one in (kept, again)
             ]

@@ -320,6 +320,27 @@ def test_a_period_with_many_outages_fails_and_can_be_waived(period, capsys):
     assert verified(capsys, folder.path) == (0, [])
 
 
+def test_an_outage_that_gets_its_class_after_the_judgement_is_judged_again(period, capsys):
+    folder, ended = period
+    ledger = Ledger().begin(**PROMISED)
+    ended(ledger.look(nodes={"n2": DOWN}).look(nodes={"n2": UP}).until_the_end())
+    (outage,) = ledger.booked.outages
+    watch = [
+        "acceptance",
+        "watch",
+        "--folder",
+        str(folder.path / "stability-1"),
+        "--site",
+        "virtual",
+    ]
+    words = ["--class", f"{outage.id}=vendor", "--by", "A. Buyer", "--reason", "power"]
+    assert main([*watch, *words]) == 0
+    main(["acceptance", "next", "stability"])
+    assert main(["acceptance", "report"]) != 2
+    assert [one.attempt for one in folder.entries() if one.what == "ended"] == [1, 1]
+    assert verified(capsys, folder.path) == (0, [])
+
+
 def test_a_ledger_that_was_changed_after_its_judgement_is_found(period, capsys):
     folder, ended = period
     assert ended(Ledger().begin(**PROMISED).until_the_end()) == 0
