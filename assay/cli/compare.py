@@ -14,14 +14,13 @@ from assay.screens.pages import show_as_asked
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
-from records.run.record import read_records
 from records.run.run_directory import RunDirectory, open_run, refuse_other
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 from reports.verdicts.mix.result import mix_result
-from reports.verdicts.mix.throughput import mix_of
+from reports.verdicts.mix.throughput import is_mix, mix_of
 from reports.verdicts.papers.definition import load_study, read_study, studies
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
@@ -66,15 +65,11 @@ def mix_command(arguments: argparse.Namespace) -> int:
         raise AssayError(f"--at-least {arguments.at_least:g}: allowed are shares above 0 up to 1")
     run = run_of(
         arguments.run_name,
-        lambda run: bool(run.plan().limits.get("jobs_at_once")),
+        lambda run: is_mix(run.plan()),
         "run of a mix",
         "assay run mix",
     )
-    nodes = run.provenance().site.nodes
-    if nodes is None:
-        raise AssayError(f"{run.path}: the provenance does not say how many nodes the site has")
-    mix = mix_of(run.plan(), [*read_records(run.records_file)], nodes)
-    result = mix_result(mix, run.path.name, arguments.at_least)
+    result = mix_result(mix_of(run), run.path.name, arguments.at_least)
     if arguments.json:
         print(as_text(result.data), end="")
     else:

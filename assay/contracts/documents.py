@@ -37,6 +37,8 @@ from reports.verdicts.contract.forms import (
     read_judgement,
 )
 from reports.verdicts.contract.result import contract_result
+from reports.verdicts.mix.result import mix_facts
+from reports.verdicts.mix.throughput import is_mix, mix_of
 
 MACHINE, RISKS, SUMS = "contract.json", "risks.json", "SHA256SUMS"
 #: The names of a document's files without their endings.
@@ -77,6 +79,7 @@ def contract_file(folder: ContractFolder) -> ContractFile:
         made_with(),
         provenance_rows(provenance) if provenance else [],
         bool(provenance and provenance.site.virtual),
+        _mixes(folder, course),
     )
 
 
@@ -174,3 +177,15 @@ def _every_run(folder: ContractFolder, course: ContractCourse) -> Iterator[RunDi
     for entry in course.entries:
         if entry.run:
             yield open_run(str(found_run(folder, entry.run)))
+
+
+def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tuple[str, str]]]:
+    """What the mixes among the runs came to; those that are under way or were cut short came to
+    nothing."""
+    found = {}
+    for name in filter(None, (entry.run for entry in course.entries)):
+        with suppress(AssayError):
+            run = open_run(str(found_run(folder, name)))
+            if is_mix(run.plan()):
+                found[name] = mix_facts(mix_of(run))
+    return found

@@ -142,6 +142,10 @@ def _range_text(node: JsonSchema) -> str:
     return f" {' and '.join(parts)}" if parts else ""
 
 
+#: What pydantic calls a bound that a value breaks.
+_BOUNDS = {"le": "of at most", "lt": "below", "ge": "of at least", "gt": "above"}
+
+
 def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     kind = detail["type"]
     if kind == "value_error":
@@ -160,7 +164,12 @@ def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     hint = did_you_mean(value, map(str, options)) if isinstance(value, str) else ""
     number_for_text = kind == "string_type" and isinstance(value, bool | int | float)
     quotes = "; put it in quotes" if number_for_text else ""
-    return f"found {found(value)}{hint}; allowed is {allowed_text(node, schema)}{quotes}"
+    allowed = allowed_text(node, schema)
+    if allowed == "a number":  # of another kind of the same key
+        allowed += "".join(
+            f" {_BOUNDS[k]} {v:g}" for k, v in detail.get("ctx", {}).items() if k in _BOUNDS
+        )
+    return f"found {found(value)}{hint}; allowed is {allowed}{quotes}"
 
 
 def _existing(location: Location, value: object, *, missing: bool) -> Location:

@@ -61,6 +61,12 @@ def test_the_schema_is_current_and_takes_the_shipped_contracts():
         ("unit: flop/s", "unit: Gflop/s", "mine.yaml:11: stages[0].criteria[0].unit"),
         ("metric: dgemm_rate", "metric: dgemm", "mine.yaml:10: stages[0].criteria[0].metric"),
         ("stages:\n", "stages: []\nx:\n", "stages"),
+        (
+            CONTRACT[CONTRACT.index("kind: limit") :],
+            "kind: efficiency, title: R, check: node, metric: dgemm_rate,"
+            " peak: nominal,\n         at_least: 0.9, promise: 1.2}",
+            "promise: found 1.2 (a number); allowed is a number of at most 1",
+        ),
     ],
 )
 def test_a_fault_is_named_with_its_place_and_nothing_is_started(place, capsys, old, new, told):

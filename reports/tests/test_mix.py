@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from records.errors import AssayError
 from reports.verdicts.mix.result import mix_result
-from reports.verdicts.mix.throughput import Mix, MixJob, mean_rate
+from reports.verdicts.mix.throughput import Mix, MixJob, mean_rate, refuse_pause
 
 
 def job(kind="a", *, node="n1", submitted=0.0, ended=10.0, rate=2.0, work=1.0):
@@ -26,6 +27,12 @@ def test_a_job_without_an_answer_does_no_work_and_fails_the_mix():
     answer = mix_result(mix, "r", 0.5).data.answer
     assert answer.state == "fail"
     assert "1 job of 2 gave no right answer" in answer.sentence
+
+
+def test_a_mix_that_was_cut_short_has_no_makespan():
+    refuse_pause([job(ended=50), job(submitted=45, ended=60)])
+    with pytest.raises(AssayError, match="for 300 s no job of the mix was handed in"):
+        refuse_pause([job(ended=50), job(submitted=350, ended=360)])
 
 
 def test_rates_of_a_kind_have_the_harmonic_mean():

@@ -28,6 +28,7 @@ def period_judgement(
         verdict=worst([one.without_waived for one in found]),
         judged_on=day,
         results=found,
+        named=[f"outage {one.id} ({one.word})" for one in figures.found.outages],
         files=files,
     )
 

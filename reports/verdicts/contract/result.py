@@ -334,6 +334,7 @@ def _attempt(contract: ContractFile, stage: str, number: int) -> Iterator[Block 
     facts = [("began", f"{attempt.began} UTC"), ("ended", attempt.ended or "under way")]
     facts += [("run" if not place else "re-run", run) for place, run in enumerate(attempt.runs)]
     facts += [("seal of the judgement", attempt.seal)] if attempt.seal else []
+    facts += [fact for run in attempt.runs for fact in contract.mixes.get(run, ())]
     yield Facts(facts, codes=frozenset({"run", "re-run", "seal of the judgement"}))
     latest = attempt == attempts[-1]
     for part in judgement.results if judgement else ():

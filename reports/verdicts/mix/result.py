@@ -13,7 +13,7 @@ from reports.notation.units import count_text, percent, significant
 from reports.notation.values import about
 from reports.result import EVERYWHERE, Block, Facts, Result, Section
 from reports.show.tables import Cell, numeric, pivot
-from reports.verdicts.mix.throughput import Mix, mean_rate, slowest
+from reports.verdicts.mix.throughput import Mix, MixJob, mean_rate, slowest
 
 
 class MixKindPart(Part):
@@ -62,19 +62,28 @@ def mix_result(mix: Mix, run: str, at_least: float) -> Result[MixForm]:
         title="Throughput of a mix of jobs",
         data=form,
         answer=answer,
-        facts=Facts(
-            [
-                ("jobs", f"{len(mix.jobs)}, {mix.valid} valid"),
-                ("nodes", str(mix.nodes)),
-                ("makespan", f"{mix.makespan_s:.1f} s"),
-                ("throughput", f"{significant(3600 * mix.throughput)} work a node and hour"),
-            ]
-        ),
+        facts=Facts(mix_facts(mix)),
         sections=[
             Section("kinds", "Jobs by kind", partial(_table, kinds, at_least), shown_on=EVERYWHERE)
         ],
         closing="Made by Assay from the run's records.",
     )
+
+
+def mix_facts(mix: Mix) -> list[tuple[str, str]]:
+    """Makespan and throughput of a mix, and its slowest job, by their names."""
+    facts = [
+        ("jobs", f"{len(mix.jobs)}, {mix.valid} valid"),
+        ("nodes", str(mix.nodes)),
+        ("makespan", f"{mix.makespan_s:.1f} s"),
+        ("throughput", f"{significant(3600 * mix.throughput)} work a node and hour"),
+    ]
+    worst = slowest([job for jobs in mix.kinds.values() for job in jobs])
+    return [*facts, ("slowest job", _slow_text(worst))] if worst else facts
+
+
+def _slow_text(job: MixJob) -> str:
+    return f"{percent(job.share, 0)} of its kind's median, {job.kind} on {', '.join(job.nodes)}"
 
 
 def _table(kinds: list[MixKindPart], at_least: float) -> Iterator[Block | None]:
@@ -123,8 +132,6 @@ def _answer(mix: Mix, at_least: float) -> Answer:
         return Answer(State.FAIL, fitting(said))
     worst = slowest([job for jobs in mix.kinds.values() for job in jobs])
     assert worst is not None and worst.share is not None
-    share = f"{percent(worst.share, 0)} of its kind's median"
-    slow = f"the slowest has {share}, {worst.kind} on {', '.join(worst.nodes)}"
     state = State.PASS if worst.share >= at_least else State.FAIL
     said = f"{count_text(len(mix.jobs), 'job')} in {mix.makespan_s:.0f} s, {rate}"
-    return Answer(state, fitting(f"{said}; {slow}", said))
+    return Answer(state, fitting(f"{said}; the slowest: {_slow_text(worst)}", said))

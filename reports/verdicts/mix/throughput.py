@@ -18,6 +18,7 @@ from records.errors import AssayError
 from records.metric import Metric
 from records.run.plan import Plan
 from records.run.record import CASE_ID, Record, latest_attempts
+from records.run.run_directory import RunDirectory
 from records.values import utc_seconds
 from reports.notation.labels import case_names
 
@@ -90,16 +91,24 @@ def mean_rate(jobs: Sequence[MixJob]) -> float | None:
     return harmonic_mean(rates) if rates else None
 
 
-def mix_of(plan: Plan, records: Sequence[Record], nodes: int) -> Mix:
+def is_mix(plan: Plan) -> bool:
+    """Whether jobs of a run are handed in at once."""
+    return bool(plan.limits.get("jobs_at_once"))
+
+
+def mix_of(run: RunDirectory) -> Mix:
     """The mix of a run. Raises AssayError where its jobs were not handed in at once, and while some
     are still to come."""
-    if not plan.limits.get("jobs_at_once"):
+    plan, nodes = run.plan(), run.provenance().site.nodes
+    if nodes is None:
+        raise AssayError(f"{run.path}: the provenance does not say how many nodes the site has")
+    if not is_mix(plan):
         raise AssayError(
             f"campaign {plan.campaign} hands in one job after the other; a mix says"
             " limits: {jobs_at_once: N}"
         )
     names, jobs = case_names(plan.cases), list[MixJob]()
-    latest = latest_attempts(records, CASE_ID).values()
+    latest = latest_attempts(run.records(), CASE_ID).values()
     for record in (one for one in latest if one.status != "skipped"):
         kind = names[record.case_id]
         if len(plan.environments) > 1:
@@ -122,11 +131,11 @@ def mix_of(plan: Plan, records: Sequence[Record], nodes: int) -> Mix:
     planned = sum(case.skipped is None for case in plan.cases) * plan.blocks
     if len(jobs) < planned or not jobs:
         raise AssayError(f"{len(jobs)} of {planned} jobs of the mix have a record; resume the run")
-    _refuse_pause(jobs)
+    refuse_pause(jobs)
     return Mix(jobs, nodes)
 
 
-def _refuse_pause(jobs: Sequence[MixJob]) -> None:
+def refuse_pause(jobs: Sequence[MixJob]) -> None:
     """Raise AssayError where no job ran, or for longer than LONGEST_PAUSE_S none was handed in."""
     during = sorted(job.during for job in jobs if job.during)
     if not during:
