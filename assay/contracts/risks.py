@@ -178,7 +178,8 @@ class _Judged:
         risk = self._made(
             criterion,
             limit=limit_text(least, most, unit),
-            promise=about(given, unit) + ("" if promise else ", assumed"),
+            promise=limit_text(given, None, unit).removeprefix("at least ")
+            + ("" if promise else ", assumed"),
             chances=(chances(criteria, n, 0.0, self.cv), better),
         )
         if not risk.decided:
