@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from checks.common.answer import difference, other_settings
 from checks.common.registry import CHECKS
 from checks.common.sources import LAUNCH_SCRIPTS
+from checks.common.tests.good_outputs import samples
 from checks.common.tests.program_runs import ProgramRun, built_programs, run_each
 from checks.storage import StorageParameters
 
@@ -158,6 +159,13 @@ def test_what_a_killed_launch_left_is_removed_by_the_next_one_of_its_cluster(tmp
     own.mkdir()
     (own / "data").write_text("")
     assert scratch("end") == left
+
+
+def test_what_all_nodes_see_is_read_by_another_node():
+    sample = next(one for one in samples() if one.name == "storage disk.mpich")
+    assert sample.refusal(sample.text) is None
+    text = sample.text.replace("a rank of another node than wrote it", "the rank that wrote it")
+    assert "files were read by 'the rank that wrote it'" in (sample.refusal(text) or "")
 
 
 def test_transfers_are_whole_blocks_each_once():
