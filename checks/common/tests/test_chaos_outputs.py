@@ -347,7 +347,8 @@ def of_entry(sample, entry):
             return
         words = [entry["name"], type(entry["at"]) in (int, float)]
     else:
-        words = None if kind == "allocation" else entry
+        # `stamps` says the stamps again.
+        words = None if kind in ("allocation", "stamps") else entry
     yield f"{kind} {json.dumps(words, sort_keys=True)}", numbers
 
 
