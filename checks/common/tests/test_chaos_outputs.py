@@ -247,6 +247,7 @@ FREE |= {
     "datagrams_lost",
 }
 FREE |= {"launch", "whole_start", "daemon_boot", "daemon_halt"}
+FREE |= {"storage_node_write_rate", "storage_node_read_rate"}
 #: What is printed of the samples of a value, beside their median.
 OF_SAMPLES = {"half_round_trip": [min, max, fmean], "ring_turn": [fmean]}
 OF_SAMPLES |= {name: [min] for name in ("collective_time", "one_sided_time", "bisection_rate")}
@@ -298,7 +299,8 @@ def facts(sample, text):
 
 def of_format(sample, text):
     """Facts in the lines of a foreign format, HPL explains its own words first."""
-    text = re.split(r"(?m)^(?=The following parameter values)", text, maxsplit=1)[-1]
+    if sample.definition.name == "hpl":
+        text = re.split(r"(?m)^(?=The following parameter values)", text, maxsplit=1)[-1]
     startup = getattr(sample.params, "test", "") in ("osu_init", "osu_hello")
     held = TEXT.get("osu startup" if startup else sample.definition.name, ())
     for line in (" ".join(line.split()) for line in text.split("\n")):
@@ -342,13 +344,14 @@ def of_entry(sample, entry):
         words, numbers = of_note(sample, entry["key"], entry["value"])
         if words is None:
             return
+    elif kind == "stamps":  # says the stamps again
+        return
     elif kind == "stamp":
         if f'"stamp","name":"{entry["name"]}"' not in sample.text:
             return
         words = [entry["name"], type(entry["at"]) in (int, float)]
     else:
-        # `stamps` says the stamps again.
-        words = None if kind in ("allocation", "stamps") else entry
+        words = None if kind == "allocation" else entry
     yield f"{kind} {json.dumps(words, sort_keys=True)}", numbers
 
 
