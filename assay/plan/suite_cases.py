@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
 from assay.schema.problems import did_you_mean, listed
@@ -222,6 +223,7 @@ class SuiteTest:
     def _figures(self, variants: Sequence[ListedVariant]) -> list[TestFigure]:
         """All that the variants measure, with direction and SI unit."""
         units = {one.name: one.unit for variant in variants for one in variant.figures}
+        having = {name: self._having(name, variants) for name in units}
         said = {
             name: ReframeMetric(better=one) if isinstance(one, str) else one
             for name, one in self.asked.metrics.items()
@@ -247,8 +249,25 @@ class SuiteTest:
             known = (m for c in CHECKS.values() if c.name != self.entry.check for m in c.metrics)
             if any(one.name == short and one != metric for one in known):
                 metric = MetricDefinition(f"{self.entry.check}.{short}", symbol, better, told)
-            made.append(TestFigure(variable=name, unit=unit, factor=factor, metric=metric))
+            made.append(
+                TestFigure(
+                    variable=name,
+                    unit=unit,
+                    factor=factor,
+                    metric=metric,
+                    variants=having.get(name, []),
+                )
+            )
         return made
+
+    def _having(self, figure: str, variants: Sequence[ListedVariant]) -> list[dict[str, Any]]:
+        """The parameters of the variants that measure a figure; none where all do."""
+        found = [
+            {k: v for k, v in planned(one.parameters).items() if k not in self.asked.vars}
+            for one in variants
+            if figure in [known.name for known in one.figures]
+        ]
+        return found if len(found) < len(variants) else []
 
 
 def _suite_of(file: Path) -> tuple[Path, str]:

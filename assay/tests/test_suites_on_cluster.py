@@ -37,6 +37,7 @@ ASKS = {"AsksForFeatures": "+mpi +prgenv -cpe"}
 CLASSES = {
     "AsksForFeatures": "      extras: {omp_flag: -fopenmp}",
     "BothUnits": "",
+    "ByParameter": "",
     "Raises": "",
     "NotANumber": "",
     "OldStyle": "      metrics: {speed: {better: higher, unit: MB/s}}",
@@ -56,6 +57,7 @@ CLASSES = {
 EXPECTED = {
     "asks_for_features": ("ok", [UNPROVEN], ""),
     "both_units": ("ok", [UNPROVEN], ""),
+    "by_parameter": ("ok", [UNPROVEN], ""),
     "raises": ("wrong", [UNPROVEN], "no value of absent"),
     "not_anumber": ("wrong", [UNPROVEN], "nan"),
     "old_style": ("ok", [UNPROVEN, REFERENCE_MISSED], "speed=1234.125"),
@@ -101,7 +103,7 @@ def of(run: RunDirectory, check: str) -> list[Record]:
 def test_each_trap_has_its_outcome_in_every_launch(run: RunDirectory, check: str) -> None:
     status, flags, words = EXPECTED[check]
     found = of(run, check)
-    assert len(found) == (8 if check == "both_units" else 4)
+    assert len(found) == (8 if check in ("both_units", "by_parameter") else 4)
     for one in found:
         assert (one.status, one.attempt) == (status, 1), one.reason
         assert one.flags == flags

@@ -72,12 +72,14 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
 class TestFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A performance variable of a ReFrame test and the metric made of it, in SI units: `factor`
-    times its value. `unit` is the test's own."""
+    times its value. `unit` is the test's own. `variants`: the parameters of those that measure it,
+    none: all do."""
 
     variable: str
     unit: str
     factor: float
     metric: MetricDefinition
+    variants: list[dict[str, Any]] = []
 
 
 class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="reframe"):

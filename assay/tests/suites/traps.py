@@ -58,6 +58,19 @@ class BothUnits(_Prints):
 
 
 @rfm.simple_test
+class ByParameter(_Prints):
+    """Each variant measures something else."""
+
+    kind = parameter(["rate", "time"])
+
+    @run_after("init")
+    def figures(self):
+        found = sn.extractsingle(rf"{self.kind}=(\S+)", self.stdout, 1, float)
+        unit = {"rate": "MB/s", "time": "ms"}[self.kind]
+        self.perf_variables = {self.kind: sn.make_performance_function(found, unit)}
+
+
+@rfm.simple_test
 class AsksForFeatures(_Prints):
     """Asks for features, and looks for them in its hooks."""
 

@@ -84,6 +84,7 @@ def maker_of(
         "assay_programs": fixture(Programs, scope="environment"),
         "launch_index": launch.index,
         "definition": definition,
+        "assay_variant": wanted,
         "executed": [],
     }
     hooks = [run_after("init")(pin_environment), run_before("run")(pin_launch)]

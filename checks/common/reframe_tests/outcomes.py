@@ -117,7 +117,12 @@ def _of_figures(test: Any, end: End, stage: str, said: str, marks: list[str]) ->
 def _figures(test: Any, values: dict[str, Any]) -> tuple[list[Metric], str | None]:
     """The metrics of what the test measured, or what is wrong with that."""
     planned = {one.variable: one for one in test.definition.line.figures}
-    if missing := [name for name in planned if name not in values]:
+    asked = [
+        one.variable
+        for one in planned.values()
+        if not one.variants or test.assay_variant in one.variants
+    ]
+    if missing := [name for name in asked if name not in values]:
         return [], f"the test gave no value of {', '.join(missing)}"
     if further := [name for name in values if name not in planned]:
         return [], (
@@ -125,8 +130,8 @@ def _figures(test: Any, values: dict[str, Any]) -> tuple[list[Metric], str | Non
             " `metrics` of the test in the campaign"
         )
     found = []
-    for name, figure in planned.items():
-        value, unit = values[name][0], values[name][4]
+    for name in filter(values.__contains__, planned):
+        figure, value, unit = planned[name], values[name][0], values[name][4]
         if not math.isfinite(value):
             return [], f"{name} is {value}"
         if figure.unit and unit != figure.unit:
