@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm calls `assay vet`: an unfit node is drained with the reason, and resumed when fit."""
+"""`assay vet` as Slurm calls it, and inside a job, on a virtual cluster."""
 
 from __future__ import annotations
 
@@ -13,79 +13,49 @@ import msgspec
 import pytest
 
 from assay.tests.test_run_on_cluster import pytestmark
+from assay.tests.test_vet_faults import admin, prepared, state_of, told, write_reference
 from assay.vet.nodes import own_command
-from checks.common.slurm.text import fields
-from records.files import write_whole
-from records.forms import as_bytes
-from records.site.node_facts import facts_by_value, kinds_of
-from records.vetting import KindReference, Level, Reference, Vetting
+from records.vetting import Vetting, vetting_of
 from virtual_cluster import Cluster, ClusterSpec, up
 
 __all__ = ["pytestmark"]
 PAGE = Path(__file__).parents[2] / "docs" / "vetting.md"
-SITE = """\
-schema: 2
-name: mysite
-vetting: {{folder: {folder}, drain: true, drains_per_hour: 1}}
-partitions: {{all: {{nodes: 2, cores_per_node: 1, memory_bytes_per_node: 1000000000}}}}
-environments:
-  ours: {{description: an MPI, compiler: cc, launcher: assay-srun, library: ^x}}
-"""
 WAIT_S = 90
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    made = up(ClusterSpec("vet-calls", nodes=2, cpus_per_node=1), lambda _: None)
+    made = up(ClusterSpec("vet-calls", nodes=3, cpus_per_node=1), lambda _: None)
     yield made
     made.down(lambda _: None)
 
 
-def told(cluster: Cluster, *words: str) -> str:
-    argv = cluster.user_command(list(words))
-    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+def in_job(cluster: Cluster, nodes: int, *words: str) -> subprocess.CompletedProcess[str]:
+    folder = f"--folder={cluster.site_facts()['home_dir']}/job"
+    argv = ["salloc", "--quiet", f"-N{nodes}", own_command(), "vet", "--job", folder, *words]
+    return subprocess.run(
+        cluster.user_command(argv), capture_output=True, text=True, check=False, timeout=240
+    )
 
 
-def admin(cluster: Cluster, *words: str) -> None:
-    conf = f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"
-    subprocess.run(cluster.admin_command(["env", conf, *words]), check=True)
+def test_inside_a_job_the_good_nodes_are_listed_for_what_follows(cluster: Cluster) -> None:
+    ended = in_job(cluster, 2, "--steps=facts")
+    assert ended.returncode == 3, ended.stderr
+    assert "good n[1-2]" in ended.stdout.splitlines()
 
 
-def wait_for(cluster: Cluster, node: str, *, drained: bool) -> str:
-    until = time.monotonic() + WAIT_S
-    while time.monotonic() < until:
-        shown = told(cluster, "scontrol", "show", "node", node, "--oneliner")
-        if ("DRAIN" in fields(shown)["State"]) == drained:
-            return shown
-        time.sleep(0.5)
-    raise AssertionError(shown)
-
-
-def write_reference(folder: Path, vetting: Vetting, **further: str) -> None:
-    """As if four nodes like this one had been slower, and had these facts too."""
-    known = facts_by_value({"n9": vetting.facts}) | {k: {v: ["n9"]} for k, v in further.items()}
-    level = Level(centre=10.0, spread=0.5, noise=0.5, freedom=20, worst=0, nodes=4, vettings=20)
-    kind = KindReference(levels={"memory_latency": level}, facts=known)
-    kinds = {kinds_of({"n9": vetting.facts}).get("n9", ""): kind}
-    made = Reference(made_at="2020-01-01T00:00:00Z", kinds=kinds)
-    write_whole(folder / "reference.json", as_bytes(made))
+def test_inside_a_job_each_node_measures_its_link_to_others_of_the_job(cluster: Cluster) -> None:
+    ended = in_job(cluster, 3, "--steps=facts,link", "--json")
+    found = [vetting_of(line) for line in ended.stdout.splitlines()]
+    linked = {one.node: one for one in found if one.figures}
+    assert {*linked} == {"n1", "n2", "n3"}, ended.stderr
+    for node, one in linked.items():
+        assert {figure.metric for figure in one.figures} == {"link_in", "link_out"}
+        assert {node, *one.neighbour.split(",")} == {*linked}
 
 
 def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluster) -> None:
-    facts = cluster.site_facts()
-    folder = Path(facts["state_dir"]) / "vettings"
-    (folder / "site-config" / "mysite").mkdir(parents=True)
-    (folder / "site-config" / "mysite" / "site.yaml").write_text(SITE.format(folder=folder))
-    words = ["--mpi=none", "-w", "n1", own_command(), "vet", "--local", "--json", "--steps=facts"]
-    here = f"--folder={facts['home_dir']}/v"
-    ended = subprocess.run(
-        cluster.user_command(["srun", *words, here]), capture_output=True, text=True, check=False
-    )
-    write_reference(
-        folder,
-        msgspec.json.decode(ended.stdout, type=Vetting),
-        **{"file_systems./scratch": "lustre"},
-    )
+    facts, folder = cluster.site_facts(), prepared(cluster, "vettings", unfit=True)
     block = re.search(r"```text file=assay-vet\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = re.search(r"```\n(HealthCheckProgram=.*?)```", PAGE.read_text(), re.DOTALL)
     assert block and lines
@@ -105,14 +75,14 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     while not (folder / "drains.jsonl").exists() and time.monotonic() < until:
         time.sleep(0.5)
     time.sleep(6)
-    shown = {node: told(cluster, "scontrol", "show", "node", node, "-o") for node in ("n1", "n2")}
-    drained = [node for node, text in shown.items() if "DRAIN" in fields(text)["State"]]
-    assert len(drained) == 1  # the cap
-    assert "assay: file_systems./scratch is none, not lustre" in shown[drained[0]]
-    vetting = msgspec.json.decode(
-        next((folder / "records" / drained[0]).iterdir()).read_bytes(), type=Vetting
-    )
-    write_reference(folder, vetting)
-    wait_for(cluster, drained[0], drained=False)
+    (drained,) = [n for n in facts["nodes"] if "DRAIN" in state_of(cluster, n)]  # one: the cap
+    shown = told(cluster, "scontrol", "show", "node", drained, "-o")
+    assert "assay: file_systems./scratch is none, not lustre" in shown
+    record = next((folder / "records" / drained).iterdir())
+    write_reference(folder, msgspec.json.decode(record.read_bytes(), type=Vetting))
+    until = time.monotonic() + WAIT_S
+    while "DRAIN" in state_of(cluster, drained):
+        assert time.monotonic() < until
+        time.sleep(0.5)
     assert "resumed: fit again" in (folder / "log").read_text()
-    told(cluster, "srun", "--mpi=none", "-w", drained[0], "true")  # through the prolog
+    told(cluster, "srun", "--mpi=none", "-w", drained, "true")  # through the prolog

@@ -42,17 +42,21 @@ def vet_command(arguments: argparse.Namespace) -> int:
     if [arguments.local, arguments.job, bool(arguments.nodes)].count(True) > 1:
         raise AssayError("vet: give nodes, or --local, or --job, not two of them")
     try:
+        steps = (arguments.steps or ",".join(STEPS)).split(",")
+        if odd := {*steps} - {*STEPS}:
+            raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(STEPS)}")
         folder, most = _folder_and_drains(arguments)
         if arguments.accepted:
             print(f"vet: {folder.take_accepted(arguments.accepted)}")
             return ExitStatus.PASS
         if arguments.local:
-            return _vet_local(arguments, folder, most)
+            return _vet_local(arguments, steps, folder, most)
     except AssayError as error:
-        if not arguments.by_slurm:
+        if not (arguments.by_slurm or arguments.unkept):
             raise
-        print(not_vetted(node_name(), f"{error}").line)  # as a prolog it must not drain
-        return ExitStatus.PASS
+        _show([not_vetted(node_name(), f"{error}")], arguments)
+        # As a prolog it must not drain.
+        return ExitStatus.PASS if arguments.by_slurm else error.status
     build_program()
     words = ["vet", "--local", "--json", "--unkept", f"--folder={folder.path.absolute()}"]
     words += [f"--disk={arguments.disk}", f"--port={arguments.port}"]
@@ -62,9 +66,10 @@ def vet_command(arguments: argparse.Namespace) -> int:
         return _vet_nodes(arguments, folder, most, words)
     vettings = vet_in_job(words)
     _show(vettings, arguments, folder)
-    for word, names in (("good", WORDS[:2]), ("bad", WORDS[2:])):
-        nodes = NodeSet.fromlist([one.node for one in vettings if one.word in names])
-        print(f"{word} {nodes}", file=sys.stderr if arguments.json else sys.stdout)
+    bad = {one.node for one in vettings if one.word == "unfit"}
+    for word, nodes in (("good", {one.node for one in vettings} - bad), ("bad", bad)):
+        shown = NodeSet.fromlist(sorted(nodes))
+        print(f"{word} {shown}", file=sys.stderr if arguments.json else sys.stdout)
     return _status(vettings)
 
 
@@ -120,14 +125,13 @@ def _folder_and_drains(arguments: argparse.Namespace) -> tuple[VetFolder, int]:
     return VetFolder(path or Path("results/vettings")), most
 
 
-def _vet_local(arguments: argparse.Namespace, folder: VetFolder, most: int) -> int:
+def _vet_local(
+    arguments: argparse.Namespace, steps: Sequence[str], folder: VetFolder, most: int
+) -> int:
     """Vet this node; a vetting that fails ends with a line and drains nothing."""
-    asked = (arguments.steps or ",".join(STEPS)).split(",")
-    if odd := {*asked} - {*STEPS}:
-        raise AssayError(f"vet: step {min(odd)}: allowed are {', '.join(STEPS)}")
     request = VetRequest(
         folder,
-        [step for step in SECONDS if step in asked],
+        [step for step in SECONDS if step in steps],
         (arguments.budget or VetRequest.budget_s) + (SECONDS["link"] if arguments.neighbour else 0),
         arguments.disk,
         arguments.neighbour.split(",") if arguments.neighbour else (),

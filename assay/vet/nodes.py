@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 
@@ -21,11 +23,13 @@ from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import pairs
 from records.errors import InfrastructureError
-from records.vetting import Reference, Vetting, vetting_of
+from records.vetting import WORDS, Reference, Vetting, vetting_of
 
-#: Seconds that a job may wait for its nodes, and that it may run.
-_WAIT_S, _JOB_S = 30, 60
+#: Seconds that a job may wait for its nodes, and that it may take in all.
+_WAIT_S, _LIMIT_S = 30, 90.0
 _AT_ONCE = 32  # jobs
+#: A task a node, on all the cores that the job has there.
+_SRUN = ("srun", "--quiet", "--mpi=none", "--ntasks-per-node=1", "--cpu-bind=none")
 #: What each task of a job runs: the node itself, or the other end of its link.
 _TASK = """\
 node=$1; shift
@@ -49,29 +53,19 @@ def vet_by_slurm(
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
     site.show_to_jobs([ROOT, folder.path])
-    linked = "link" in next((word for word in words if word.startswith("--steps=")), "link")
+    linked = _has_link(words)
     lock, held = Lock(), set[str]()
 
     def vet(node: str) -> Vetting:
         with lock:
             states = pairs(site.slurm_output("sinfo", "-h", "-N", "-o", "%N %T"))
             neighbours = good_neighbours(states, {node, *held}, reference) if linked else []
-            named = [node, *neighbours]
             held.update(neighbours)
-        job = [
-            *("srun", "--quiet", "--mpi=none", *site.description.access),
-            *(f"--nodes={len(named)}", f"--ntasks={len(named)}", "--ntasks-per-node=1"),
-            *(f"--nodelist={','.join(named)}", "--exclusive", "--time=2", "--job-name=assay-vet"),
-            *(f"--immediate={_WAIT_S}", "--wait=1", "--chdir=/"),
-            *("sh", "-c", _TASK, "sh", node, own_command(), *words),
-            *("--neighbour", ",".join(neighbours)),
-        ]
-        try:
-            answer = site.ask(job, reads=[ROOT], limit_s=_WAIT_S + _JOB_S)
-        except InfrastructureError as error:
-            answer = Answer(124, "", str(error))
+        access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
+        job = _job([*access, "--job-name=assay-vet"], node, neighbours, words)
+        (vetting,) = _vetted(lambda: site.ask(job, reads=[ROOT], limit_s=_LIMIT_S), [node])
         held.difference_update(neighbours)
-        return _read(answer.stdout, [node], answer.said)[0]
+        return vetting
 
     at_once = 1 if site.description.shared_cores else min(_AT_ONCE, 1 + len(nodes) // 4)
     with ThreadPoolExecutor(at_once) as pool:
@@ -90,22 +84,60 @@ def good_neighbours(
 
 
 def vet_in_job(words: Sequence[str]) -> list[Vetting]:
-    """Vet all nodes of the job that this is called in, at once, without the link."""
+    """Vet all nodes of the job that this is called in, at once without the link; then in groups of
+    three the link of one node after the other, its best neighbours at the other end."""
     nodes = [*NodeSet(os.environ.get("SLURM_JOB_NODELIST", ""))]
     if not nodes:
         why = "no SLURM_JOB_NODELIST; call it in a batch script or inside salloc"
         raise InfrastructureError(f"vet --job: this is in no job of Slurm ({why})")
-    job = ["srun", "--quiet", "--mpi=none", "--overlap", f"--nodes={len(nodes)}"]
-    job += [f"--ntasks={len(nodes)}", "--ntasks-per-node=1", own_command(), *words]
-    answer = run_command(job, os.environ, limit_s=_WAIT_S + _JOB_S)
-    return _read(answer.stdout, nodes, answer.said)
+    count = len(nodes)
+
+    def step(job: Sequence[str], vetted: Sequence[str]) -> list[Vetting]:
+        return _vetted(lambda: run_command(job, os.environ, limit_s=_LIMIT_S), vetted)
+
+    sizes = [f"--nodes={count}", f"--ntasks={count}"]
+    found = step([*_SRUN, "--overlap", *sizes, own_command(), *words], nodes)
+    if not _has_link(words) or count == 1:
+        return found
+    order = {one.node: WORDS.index(one.word) for one in found}
+
+    def links(group: Sequence[str]) -> Iterator[Vetting]:
+        for node in group:
+            neighbours = sorted({*group} - {node}, key=order.__getitem__)[:2]
+            job = _job(["--overlap"], node, neighbours, [*words, "--steps=link"])
+            yield from step(job, [node])
+
+    groups = [nodes[first :: max(1, count // 3)] for first in range(max(1, count // 3))]
+    with ThreadPoolExecutor(min(_AT_ONCE, len(groups))) as pool:
+        return [*found, *chain.from_iterable(pool.map(lambda group: [*links(group)], groups))]
 
 
-def _read(printed: str, nodes: Sequence[str], said: str) -> list[Vetting]:
+def _has_link(words: Sequence[str]) -> bool:
+    return "link" in next((word for word in words if word.startswith("--steps=")), "link")
+
+
+def _job(
+    options: Sequence[str], node: str, neighbours: Sequence[str], words: Sequence[str]
+) -> list[str]:
+    """The srun that vets a node while its neighbours answer."""
+    named = [node, *neighbours]
+    sizes = [f"--nodes={len(named)}", f"--ntasks={len(named)}", f"--nodelist={','.join(named)}"]
+    linked = [f"--neighbour={','.join(neighbours)}"] if neighbours else []
+    task = ["sh", "-c", _TASK, "sh", node, own_command(), *words, *linked]
+    return [*_SRUN, *options, *sizes, "--wait=1", "--chdir=/", *task]
+
+
+def _vetted(ask: Callable[[], Answer], nodes: Sequence[str]) -> list[Vetting]:
     """The vetting of each node in what the nodes printed, a record a line; suspect where it is
-    missing."""
+    missing, with the last words of the program that failed, or of srun where it said nothing."""
+    try:
+        answer = ask()
+    except InfrastructureError as error:
+        answer = Answer(124, "", str(error))
+    lines = [line for line in answer.stderr.splitlines() if not line.startswith("srun: ")]
+    said = replace(answer, stderr="\n".join(lines).strip() or answer.stderr).said
     found: dict[str, Vetting] = {}
-    for line in printed.splitlines():
+    for line in answer.stdout.splitlines():
         with suppress(msgspec.MsgspecError):
             vetting = vetting_of(line)
             found[vetting.node] = vetting

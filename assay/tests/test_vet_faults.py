@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the vetting itself, of Slurm and of the folder drain no node that Slurm has."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assay.tests.test_run_on_cluster import pytestmark
+from assay.vet.measuring import build_program, program_path
+from assay.vet.nodes import own_command
+from checks.common.slurm.text import fields
+from records.files import write_whole
+from records.forms import as_bytes
+from records.site.node_facts import facts_by_value, kinds_of
+from records.vetting import KindReference, Level, Reference, Vetting
+from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster.processes import end
+from virtual_cluster.state import load_state
+
+__all__ = ["pytestmark"]
+SITE = """\
+schema: 2
+name: mysite
+vetting: {{folder: {folder}, drain: true, drains_per_hour: 1}}
+partitions: {{all: {{nodes: 3, cores_per_node: 1, memory_bytes_per_node: 1000000000}}}}
+environments:
+  ours: {{description: an MPI, compiler: cc, launcher: assay-srun, library: ^x}}
+"""
+WAIT_S = 90
+#: Runs words in a mount namespace where the first is a FUSE file system that never answers.
+HUNG = """\
+import ctypes, os, subprocess, sys
+fd = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fd},rootmode=40000,user_id=0,group_id=0".encode()
+if ctypes.CDLL(None).mount(b"assay", sys.argv[1].encode(), b"fuse", 0, options):
+    sys.exit("cannot mount")
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+"""
+#: The same with other file systems, and with a program in the place of the measuring one.
+FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
+READ_ONLY = 'mount --bind "$PWD" "$PWD"; mount -o remount,ro,bind "$PWD"; shift; exec "$@"'
+REPLACED = f'mount --bind ./program {program_path()}; shift; exec "$@"'
+#: Other programs on the node, which end by themselves. They print when they are ready.
+SOCKET = (
+    "import socket, time; one = socket.socket({}); one.bind({}); one.listen() if {} else 0;"
+    " print(flush=True); time.sleep(20)"
+)
+ANOTHER = SOCKET.format("socket.AF_UNIX", r"'\\0assay-vet'", 0)
+SILENT = SOCKET.format("", "('127.0.0.1', 28999)", 1)
+HOLDER = (
+    "import fcntl, time; one = open('drains.jsonl', 'a'); fcntl.flock(one, 2);"
+    " print(flush=True); time.sleep(8)"
+)
+LIE = """echo '{"assay": "error", "message": "wrong sum"}'"""
+ENTRY = '{{"node": "n9", "record": "r", "at": {at}, "action": "drained", "reason": "assay: x"}}\n'
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What the line says; the words of the vetting; files that are written first (None: removed,
+    a path ending in "/": a folder), a process beside, what the vetting runs in, when the reference
+    was made, and whether the node would be drained."""
+
+    said: str
+    words: Sequence[str] = ("--steps=facts",)
+    files: Mapping[str, str | None] = field(default_factory=dict)
+    beside: str = ""
+    inside: str = ""
+    made_at: str = "2020-01-01T00:00:00Z"
+    unfit: bool = False
+
+
+UNREADABLE = "the reference cannot be read"
+NOT_DONE = "not drained or resumed: "
+LATENCY, DISK = ("--steps=latency",), ("--steps=disk", "--disk={mount}")
+FAULTS = {
+    "no reference": Fault("no reference", files={"reference.json": None}),
+    "a reference cut off": Fault(UNREADABLE, files={"reference.json": '{"made_at": 7'}),
+    "an empty reference": Fault(UNREADABLE, files={"reference.json": ""}),
+    "a reference that is a folder": Fault(UNREADABLE, files={"reference.json/": ""}),
+    "a clock set back": Fault("the clock is wrong", made_at="2199-01-01T00:00:00Z"),
+    "no folder of records": Fault("no record", files={"records": ""}),
+    "a folder that hangs": Fault(
+        "did not end within 13 s", ("--steps=facts", "--folder={mount}", "--budget=1"), inside=HUNG
+    ),
+    "a full folder": Fault("no record", ("--steps=facts", "--folder={mount}"), inside=FULL),
+    "a mount that hangs": Fault("does not answer", inside=HUNG),
+    "a disk that hangs": Fault("does not answer", DISK, inside=HUNG),
+    "a full /tmp": Fault("No space left on device", DISK, inside=FULL),
+    "no folder for the disk": Fault("No such file", ("--steps=disk", "--disk=/nowhere")),
+    "an unknown neighbour": Fault("link: ", ("--steps=link", "--neighbour=nowhere.invalid")),
+    "a neighbour that refuses": Fault(
+        "link: ", ("--steps=link", "--neighbour=127.0.0.1", "--port=1")
+    ),
+    "a silent neighbour": Fault(
+        "link did not answer within 9 s",
+        ("--steps=link", "--neighbour=127.0.0.1", "--port=28999"),
+        beside=SILENT,
+    ),
+    "a budget used up": Fault("the budget of 1 s is used up", ("--steps=memory", "--budget=1")),
+    "another vetting": Fault("another vetting runs on this node", beside=ANOTHER),
+    "an unknown step": Fault("step nothing: allowed are", ("--steps=nothing",)),
+    "a damaged site": Fault("site.yaml", files={"site-config/mysite/site.yaml": "name: ["}),
+    "a program that hangs": Fault(
+        "latency did not answer within",
+        LATENCY,
+        files={"program": "exec sleep 60"},
+        inside=REPLACED,
+    ),
+    "a program that is killed": Fault(
+        "latency: ", LATENCY, files={"program": "kill -9 $$"}, inside=REPLACED
+    ),
+    "a program that reports an error": Fault(
+        "latency: wrong sum", LATENCY, files={"program": LIE}, inside=REPLACED
+    ),
+    "a read-only folder": Fault(NOT_DONE, inside=READ_ONLY, unfit=True),
+    "a damaged log": Fault(NOT_DONE, files={"drains.jsonl": "{damaged\n"}, unfit=True),
+    "a log of zeros": Fault(NOT_DONE, files={"drains.jsonl": "\0" * 100}, unfit=True),
+    "a log that is a folder": Fault(NOT_DONE, files={"drains.jsonl/": ""}, unfit=True),
+    "a log that another holds": Fault(NOT_DONE, beside=HOLDER, unfit=True),
+    "a drain of this hour": Fault(
+        "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at=time.time())}, unfit=True
+    ),
+    "a drain of the future": Fault(
+        "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at=4e9)}, unfit=True
+    ),
+    "killed as it asks Slurm": Fault(
+        "did not end within",
+        files={"bin/scontrol": "kill -9 $PPID"},
+        unfit=True,
+    ),
+    "Slurm that refuses": Fault(
+        NOT_DONE, files={"bin/scontrol": "echo 'Access denied' >&2; exit 1"}, unfit=True
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    build_program()
+    made = up(ClusterSpec("vet-own", nodes=2, cpus_per_node=1), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+def told(cluster: Cluster, *words: str) -> str:
+    argv = cluster.user_command(list(words))
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+def admin(cluster: Cluster, *words: str) -> None:
+    conf = f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"
+    subprocess.run(cluster.admin_command(["env", conf, *words]), check=True)
+
+
+def state_of(cluster: Cluster, node: str) -> str:
+    return fields(told(cluster, "scontrol", "show", "node", node, "--oneliner"))["State"]
+
+
+def on_n1(cluster: Cluster, folder: Path, *words: str) -> list[str]:
+    """Words that run on n1 as Slurm runs its programs: by root, in the folder."""
+    enter = cluster.node_command("n1", [])
+    path = f"PATH={folder}/bin:{os.environ['PATH']}:/usr/sbin:/sbin"
+    facts = [f"SLURM_CONF={cluster.site_facts()['slurm_conf']}", "SLURMD_NODENAME=n1", path]
+    script = 'cd "$1"; shift; exec "$@"'
+    shell = ["sh", "-c", script, "sh", str(folder), "env"]
+    return [*enter[: enter.index("--") + 1], *shell, *facts, *words]
+
+
+def write_reference(
+    folder: Path, vetting: Vetting, made_at: str = "2020-01-01T00:00:00Z", **further: str
+) -> None:
+    """As if four nodes like this one had been slower, and had these facts too."""
+    known = facts_by_value({"n9": vetting.facts}) | {k: {v: ["n9"]} for k, v in further.items()}
+    level = Level(centre=10.0, spread=0.5, noise=0.5, freedom=20, worst=0, nodes=4, vettings=20)
+    kind = KindReference(levels={"memory_latency": level}, facts=known)
+    kinds = {kinds_of({"n9": vetting.facts}).get("n9", ""): kind}
+    write_whole(folder / "reference.json", as_bytes(Reference(made_at=made_at, kinds=kinds)))
+
+
+def prepared(
+    cluster: Cluster, name: str, *, unfit: bool, made_at: str = "2020-01-01T00:00:00Z"
+) -> Path:
+    """A folder of vettings with a site of its own, for which n1 is fit, or has lost a mount."""
+    folder = Path(cluster.site_facts()["state_dir"]) / name
+    (folder / "site-config" / "mysite").mkdir(parents=True)
+    (folder / "site-config" / "mysite" / "site.yaml").write_text(SITE.format(folder=folder))
+    words = [own_command(), "vet", "--local", "--json", "--unkept", "--steps=facts"]
+    shown = subprocess.run(on_n1(cluster, folder, *words), capture_output=True, check=False)
+    vetting = msgspec.json.decode(shown.stdout, type=Vetting)
+    write_reference(
+        folder, vetting, made_at, **({"file_systems./scratch": "lustre"} if unfit else {})
+    )
+    return folder
+
+
+def vet(
+    cluster: Cluster, folder: Path, *words: str, inside: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """How `assay vet` ends on n1 as Slurm's prolog."""
+    argv = [own_command(), "vet", "--local", "--site=mysite", "--drain", "--by-slurm"]
+    argv += [word.replace("{mount}", str(folder / "mount")) for word in words]
+    if inside:
+        (folder / "mount").mkdir()
+        program = [sys.executable, "-c", HUNG] if inside == HUNG else ["sh", "-ec", inside, "sh"]
+        space = ["unshare", "--mount", "--propagation=private", "env", f"TMPDIR={folder / 'mount'}"]
+        argv = [*space, *program, str(folder / "mount"), *argv]
+    return subprocess.run(
+        on_n1(cluster, folder, *argv), capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_without_a_fault_a_fit_node_is_not_drained_and_an_unfit_one_is(cluster: Cluster) -> None:
+    ended = vet(cluster, prepared(cluster, "fit", unfit=False), "--steps=facts,latency")
+    assert " is fit: " in ended.stdout
+    assert "DRAIN" not in state_of(cluster, "n1")
+    ended = vet(cluster, prepared(cluster, "unfit", unfit=True), "--steps=facts")
+    assert "drained, reason: assay: file_systems./scratch is none, not lustre" in ended.stdout
+    assert "DRAIN" in state_of(cluster, "n1")
+    admin(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: str) -> None:
+    fault = FAULTS[name]
+    if fault.inside == HUNG and not Path("/dev/fuse").exists():
+        pytest.skip("the kernel has no FUSE")
+    folder = prepared(cluster, re.sub(r"\W", "-", name), unfit=fault.unfit, made_at=fault.made_at)
+    for path, content in fault.files.items():
+        place = folder / path.rstrip("/")
+        place.unlink(missing_ok=True)
+        if path.endswith("/"):
+            place.mkdir()
+        elif content is not None:
+            place.parent.mkdir(exist_ok=True)
+            script = "#!/bin/sh\n" * (place.name in {"program", "scontrol"})
+            place.write_text(script + content)
+            place.chmod(0o755)
+    log = folder / "drains.jsonl"
+    before = log.read_bytes() if log.is_file() else b""
+    beside = subprocess.Popen(
+        on_n1(cluster, folder, sys.executable, "-c", fault.beside or "print()"),
+        stdout=subprocess.PIPE,
+    )
+    assert beside.stdout
+    beside.stdout.readline()
+    try:
+        ended = vet(cluster, folder, *fault.words, inside=fault.inside)
+    finally:
+        beside.terminate()
+        beside.communicate()
+    print(f"{name}: {ended.stdout.strip()}")
+    assert ended.returncode == 0, ended.stderr
+    (line,) = ended.stdout.splitlines()
+    assert f" is {'unfit' if fault.unfit else 'suspect'}: " in line or "did not end" in line
+    assert fault.said in line
+    assert (log.read_bytes() if log.is_file() else b"") == before
+    assert "DRAIN" not in state_of(cluster, "n1")
+
+
+def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None:
+    folder = prepared(cluster, "dead", unfit=True)
+    state = load_state(cluster.name)
+    assert state
+    assert end([state.processes["slurmctld"]]) == []  # the last test: nothing answers from now on
+    called = vet(cluster, folder, "--steps=facts")
+    site = ["--site", f"virtual:{cluster.name}", "--folder", str(folder)]
+    asked = subprocess.run(
+        [own_command(), "vet", *site, "n1"], capture_output=True, text=True, check=False
+    )
+    assert called.returncode == 0, called.stderr
+    (line,) = called.stdout.splitlines()
+    print(line)
+    assert "n1 is unfit: file_systems./scratch is none, not lustre" in line
+    assert "; not drained or resumed: Slurm does not say its state" in line
+    assert not (folder / "drains.jsonl").exists()
+    assert asked.returncode == 4
+    assert len(asked.stderr.splitlines()) == 1
