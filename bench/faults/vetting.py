@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vettings of virtual nodes: each planted fault is found, no healthy node is unfit (goal: all).
 
-python -m bench vetting [HEALTHY [FAULT …|none]]. Brings its own cluster of four nodes up and takes
-it down; needs root. `assay vet` makes a reference of the four, then each fault is planted on n2,
-which is vetted by a job; then HEALTHY (default 40) vettings of nodes without a fault. A healthy
-node may be suspect, and a fault must make its node unfit, but for the kernel setting, which is
-suspect.
+python -m bench vetting [HEALTHY [FAULT …|none]]. Brings its own cluster up, of four nodes, and of
+two more where HEALTHY is not 0, and takes it down; needs root. `assay vet` makes a reference, then
+each fault is planted on n2, which is vetted by a job; then HEALTHY (default 40) vettings of nodes
+without a fault, two at once. A healthy node may be suspect, and a fault must make its node unfit,
+but for the kernel setting, which is suspect.
 """
 
 from __future__ import annotations
@@ -131,9 +131,10 @@ def with_fault(cluster: Cluster, folder: Path, fault: Fault) -> Vetting:
 
 def rows(healthy: int, names: list[str]) -> Iterator[Row]:
     """A row a fault, and one of the healthy nodes."""
-    with on_cluster(ClusterSpec(CLUSTER, nodes=4, network="fast-ethernet")) as (cluster, folder):
+    spec = ClusterSpec(CLUSTER, nodes=6 if healthy else 4, network="fast-ethernet")
+    with on_cluster(spec) as (cluster, folder):
         nodes = sorted(cluster.site_facts()["nodes"])
-        steps = "latency,arithmetic,memory,disk" if healthy else "arithmetic,disk,link"
+        steps = "arithmetic,disk,link" + ",latency,memory" * bool(healthy)
         prepare(cluster, folder, steps, *(nodes[:2] if healthy else nodes))
         for name in names:
             fault, found = FAULTS[name], with_fault(cluster, folder, FAULTS[name])
