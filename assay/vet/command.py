@@ -63,8 +63,8 @@ def vet_command(arguments: argparse.Namespace) -> int:
     words += [f"--steps={arguments.steps}"] if arguments.steps else []
     words += [f"--budget={arguments.budget:g}"] if arguments.budget else []
     if not arguments.job:
-        return _vet_nodes(arguments, folder, most, words)
-    vettings = vet_in_job(words)
+        return _vet_nodes(arguments, folder, most, words, link="link" in steps)
+    vettings = vet_in_job(words, link="link" in steps)
     _show(vettings, arguments, folder)
     bad = {one.node for one in vettings if one.word == "unfit"}
     for word, nodes in (("good", {one.node for one in vettings} - bad), ("bad", bad)):
@@ -74,7 +74,7 @@ def vet_command(arguments: argparse.Namespace) -> int:
 
 
 def _vet_nodes(
-    arguments: argparse.Namespace, folder: VetFolder, most: int, words: Sequence[str]
+    arguments: argparse.Namespace, folder: VetFolder, most: int, words: Sequence[str], *, link: bool
 ) -> int:
     from assay.sites.loading import load_site  # slow: not for --local
 
@@ -94,7 +94,7 @@ def _vet_nodes(
         raise AssayError(f"vet: Slurm has no node {unknown[0]}; it has {NodeSet.fromlist(states)}")
     found: list[Vetting] = []
     for _ in range(_REFERENCE_VETTINGS if arguments.reference else 1):
-        vettings = vet_by_slurm(site, nodes, folder, words)
+        vettings = vet_by_slurm(site, nodes, folder, words, link=link)
         _show(vettings, arguments, folder)
         found += vettings
     _learn(folder)

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -16,7 +13,8 @@ import msgspec
 from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import fields
-from records.files import append_whole
+from records.errors import AssayError
+from records.files import append_whole, held
 from records.forms import Part, as_bytes, key
 from records.vetting import Vetting
 from reports.notation.units import count_text
@@ -34,6 +32,9 @@ class DrainEntry(Part):
     at: Annotated[float, key("When, seconds since 1970.")]
     action: Annotated[str, key("drained or resumed.")]
     reason: Annotated[str, key("Slurm's reason of the drain; empty of a resume.")] = ""
+
+
+_ENTRY = msgspec.json.Decoder(DrainEntry)
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,20 @@ class Drains:
             shown = self.slurm.ask("scontrol", "show", "node", vetting.node, "--oneliner")
             if shown.status != 0:
                 return f"not drained or resumed: Slurm does not say its state ({shown.said})"
-            with _log(self.folder) as (descriptor, entries):
+            log = self.folder.path / "drains.jsonl"
+            with held(log, "another vetting drains a node now"):
+                entries = [_ENTRY.decode(line) for line in log.read_bytes().splitlines()]
                 text, action = self._decided(vetting, reason, shown.stdout, entries)
                 if not action:
                     return text
                 why, now = text if action == "drained" else "", time.time()
                 entry = DrainEntry(vetting.node, vetting.id, now, action, why)
                 # Before it is done: what a vetting has drained is known after a kill, too.
-                append_whole(descriptor, as_bytes(entry) + b"\n")
+                with log.open("ab") as file:
+                    append_whole(file.fileno(), as_bytes(entry) + b"\n")
             set_to = ["State=DRAIN", f"Reason={why}"] if why else ["State=RESUME"]
             done = self.slurm.ask("scontrol", "update", f"NodeName={vetting.node}", *set_to)
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, msgspec.MsgspecError, AssayError) as error:
             return f"not drained or resumed: {error}"
         if done.status != 0:
             return f"not {action}: {done.said}"
@@ -94,18 +98,3 @@ class Drains:
             most = f"at most {count_text(self.most, 'drain')} an hour"
             return f"not drained: {most} (vetting.drains_per_hour)", ""
         return f"{MARK} {reason}"[:_LONGEST_REASON] + f" {vetting.id}", "drained"
-
-
-@contextmanager
-def _log(folder: VetFolder) -> Iterator[tuple[int, list[DrainEntry]]]:
-    """The log, locked against other nodes, and its entries. Raises OSError where another holds it,
-    MsgspecError for damage."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    descriptor = os.open(folder.path / "drains.jsonl", flags, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            lines = file.read().splitlines()
-        yield descriptor, [msgspec.json.decode(line, type=DrainEntry) for line in lines]
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Collection
 from contextlib import suppress
@@ -14,15 +13,18 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from checks.common.slurm.commands import run_here
 from records.errors import AssayError
-from records.files import force_to_disk, write_whole
+from records.files import force_to_disk, held, write_whole
 from records.forms import as_bytes
 from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history
 from records.history.store import Store
-from records.run.run_directory import open_run
+from records.run.provenance import Provenance
+from records.run.run_directory import RunDirectory, open_run
 from records.site.node_facts import facts_by_value, kinds_of
-from records.vetting import METRICS, Reference, Vetting, vetting_of
+from records.site.pair_scans import NODE
+from records.vetting import METRICS, STREAM_BYTES, Figure, Reference, Vetting, vetting_of
 from reports.notation.units import count_text
 
 #: Site and campaign of the vettings in their history.
@@ -86,10 +88,9 @@ class VetFolder:
         now = datetime.now(UTC)
         self.path.mkdir(parents=True, exist_ok=True)
         with (
-            (self.path / "history.lock").open("w") as lock,
+            held(self.path / "history.lock"),  # two of `assay vet` at once
             Store(self.path / "history.sqlite", create=True) as store,
         ):
-            fcntl.flock(lock, fcntl.LOCK_EX)  # two of `assay vet` at once
             known = frozenset(night.run_id for night in store.nights(SITE, CAMPAIGN))
             for vetting in self.vettings(known):
                 store.add(_night(vetting), _values(vetting))
@@ -108,7 +109,8 @@ class VetFolder:
 
     def take_accepted(self, name: str) -> str:
         """Keep what an accepted run says of the nodes that its acceptance does not name, as fit
-        vettings without figures; says what was taken. Raises AssayError for another run."""
+        vettings: facts, and figures that are measured alike; says what was taken. Raises AssayError
+        for another run."""
         from reports.verdicts.acceptance.forms import AcceptanceForm  # slow: SciPy
 
         run = open_run(name)
@@ -121,11 +123,47 @@ class VetFolder:
         bad = {n for one in named if one.kind in {"node", "group", "link"} for n in one.nodes}
         provenance, line = run.provenance(), f"fit: accepted in {form.run_id}"
         kinds, at = kinds_of(provenance.nodes), provenance.started_at or ""
+        figures, why = _alike(run, provenance)
         for node in {*kinds} - bad:
             one = Vetting(id=f"{form.run_id}-{node}", node=node, at=at, kind=kinds[node])
-            self.keep(replace(one, word="fit", line=line, facts=provenance.nodes[node]))
+            one = replace(one, word="fit", line=line, facts=provenance.nodes[node])
+            self.keep(one)
+            for number, (_, when, figure) in enumerate(f for f in figures if f[0] == node):
+                self.keep(replace(one, id=f"{one.id}-{number + 1}", at=when, figures=[figure]))
         self.collect()
-        return f"{count_text(len({*kinds} - bad), 'node')} of {form.run_id} are peers: their facts"
+        nodes = count_text(len({*kinds} - bad), "node")
+        return f"{nodes} of {form.run_id} are peers: their facts{why}"
+
+
+def _alike(run: RunDirectory, provenance: Provenance) -> tuple[list[tuple[str, str, Figure]], str]:
+    """Node, time and figure of each launch of the check `node` that measures as a vetting does: the
+    triad of STREAM by the same source and compiler, a rank on each processor of a node, arrays
+    above the caches. And what is taken or why it is not. DGEMM never is: that of a run is a BLAS's.
+    """
+    found, why = [], "no launch of STREAM"
+    here = run_here(["cc", "--version"]).stdout.partition("\n")[0].partition(" ")[2]
+    for record in run.records():
+        size = int(record.params.get("stream_bytes", 0))
+        environment = provenance.environments.get(record.environment)
+        compiler = (environment and environment.compiler_version) or "unknown"
+        for metric in record.metrics if record.status == "ok" else ():
+            node = str((metric.at or {}).get(NODE))
+            if metric.name != "stream_triad" or node not in provenance.nodes:
+                continue
+            facts, ranks = provenance.nodes[node], record.params["ranks_per_node"]
+            processors = (facts.cores or 0) * (facts.threads_per_core or 1)
+            if compiler.partition(" ")[2] != here:
+                why = f"its compiler is {compiler}, that of a vetting {here or 'unknown'}"
+            elif ranks != processors:
+                why = f"{ranks} ranks a node, a vetting has {processors} threads"
+            elif size < STREAM_BYTES:
+                why = f"arrays of {size} bytes, a vetting's have {STREAM_BYTES}"
+            else:
+                figure = Figure(metric=metric.name, value=metric.value, unit=metric.unit)
+                found.append((node, record.started_at or "", figure))
+    if found:
+        return found, f", and {METRICS['stream_triad'][1]} of {count_text(len(found), 'launch')}"
+    return found, f"; no figures ({why})"
 
 
 def _night(vetting: Vetting) -> Night:

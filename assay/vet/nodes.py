@@ -44,22 +44,21 @@ def own_command() -> str:
 
 
 def vet_by_slurm(
-    site: Site, nodes: Sequence[str], folder: VetFolder, words: Sequence[str]
+    site: Site, nodes: Sequence[str], folder: VetFolder, words: Sequence[str], *, link: bool
 ) -> list[Vetting]:
     """Vet each node by a job of its own, side by side where nodes share no cores; a node that gets
-    no job is suspect. `words` are those of `assay` on a node."""
+    no job is suspect. `words` are those of `assay` on a node, `link`: it has the step."""
     reference = None
     with suppress(OSError, msgspec.MsgspecError):
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
     site.show_to_jobs([ROOT, folder.path])
-    linked = _has_link(words)
     lock, held = Lock(), set[str]()
 
     def vet(node: str) -> Vetting:
         with lock:
             states = pairs(site.slurm_output("sinfo", "-h", "-N", "-o", "%N %T"))
-            neighbours = good_neighbours(states, {node, *held}, reference) if linked else []
+            neighbours = good_neighbours(states, {node, *held}, reference) if link else []
             held.update(neighbours)
         access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
         job = _job([*access, "--job-name=assay-vet"], node, neighbours, words)
@@ -83,7 +82,7 @@ def good_neighbours(
     return [*dict.fromkeys([*known, *idle])][:2]
 
 
-def vet_in_job(words: Sequence[str]) -> list[Vetting]:
+def vet_in_job(words: Sequence[str], *, link: bool) -> list[Vetting]:
     """Vet all nodes of the job that this is called in, at once without the link; then in groups of
     three the link of one node after the other, its best neighbours at the other end."""
     nodes = [*NodeSet(os.environ.get("SLURM_JOB_NODELIST", ""))]
@@ -97,7 +96,7 @@ def vet_in_job(words: Sequence[str]) -> list[Vetting]:
 
     sizes = [f"--nodes={count}", f"--ntasks={count}"]
     found = step([*_SRUN, "--overlap", *sizes, own_command(), *words], nodes)
-    if not _has_link(words) or count == 1:
+    if not link or count == 1:
         return found
     order = {one.node: WORDS.index(one.word) for one in found}
 
@@ -110,10 +109,6 @@ def vet_in_job(words: Sequence[str]) -> list[Vetting]:
     groups = [nodes[first :: max(1, count // 3)] for first in range(max(1, count // 3))]
     with ThreadPoolExecutor(min(_AT_ONCE, len(groups))) as pool:
         return [*found, *chain.from_iterable(pool.map(lambda group: [*links(group)], groups))]
-
-
-def _has_link(words: Sequence[str]) -> bool:
-    return "link" in next((word for word in words if word.startswith("--steps=")), "link")
 
 
 def _job(
