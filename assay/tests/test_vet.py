@@ -26,11 +26,11 @@ from assay.vet.drain import DrainEntry, Drains
 from assay.vet.folder import VetFolder
 from assay.vet.local import LocalVetting, VetRequest, node_name
 from assay.vet.measuring import look_at_facts
-from checks.common.slurm.commands import Answer, Slurm
+from checks.common.slurm.commands import Answer, Slurm, run_here
 from records.files import write_whole
 from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
-from records.vetting import Figure, KindReference, Level, Reference, Vetting
+from records.vetting import Figure, KindReference, Level, Reference, Vetting, vetting_of
 from reports.tests import acceptance_runs
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
@@ -112,104 +112,55 @@ def test_a_fact_that_differs_is_named(tmp_path, facts, status):
     assert next(iter(facts)) in last_line(ended)
 
 
+def accepted_run(folder: Path, compiler: str) -> Path:
+    """A run whose acceptance names n2 of four nodes that are like this one, with a core each."""
+    run = acceptance_runs.write_run(folder / "results/a/20261120T0-1", slow_node={"n2": 0.7})
+    facts = replace(look_at_facts(), file_systems={"/scratch": "lustre"}, cores=1)
+    facts = replace(facts, threads_per_core=1)
+    known = json.loads((run / "provenance.json").read_text())
+    known["nodes"] = {f"n{i}": msgspec.to_builtins(facts) for i in range(1, 5)}
+    known["environments"] = {"mpich": {"compiler_version": compiler}}
+    (run / "provenance.json").write_text(json.dumps(known))
+    (folder / "mine.yaml").write_text(CRITERIA)
+    return run
+
+
 def test_the_good_nodes_of_an_accepted_run_are_peers(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
-    (tmp_path / "mine.yaml").write_text(CRITERIA)
-    run = acceptance_runs.write_run(tmp_path / "results/a/20261120T0-1", slow_node={"n2": 0.7})
-    facts = replace(look_at_facts(), file_systems={"/scratch": "lustre"})
-    known = json.loads((run / "provenance.json").read_text())
-    known["nodes"] = {f"n{i}": msgspec.to_builtins(facts) for i in range(1, 5)}
-    (run / "provenance.json").write_text(json.dumps(known))
+    run = accepted_run(tmp_path, "another")
     assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 2
     assert "is not judged: assay accept" in capsys.readouterr().err
     main(["accept", str(run), "--criteria", "mine.yaml"])
-    assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
-    assert "vet: 3 nodes of 20261120T0-1 are peers: their facts" in capsys.readouterr().out
+    for _ in range(2):
+        assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
+    assert "vet: 3 nodes of 20261120T0-1 are peers: facts; no figure" in capsys.readouterr().out
     ended = vet(tmp_path / "v", "--steps", "facts")
     assert ended.returncode == 1
     assert "file_systems./scratch is none, not lustre as on 3 nodes" in last_line(ended)
 
 
 @pytest.mark.parametrize(
-    ("damage", "words", "why"),
+    ("compiler", "stream_bytes", "compared_with"),
     [
-        ("reference", [], "the reference cannot be read"),
-        ("empty", [], "the reference cannot be read"),
-        ("no file", [], "the reference cannot be read"),
-        ("clock", [], "the clock is wrong"),
-        ("folder", [], "no record"),
-        ("", ["--steps", "disk", "--disk", "/nowhere"], "No such file"),
-        ("", ["--steps", "link", "--neighbour", "nowhere.invalid"], "link: "),
-        ("", ["--steps", "link", "--neighbour", "localhost", "--port", "1"], "link: "),
-        ("", ["--steps", "memory", "--budget", "1"], "the budget of 1 s is used up"),
+        ("gcc", 2**27, "3 nodes, 15 vettings"),
+        ("gcc", 2**20, "no reference"),
+        ("icx", 2**27, "no reference"),
     ],
 )
-def test_a_fault_of_the_vetting_itself_is_suspect_in_one_line(tmp_path, damage, words, why):
-    folder = tmp_path / "vettings"
-    reference(folder, "2199-01-01T00:00:00Z" if damage == "clock" else "2020-01-01T00:00:00Z")
-    if damage == "reference":
-        (folder / "reference.json").write_text('{"made_at": 7')
-    if damage == "empty":
-        (folder / "reference.json").write_bytes(b"")
-    if damage == "no file":
-        (folder / "reference.json").unlink()
-        (folder / "reference.json").mkdir()
-    if damage == "folder":
-        (folder / "records").write_text("no folder")
-    ended = vet(folder, *(words or ["--steps", "facts"]), "--by-slurm", "--drain")
-    assert ended.returncode == 0
-    assert len(ended.stdout.splitlines()) == 1
-    assert " is suspect: " in ended.stdout
-    assert why in ended.stdout
-    assert not (folder / "drains.jsonl").exists()
-
-
-#: Runs words in a mount namespace where the first is a FUSE file system that never answers.
-HUNG = """\
-import ctypes, os, subprocess, sys
-fd = os.open("/dev/fuse", os.O_RDWR)
-options = f"fd={fd},rootmode=40000,user_id=0,group_id=0".encode()
-if ctypes.CDLL(None).mount(b"assay", sys.argv[1].encode(), b"fuse", 0, options):
-    sys.exit("cannot mount")
-sys.exit(subprocess.run(sys.argv[2:]).returncode)
-"""
-FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
-@pytest.mark.parametrize(
-    ("kind", "words", "why"),
-    [
-        ("hung", ["--steps=facts"], "does not answer"),
-        ("hung", ["--steps=disk", "--disk={mount}"], "does not answer"),
-        ("hung", ["--steps=facts", "--folder={mount}", "--budget=1"], "did not end within 13 s"),
-        ("full", ["--steps=disk", "--disk={mount}"], "No space left on device"),
-        ("full", ["--steps=facts", "--folder={mount}"], "no record"),
-    ],
-)
-def test_a_mount_that_hangs_and_a_full_one_are_suspect_in_one_line(tmp_path, kind, words, why):
-    if kind == "hung" and not Path("/dev/fuse").exists():
-        pytest.skip("the kernel has no FUSE")
-    mount, folder = tmp_path / "mount", tmp_path / "vettings"
-    mount.mkdir()
-    reference(folder)
-    program = [sys.executable, "-c", HUNG] if kind == "hung" else ["sh", "-ec", FULL, "sh"]
-    given = [word.replace("{mount}", str(mount)) for word in words]
-    argv = [ASSAY, "vet", "--local", "--by-slurm", "--drain", "--folder", str(folder), *given]
-    ended = subprocess.run(
-        ["unshare", "--mount", "--propagation=private", *program, str(mount), *argv],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=os.environ | {"TMPDIR": str(mount)},
-    )
-    assert ended.returncode == 0, ended.stderr
-    (line,) = ended.stdout.splitlines()
-    assert " is suspect: " in line
-    assert why in line
-    assert not (folder / "drains.jsonl").exists()
+def test_figures_of_an_accepted_run_are_a_reference_where_they_are_measured_alike(
+    tmp_path, monkeypatch, compiler, stream_bytes, compared_with
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
+    params = acceptance_runs.CASES["node"] | {"stream_bytes": stream_bytes}
+    monkeypatch.setitem(acceptance_runs.CASES, "node", params)
+    version = run_here(["cc", "--version"]).stdout.partition("\n")[0].partition(" ")[2]
+    run = accepted_run(tmp_path, f"gcc {version}" if compiler == "gcc" else "icx 2026.1")
+    main(["accept", str(run), "--criteria", "mine.yaml"])
+    assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
+    told = vetting_of(vet(tmp_path / "v", "--steps", "memory", "--json").stdout)
+    assert [figure.compared_with for figure in told.figures] == [compared_with]
 
 
 def test_as_a_prolog_bad_input_drains_no_node(tmp_path):

@@ -62,6 +62,10 @@ HOLDER = (
     " print(flush=True); time.sleep(8)"
 )
 LIE = """echo '{"assay": "error", "message": "wrong sum"}'"""
+ONCE = """\
+[ -e "$TMPDIR/seen" ] && exit 1; touch "$TMPDIR/seen"
+echo '{"assay": "metric", "name": "memory_latency", "unit": "s", "value": 1e3}'
+"""
 ENTRY = '{{"node": "n9", "record": "r", "at": {at}, "action": "drained", "reason": "assay: x"}}\n'
 
 
@@ -123,6 +127,9 @@ FAULTS = {
     "a program that reports an error": Fault(
         "latency: wrong sum", LATENCY, files={"program": LIE}, inside=REPLACED
     ),
+    "a second look that fails": Fault(
+        "memory latency 1000 s", LATENCY, files={"program": ONCE}, inside=REPLACED
+    ),
     "a read-only folder": Fault(NOT_DONE, inside=READ_ONLY, unfit=True),
     "a damaged log": Fault(NOT_DONE, files={"drains.jsonl": "{damaged\n"}, unfit=True),
     "a log of zeros": Fault(NOT_DONE, files={"drains.jsonl": "\0" * 100}, unfit=True),
@@ -135,9 +142,7 @@ FAULTS = {
         "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at=4e9)}, unfit=True
     ),
     "killed as it asks Slurm": Fault(
-        "did not end within",
-        files={"bin/scontrol": "kill -9 $PPID"},
-        unfit=True,
+        "the vetting was killed", files={"bin/scontrol": "kill -9 $PPID"}, unfit=True
     ),
     "Slurm that refuses": Fault(
         NOT_DONE, files={"bin/scontrol": "echo 'Access denied' >&2; exit 1"}, unfit=True
@@ -262,7 +267,8 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
     print(f"{name}: {ended.stdout.strip()}")
     assert ended.returncode == 0, ended.stderr
     (line,) = ended.stdout.splitlines()
-    assert f" is {'unfit' if fault.unfit else 'suspect'}: " in line or "did not end" in line
+    word = "unfit" if fault.unfit and "was killed" not in line else "suspect"
+    assert line.startswith(f"n1 is {word}: ")
     assert fault.said in line
     assert (log.read_bytes() if log.is_file() else b"") == before
     assert "DRAIN" not in state_of(cluster, "n1")

@@ -59,17 +59,16 @@ def vet_command(arguments: argparse.Namespace) -> int:
         return ExitStatus.PASS if arguments.by_slurm else error.status
     build_program()
     words = ["vet", "--local", "--json", "--unkept", f"--folder={folder.path.absolute()}"]
-    words += [f"--disk={arguments.disk}", f"--port={arguments.port}"]
-    words += [f"--steps={arguments.steps}"] if arguments.steps else []
-    words += [f"--budget={arguments.budget:g}"] if arguments.budget else []
+    given = {key: vars(arguments)[key] for key in ("disk", "port", "steps", "budget")}
+    words += [f"--{key}={value}" for key, value in given.items() if value]
     if not arguments.job:
         return _vet_nodes(arguments, folder, most, words, link="link" in steps)
     vettings = vet_in_job(words, link="link" in steps)
     _show(vettings, arguments, folder)
     bad = {one.node for one in vettings if one.word == "unfit"}
-    for word, nodes in (("good", {one.node for one in vettings} - bad), ("bad", bad)):
-        shown = NodeSet.fromlist(sorted(nodes))
-        print(f"{word} {shown}", file=sys.stderr if arguments.json else sys.stdout)
+    good = {one.node for one in vettings} - bad
+    lists = f"good {NodeSet.fromlist(good)}\nbad {NodeSet.fromlist(bad)}"
+    print(lists, file=sys.stderr if arguments.json else sys.stdout)
     return _status(vettings)
 
 
@@ -94,22 +93,14 @@ def _vet_nodes(
         raise AssayError(f"vet: Slurm has no node {unknown[0]}; it has {NodeSet.fromlist(states)}")
     found: list[Vetting] = []
     for _ in range(_REFERENCE_VETTINGS if arguments.reference else 1):
-        vettings = vet_by_slurm(site, nodes, folder, words, link=link)
-        _show(vettings, arguments, folder)
-        found += vettings
-    _learn(folder)
+        found += vet_by_slurm(site, nodes, folder, words, link=link)
+        _show(found[-len(nodes) :], arguments, folder)
+    lines = folder.collect()
     if arguments.drain:
         drains = Drains(folder, most, site.slurm())
-        for vetting in found:
-            if line := drains.act(vetting, *reasons(vetting)[:1]):
-                print(line, flush=True)
+        lines += [drains.act(vetting, *reasons(vetting)[:1]) for vetting in found]
+    print(*(f"{line}\n" for line in lines if line), sep="", end="", flush=True)
     return ExitStatus.PASS if arguments.reference else _status(found)
-
-
-def _learn(folder: VetFolder) -> None:
-    """Add the records to the history, make the reference, and name nodes that lose over weeks."""
-    for line in folder.collect():
-        print(line, flush=True)
 
 
 def _folder_and_drains(arguments: argparse.Namespace) -> tuple[VetFolder, int]:
@@ -129,15 +120,11 @@ def _vet_local(
     arguments: argparse.Namespace, steps: Sequence[str], folder: VetFolder, most: int
 ) -> int:
     """Vet this node; a vetting that fails ends with a line and drains nothing."""
-    request = VetRequest(
-        folder,
-        [step for step in SECONDS if step in steps],
-        (arguments.budget or VetRequest.budget_s) + (SECONDS["link"] if arguments.neighbour else 0),
-        arguments.disk,
-        arguments.neighbour.split(",") if arguments.neighbour else (),
-        arguments.port,
-        not arguments.unkept,
-    )
+    asked = [step for step in SECONDS if step in steps]
+    neighbours = arguments.neighbour.split(",") if arguments.neighbour else ()
+    budget_s = (arguments.budget or VetRequest.budget_s) + SECONDS["link"] * bool(neighbours)
+    keep, disk, port = not arguments.unkept, arguments.disk, arguments.port
+    request = VetRequest(folder, asked, budget_s, disk, neighbours, port, keep)
     quiet = arguments.json or arguments.by_slurm
 
     def work(say: Say) -> Vetting:
@@ -151,9 +138,8 @@ def _vet_local(
     vettings = [guarded(limit_s, work, quiet=quiet) for _ in range(times)]
     _show(vettings, arguments)
     if arguments.reference:
-        _learn(folder)
-        return ExitStatus.PASS
-    return ExitStatus.PASS if arguments.by_slurm else _status(vettings)
+        print(*(f"{line}\n" for line in folder.collect()), sep="", end="", flush=True)
+    return ExitStatus.PASS if arguments.by_slurm or arguments.reference else _status(vettings)
 
 
 def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = False) -> Vetting:
@@ -174,20 +160,18 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
         os.write(writing, as_bytes(result))
         os._exit(0)
     os.close(writing)
-    until, told = time.monotonic() + limit_s, b""
-    while select.select([reading], [], [], max(0.0, until - time.monotonic()))[0]:
-        part = os.read(reading, 1 << 16)
-        told += part
-        if not part:
-            os.waitpid(child, 0)
-            break
+    with os.fdopen(reading, "rb") as pipe:
+        ended = bool(select.select([pipe], [], [], limit_s)[0])
+        told = pipe.read() if ended else b""
+    if ended:
+        os.waitpid(child, 0)
     else:
         os.kill(child, signal.SIGKILL)  # not waited for: it may hang in the kernel
-    os.close(reading)
     try:
         return vetting_of(told)
     except msgspec.MsgspecError:
-        return not_vetted(node_name(), f"the vetting did not end within {limit_s:.0f} s")
+        why = "was killed" if ended else f"did not end within {limit_s:.0f} s"
+        return not_vetted(node_name(), f"the vetting {why}")
 
 
 def _show(

@@ -22,7 +22,7 @@ from records.history.reading import read_history
 from records.history.store import Store
 from records.run.provenance import Provenance
 from records.run.run_directory import RunDirectory, open_run
-from records.site.node_facts import facts_by_value, kinds_of
+from records.site.node_facts import NodeFacts, facts_by_value, kinds_of
 from records.site.pair_scans import NODE
 from records.vetting import METRICS, STREAM_BYTES, Figure, Reference, Vetting, vetting_of
 from reports.notation.units import count_text
@@ -67,8 +67,9 @@ class VetFolder:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            # With src_dir_fd it is linkat(AT_SYMLINK_FOLLOW), which this needs.
-            os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=file.fileno())
+            with suppress(FileExistsError):  # the same record
+                # With src_dir_fd it is linkat(AT_SYMLINK_FOLLOW), which this needs.
+                os.link(f"/proc/self/fd/{file.fileno()}", path, src_dir_fd=file.fileno())
         force_to_disk(path.parent)
 
     def vettings(self, known: Collection[str] = ()) -> list[Vetting]:
@@ -97,9 +98,8 @@ class VetFolder:
             if not store.nights(SITE, CAMPAIGN):
                 return []
             history = read_history(store, SITE, CAMPAIGN)
-        write_whole(
-            self.path / "reference.json", as_bytes(reference_of(history, f"{now:{TIME_FORM}}"))
-        )
+        reference = reference_of(history, f"{now:{TIME_FORM}}")
+        write_whole(self.path / "reference.json", as_bytes(reference))
         old = now.timestamp() - _KEPT_DAYS * 86400
         for path in (self.path / "records").glob("*/*"):  # also what a killed writer left on NFS
             with suppress(OSError):
@@ -108,9 +108,8 @@ class VetFolder:
         return decays(history)
 
     def take_accepted(self, name: str) -> str:
-        """Keep what an accepted run says of the nodes that its acceptance does not name, as fit
-        vettings: facts, and figures that are measured alike; says what was taken. Raises AssayError
-        for another run."""
+        """Keep facts and like figures of the nodes that an acceptance does not name, as fit
+        vettings; says what was taken. Raises AssayError for a run that is not judged."""
         from reports.verdicts.acceptance.forms import AcceptanceForm  # slow: SciPy
 
         run = open_run(name)
@@ -127,58 +126,44 @@ class VetFolder:
         for node in {*kinds} - bad:
             one = Vetting(id=f"{form.run_id}-{node}", node=node, at=at, kind=kinds[node])
             one = replace(one, word="fit", line=line, facts=provenance.nodes[node])
-            self.keep(one)
-            for number, (_, when, figure) in enumerate(f for f in figures if f[0] == node):
-                self.keep(replace(one, id=f"{one.id}-{number + 1}", at=when, figures=[figure]))
+            for number, (when, figure) in enumerate([(at, None), *figures.get(node, [])]):
+                shown = [figure] if figure else []
+                self.keep(replace(one, id=f"{one.id}-{number}", at=when, figures=shown))
         self.collect()
-        nodes = count_text(len({*kinds} - bad), "node")
-        return f"{nodes} of {form.run_id} are peers: their facts{why}"
+        return f"{count_text(len({*kinds} - bad), 'node')} of {form.run_id} are peers: facts{why}"
 
 
-def _alike(run: RunDirectory, provenance: Provenance) -> tuple[list[tuple[str, str, Figure]], str]:
-    """Node, time and figure of each launch of the check `node` that measures as a vetting does: the
-    triad of STREAM by the same source and compiler, a rank on each processor of a node, arrays
-    above the caches. And what is taken or why it is not. DGEMM never is: that of a run is a BLAS's.
-    """
-    found, why = [], "no launch of STREAM"
-    here = run_here(["cc", "--version"]).stdout.partition("\n")[0].partition(" ")[2]
+def _alike(
+    run: RunDirectory, provenance: Provenance
+) -> tuple[dict[str, list[tuple[str, Figure]]], str]:
+    """Times and figures of a node's launches that measure STREAM's triad as a vetting does: the
+    same compiler, a rank on each processor, arrays above the caches; and what is taken, or why it
+    is not. DGEMM never is: that of a run is a BLAS's."""
+    found: dict[str, list[tuple[str, Figure]]] = {}
+    why, compiler = "no STREAM", run_here(["cc", "--version"]).stdout.partition("\n")[0]
     for record in run.records():
-        size = int(record.params.get("stream_bytes", 0))
         environment = provenance.environments.get(record.environment)
-        compiler = (environment and environment.compiler_version) or "unknown"
-        for metric in record.metrics if record.status == "ok" else ():
-            node = str((metric.at or {}).get(NODE))
-            if metric.name != "stream_triad" or node not in provenance.nodes:
-                continue
-            facts, ranks = provenance.nodes[node], record.params["ranks_per_node"]
-            processors = (facts.cores or 0) * (facts.threads_per_core or 1)
-            if compiler.partition(" ")[2] != here:
-                why = f"its compiler is {compiler}, that of a vetting {here or 'unknown'}"
-            elif ranks != processors:
-                why = f"{ranks} ranks a node, a vetting has {processors} threads"
-            elif size < STREAM_BYTES:
-                why = f"arrays of {size} bytes, a vetting's have {STREAM_BYTES}"
-            else:
+        its = (environment and environment.compiler_version) or "unknown"
+        size, ranks = (record.params.get(key, 0) for key in ("stream_bytes", "ranks_per_node"))
+        for metric in record.metrics if record.check == "node" and record.status == "ok" else ():
+            facts = provenance.nodes.get(node := str((metric.at or {}).get(NODE)), NodeFacts())
+            cores = (facts.cores or 0) * (facts.threads_per_core or 1)
+            alike = its.partition(" ")[2] == compiler.partition(" ")[2] and ranks == cores
+            if metric.name == "stream_triad" and alike and size >= STREAM_BYTES:
                 figure = Figure(metric=metric.name, value=metric.value, unit=metric.unit)
-                found.append((node, record.started_at or "", figure))
-    if found:
-        return found, f", and {METRICS['stream_triad'][1]} of {count_text(len(found), 'launch')}"
-    return found, f"; no figures ({why})"
+                found.setdefault(node, []).append((record.started_at or "", figure))
+            why = f"{ranks} ranks on {cores} cores, arrays of {size} bytes, {its}; not {compiler}"
+    return found, ", memory bandwidth" if found else f"; no figure is measured alike ({why})"
 
 
 def _night(vetting: Vetting) -> Night:
     """A vetting as the history keeps it; an unfit one has failures, a suspect one warnings."""
-    facts = facts_by_value({vetting.node: vetting.facts})
+    known = facts_by_value({vetting.node: vetting.facts}).items()
+    context = {fact: next(iter(values)) for fact, values in known}
     return Night(
-        run_id=vetting.id,
-        site=SITE,
-        campaign=CAMPAIGN,
-        started_at=vetting.at,
-        context={fact: next(iter(values)) for fact, values in facts.items()},
-        nodes=(vetting.node,),
-        statuses={"ok": 1},
-        failures=(vetting.line,) if vetting.word == "unfit" else (),
-        warnings=(vetting.line,) if vetting.word == "suspect" else (),
+        *(vetting.id, SITE, CAMPAIGN, vetting.at, context, (vetting.node,), {"ok": 1}),
+        failures=(vetting.line,) * (vetting.word == "unfit"),
+        warnings=(vetting.line,) * (vetting.word == "suspect"),
         kinds={vetting.node: vetting.kind},
     )
 

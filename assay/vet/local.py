@@ -58,14 +58,14 @@ class LocalVetting:
 
     def __init__(self, request: VetRequest, say: Say) -> None:
         self.request, self.begun, self.now = request, time.monotonic(), datetime.now(UTC)
-        node, stamp = node_name(), self.now.strftime("%Y%m%dT%H%M%SZ")
-        name = f"{stamp}-{node}-{secrets.token_hex(3)}"
+        name = f"{self.now:%Y%m%dT%H%M%SZ}-{(node := node_name())}-{secrets.token_hex(3)}"
         self.record = Vetting(id=name, node=node, at=f"{self.now:{TIME_FORM}}")
         self.reference: KindReference | None = None
         self.say = partial(say, node)
 
     def run(self) -> Vetting:
-        """The vetting; the record is kept."""
+        """The vetting; the record is kept. Raises StepError where the node does not say its facts:
+        nothing can be judged then."""
         with socket.socket(socket.AF_UNIX) as lock:
             for _ in range(_TRIES):
                 with suppress(OSError):
@@ -84,15 +84,11 @@ class LocalVetting:
             return self._ended()
 
     def _look_at_facts(self) -> None:
-        try:
-            facts = self.record.facts = look_at_facts()
-        except StepError as error:
-            self.record.troubles.append(str(error))
-            return
+        facts = self.record.facts = look_at_facts()
         self.record.kind = kinds_of({self.record.node: facts}).get(self.record.node, "")
-        size = (facts.memory_bytes or 0) / 2**30
-        has = f"{facts.kernel}, {facts.cores} cores, {size:.0f} GiB, {len(facts.nics)} adapters"
-        self.say(f"facts: {has}, {len(facts.file_systems)} mounts · {self._took_s():.1f} s")
+        has = f"{facts.kernel}, {facts.cores} cores, {(facts.memory_bytes or 0) / 2**30:.0f} GiB"
+        has += f", {len(facts.nics)} adapters, {len(facts.file_systems)} mounts"
+        self.say(f"facts: {has} · {self._took_s():.1f} s")
         silent = silent_mounts(facts.file_systems)
         self.record.troubles += [f"mount {mount} does not answer" for mount in silent]
 
@@ -130,11 +126,9 @@ class LocalVetting:
                 return
             options = ["--host", self.request.neighbours[-1 if before else 0]]
             options += ["--port", str(self.request.port)]
-        if left_s < SECONDS[step] + 1:
-            used = f"{step}: the budget of {self.request.budget_s:g} s is used up"
-            record.troubles.append(used)
-            return
         try:
+            if left_s < SECONDS[step] + 1:
+                raise StepError(f"{step}: the budget of {self.request.budget_s:g} s is used up")
             found = measure(step, options, left_s)
         except StepError as error:
             record.troubles.append(str(error))
@@ -161,6 +155,9 @@ class LocalVetting:
         for step in self.request.steps:
             if step in doubted:
                 self._step(step)
+        once = [one for one in figures if one.word == "unfit" and one.first is None]
+        for figure in once:  # the second look could not be had
+            figures[figures.index(figure)] = replace(figure, word="suspect")
 
     def _ended(self) -> Vetting:
         record, known = self.record, self.reference is not None
@@ -214,10 +211,10 @@ def summary(vetting: Vetting, *, has_reference: bool) -> str:
     if vetting.word == "unfit":
         todo = "take it out of service (--drain by the site's policy)"
         return f"{begin}{'; '.join(reasons(vetting))}; seen twice; {todo}; record {vetting.id}"
-    if vetting.word == "fit" and not vetting.figures:
+    chance = max((f.chance_if_unfit or 0.0 for f in vetting.figures), default=None)
+    if vetting.word == "fit" and chance is None:
         return f"{begin}its facts are as its peers'"
     if vetting.word == "fit":
-        chance = max((f.chance_if_unfit or 0.0 for f in vetting.figures), default=0.0)
         rest = f"a node 10 % down shows one of them with chance {chance:.1g} at most"
         return f"{begin}{len(vetting.figures)} figures and the facts are as its peers'; {rest}"
     why, todo = [*vetting.troubles, *reasons(vetting)], "vet it again when nothing else runs on it"

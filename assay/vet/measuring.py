@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,6 @@ from assay.commands import run_command
 from assay.probe.node_text import node_facts
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 from records.errors import AssayError, InfrastructureError
-from records.files import replacing
 from records.site.node_facts import NodeFacts
 from records.vetting import METRICS, Figure, Step
 
@@ -59,21 +57,19 @@ def build_program(*, current: bool = True) -> Path:
         newest = max(file.stat().st_mtime for file in sources)
         if path.is_file() and path.stat().st_mtime >= newest:
             return path
-        with tempfile.TemporaryDirectory(prefix="assay-vet-") as out:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="assay-vet-", dir=path.parent) as out:
             words += [f"OUT={out}", f"FOLDERS={CHECKS / 'node'}"]
-            made = run_command(words, os.environ, limit_s=_BUILD_LIMIT_S)
-            said = made.said
-            if made.status == 0:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with replacing(path, 0o755) as temporary:
-                    shutil.copyfile(Path(out) / "vet", temporary)
+            said = run_command(words, os.environ, limit_s=_BUILD_LIMIT_S).said
+            if (made := Path(out) / "vet").is_file():
+                made.replace(path)
     except (OSError, InfrastructureError) as error:
         said = str(error)
-    if path.is_file():
-        return path
-    do = "make setup" if IS_CLONE else "assay vet --local"
-    owner = f"run `{do}` as its owner on a host with a C compiler"
-    raise StepError(f"no measuring program {path} ({said}): {owner}")
+    if not path.is_file():
+        do = "make setup" if IS_CLONE else "assay vet --local"
+        owner = f"run `{do}` as its owner on a host with a C compiler"
+        raise StepError(f"no measuring program {path} ({said}): {owner}")
+    return path
 
 
 def look_at_facts() -> NodeFacts:
@@ -104,14 +100,8 @@ def silent_mounts(mounts: Iterable[str]) -> list[str]:
 def measure(step: Step, options: Sequence[str], limit_s: float) -> list[Figure]:
     """The figures of one step; none where the node has nothing to measure. Raises StepError."""
     limit_s = min(limit_s, SECONDS[step] + _FURTHER_S)
-    words = [
-        str(build_program(current=False)),
-        "--step",
-        step,
-        "--seconds",
-        f"{SECONDS[step]:g}",
-        *options,
-    ]
+    program, seconds = str(build_program(current=False)), f"{SECONDS[step]:g}"
+    words = [program, "--step", step, "--seconds", seconds, *options]
     try:
         answer = run_command(words, os.environ, limit_s=limit_s, called=step)
     except InfrastructureError as error:
@@ -122,11 +112,11 @@ def measure(step: Step, options: Sequence[str], limit_s: float) -> list[Figure]:
             lines.append(msgspec.json.decode(text, type=dict[str, Any]))
     errors = [str(line.get("message")) for line in lines if line.get("assay") == "error"]
     if answer.status != 0 or errors:
-        raise StepError(f"{step}: {'; '.join(errors) or answer.said or f'status {answer.status}'}")
+        raise StepError(f"{step}: {'; '.join(errors) or answer.said}")
     others = max((one["value"] for one in lines if one.get("key") == "others"), default=0.0)
-    known = [one for one in lines if one.get("assay") == "metric" and one["name"] in METRICS]
+    own = {name for name, (of, *_) in METRICS.items() if of == step}
     return [
         Figure(metric=one["name"], value=one["value"], unit=one["unit"], others=others)
-        for one in known
-        if METRICS[one["name"]][0] == step and one["value"] > 0
+        for one in lines
+        if one.get("assay") == "metric" and one["name"] in own and one["value"] > 0
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -85,30 +85,27 @@ def good_neighbours(
 def vet_in_job(words: Sequence[str], *, link: bool) -> list[Vetting]:
     """Vet all nodes of the job that this is called in, at once without the link; then in groups of
     three the link of one node after the other, its best neighbours at the other end."""
-    nodes = [*NodeSet(os.environ.get("SLURM_JOB_NODELIST", ""))]
-    if not nodes:
+    if not (nodes := [*NodeSet(os.environ.get("SLURM_JOB_NODELIST", ""))]):
         why = "no SLURM_JOB_NODELIST; call it in a batch script or inside salloc"
         raise InfrastructureError(f"vet --job: this is in no job of Slurm ({why})")
-    count = len(nodes)
 
     def step(job: Sequence[str], vetted: Sequence[str]) -> list[Vetting]:
         return _vetted(lambda: run_command(job, os.environ, limit_s=_LIMIT_S), vetted)
 
-    sizes = [f"--nodes={count}", f"--ntasks={count}"]
+    sizes = [f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
     found = step([*_SRUN, "--overlap", *sizes, own_command(), *words], nodes)
-    if not link or count == 1:
-        return found
     order = {one.node: WORDS.index(one.word) for one in found}
 
-    def links(group: Sequence[str]) -> Iterator[Vetting]:
-        for node in group:
-            neighbours = sorted({*group} - {node}, key=order.__getitem__)[:2]
-            job = _job(["--overlap"], node, neighbours, [*words, "--steps=link"])
-            yield from step(job, [node])
+    def links(group: Sequence[str]) -> list[Vetting]:
+        best, asked = sorted(group, key=order.__getitem__), [*words, "--steps=link"]
+        ends = {node: [one for one in best if one != node][:2] for node in group}
+        jobs = {node: _job(["--overlap"], node, near, asked) for node, near in ends.items()}
+        return [one for node, job in jobs.items() for one in step(job, [node])]
 
-    groups = [nodes[first :: max(1, count // 3)] for first in range(max(1, count // 3))]
-    with ThreadPoolExecutor(min(_AT_ONCE, len(groups))) as pool:
-        return [*found, *chain.from_iterable(pool.map(lambda group: [*links(group)], groups))]
+    count = max(1, len(nodes) // 3) if link and len(nodes) > 1 else 0
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        linked = pool.map(links, [nodes[first::count] for first in range(count)])
+    return [*found, *chain.from_iterable(linked)]
 
 
 def _job(

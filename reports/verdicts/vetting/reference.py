@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from math import exp, log, sqrt
 
 import numpy as np
@@ -46,16 +47,12 @@ def level_of(series: Mapping[str, Sequence[float]], better: str) -> Level | None
     kept = [[sign * log(x) for x in values[-MOST_VETTINGS:]] for values in series.values()]
     if sum(map(len, kept)) < LEAST_VETTINGS:
         return None
-    logs = np.full((len(kept), max(map(len, kept))), np.nan)
-    for row, values in enumerate(kept):
-        logs[row, : len(values)] = values
+    logs = np.array([*zip_longest(*kept, fillvalue=np.nan)]).T
     centres = np.nanmedian(logs, axis=1)
     deviations, freedom = deviations_of(logs, shared=False)
     known = freedom > 0
-    noise = LEAST_SPREAD
-    if known.any():
-        each = deviations[known] / typical_deviation(freedom[known])
-        noise = max(noise, float(np.median(each)))
+    each = deviations[known] / typical_deviation(freedom[known])
+    noise = max(LEAST_SPREAD, float(np.median(each)) if known.any() else 0.0)
     top = top_of(centres, -log(1 - LEAST_LOSS), noise / sqrt(np.median([*map(len, kept)])))
     good = np.flatnonzero(top.good)
     between = MAD * float(np.median(np.abs(centres[good] - top.level)))
@@ -78,8 +75,7 @@ def reference_of(history: History, made_at: str) -> Reference:
     kinds: dict[str, KindReference] = {}
     for (kind, metric), series in series_of(history).items():
         values = {node: [value for _, value in told] for node, told in series.items()}
-        level = level_of(values, METRICS[metric][3])
-        if level is not None:
+        if level := level_of(values, METRICS[metric][3]):
             kinds.setdefault(kind, KindReference()).levels[metric] = level
     for node, night in latest.items():
         if not night.failures:
@@ -109,10 +105,8 @@ def decays(history: History) -> list[str]:
             loss = 1 - exp(slope * float(days[-1]))
             if loss >= DECAY_LOSS and chance <= DECAY_CHANCE / len(series):
                 weeks = max(0.0, (log(1 - FOUND_LOSS) / slope - float(days[-1])) / 7)
-                line = (
-                    f"{node} decays: {title} loses {percent(1 - exp(7 * slope), 2)} a week since"
-                    f" {told[0][0]:%Y-%m-%d}, {percent(loss)} so far (chance without a loss"
-                    f" {chance:.1g}); at this rate 10 % in {weeks:.0f} weeks"
-                )
+                line = f"{node} decays: {title} loses {percent(1 - exp(7 * slope), 2)} a week since"
+                line += f" {told[0][0]:%Y-%m-%d}, {percent(loss)} so far (chance without a loss"
+                line += f" {chance:.1g}); at this rate 10 % in {weeks:.0f} weeks"
                 found.append((weeks, line))
     return [line for _, line in sorted(found)]
