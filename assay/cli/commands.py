@@ -172,7 +172,8 @@ COMMANDS: dict[str, Command] = {
         argument("--folder DIR", "records and reference; default: results/vettings", type=Path),
         flag("--reference", "vet five times, and make the reference that later ones are judged by"),
         argument(
-            "--accepted RUN", "take the facts of the nodes that an acceptance passed as peers"
+            "--accepted RUN",
+            "take the nodes that an acceptance passed as peers, STREAM if measured alike",
         ),
         flag("--drain", "drain what is unfit and resume what is fit again, as the site allows"),
         flag("--by-slurm", "with --local: one line, and status 0, which drains no node"),

@@ -62,7 +62,7 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     script = folder / "assay-vet"
     text = block[1].replace("/shared/assay/.venv/bin/assay", own_command())
     text = text.replace("/var/log/assay-vet.log", f"{folder}/log")
-    text = text.replace("facts,memory,arithmetic,latency", "facts,latency")
+    text = text.replace("facts,memory,arithmetic,latency", "facts")
     head = f"#!/bin/sh\nexport SLURM_CONF={facts['slurm_conf']} PATH=/usr/bin:/bin; cd {folder}\n"
     script.write_text(text.replace("#!/bin/sh\n", head))
     script.chmod(0o755)
