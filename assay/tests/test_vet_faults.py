@@ -47,7 +47,7 @@ if ctypes.CDLL(None).mount(b"assay", sys.argv[1].encode(), b"fuse", 0, options):
 sys.exit(subprocess.run(sys.argv[2:]).returncode)
 """
 #: Where that is, in a /tmp of the node's own: mounts below /var are the system's.
-MOUNT = "/tmp/vet-mount"
+MOUNT = "/tmp/vet-mount"  # noqa: S108
 MAKE = f'mkdir -p {MOUNT}; exec "$@"'
 #: The same with other file systems, and with a program in the place of the measuring one.
 FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
