@@ -151,7 +151,8 @@ def refuse_pause(jobs: Sequence[MixJob]) -> None:
 
 
 def _deciding(plan: Plan, record: Record) -> Metric | None:
-    """The first value of the metric that decides; None for a job that is not valid."""
+    """The value of the metric that decides, or where that was not measured the first; None for a
+    job that is not valid."""
     deciding = plan.register.checks[record.check].deciding
-    found = (one for one in record.metrics if deciding in ("", one.name) and one.value > 0)
-    return next(found, None) if record.status == "ok" else None
+    found = [one for one in record.metrics if one.value > 0 and record.status == "ok"]
+    return next((one for one in found if one.name == deciding), found[0] if found else None)
