@@ -172,7 +172,7 @@ def test_without_accounting_a_restart_shows_and_the_time_is_called_unseen():
     short = Ledger().begin().look(nodes={"n1": NodeState(daemon=T0 + 30)})
     assert short.outages == []
     silent = Ledger().begin().look(nodes={"n1": NodeState(state="IDLE*")})
-    silent.look(nodes={"n1": NodeState(boot=T0 + 100, daemon=T0 + 110)})
+    silent.look(nodes={"n1": NodeState(daemon=T0 + 110)})
     assert silent.outages == [("node restarted", "n1", 60, 110)]
 
 

@@ -294,10 +294,11 @@ class _Window:
         return spells
 
     def restarted(self) -> Iterator[Spell]:
-        """That the node has started again, by a new kernel or in unwatched time."""
+        """That the node has started again, by a new kernel, in unwatched time or after silence."""
         daemon, boot = self.inside(self.now.daemon), self.inside(self.now.boot)
         again = self.before and self.now.daemon != self.before.daemon
-        if again and daemon is not None and (boot is not None or self.found.is_long(self.later)):
+        lost = boot is not None or self.silent is not None or self.found.is_long(self.later)
+        if again and daemon is not None and lost:
             begin = self.silent or (daemon if boot is None else min(boot, daemon))
             why = "it has started again"
             if not self.silent:
