@@ -146,6 +146,14 @@ def test_each_trap_has_its_outcome(planned, tmp_path, settings):
         assert words in (one.reason or "")
 
 
+def test_a_launch_says_that_the_download_of_its_fixture_failed(planned, tmp_path, settings):
+    plan = planned(entry(MAP, "NeedsDownload"))
+    assert "fixture Download (run, once a session)" in "\n".join(plan.brings())
+    found = session(plan, tmp_path, settings)
+    assert {one.status for one in found} == {"failed"}
+    assert all("a fixture failed: Download" in (one.reason or "") for one in found)
+
+
 def test_the_modules_of_a_test_are_loaded(planned, tmp_path, settings):
     init = tmp_path / "init"
     init.write_text('module() { [ "$1" = load ] && export LOADEDMODULES="$2"; }\n')

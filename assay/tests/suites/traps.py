@@ -272,6 +272,24 @@ class Compiles(rfm.RegressionTest):
         return sn.extractsingle(r"Triad:\s+(\S+)", self.stdout, 1, float)
 
 
+class Download(rfm.RunOnlyRegressionTest):
+    """A fixture without a network."""
+
+    local = True
+    executable = "false"
+
+    @sanity_function
+    def there(self):
+        return sn.assert_found("200 OK", self.stdout)
+
+
+@rfm.simple_test
+class NeedsDownload(_Prints):
+    """Its session's fixture downloads what it runs."""
+
+    archive = fixture(Download, scope="session")
+
+
 class Build(rfm.CompileOnlyRegressionTest):
     """A fixture."""
 
