@@ -64,6 +64,18 @@ def test_when_all_launches_failed_the_report_says_so(tmp_path: Path) -> None:
     assert "No valid launch yet" in (tmp_path / "run/report/index.html").read_text()
 
 
+def test_launches_without_figures_are_counted_by_environment(tmp_path: Path) -> None:
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        if record["check"] != "startup":
+            return record
+        if (record["environment"], record["block"]) == ("mpich", 2):
+            return record | {"status": "wrong", "reason": "not right", "metrics": []}
+        return record | {"metrics": []}
+
+    text, _ = reported(small(tmp_path, edit))
+    assert "launches that are right: mpich 5 of 6, lam 6 of 6" in text
+
+
 @pytest.mark.parametrize("literal", ["NaN", "Infinity", "1e999"])
 def test_numbers_that_are_none_are_one_error_with_file_and_line(
     tmp_path: Path, literal: str

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -264,11 +265,27 @@ def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
         )
         if panels := picture.panels[MOST_SHOWN:]:
             left = [replace(picture, anchor=f"{picture.anchor}-more", panels=panels)]
-    yield headline_table(analysis, part.check) or Sentence("No valid launch yet.")
+    yield headline_table(analysis, part.check) or _without_figures(analysis, part.check)
     rest: list[Block] = [*left, *part.pictures[1:], *part.tables]
     yield _movable(
         f"all-{part.anchor}", f"All of {part.title}", part.anchor, rest, note=part.constant
     )
+
+
+def _without_figures(analysis: Analysis, check: str) -> Sentence:
+    """How the launches of a check ended that has no value to show."""
+    run, ended = analysis.run, Counter[tuple[str, bool]]()
+    for (place, status, _), count in run.tally.items():
+        if (case := run.plan.cases[place]).check == check:
+            ended[case.environment, status == "ok"] += count
+    good = [
+        f"{environment} {ended[environment, True]} of"
+        f" {ended[environment, True] + ended[environment, False]}"
+        for environment in dict.fromkeys(environment for environment, _ in ended)
+    ]
+    if not any(is_ok for _, is_ok in ended):
+        return Sentence("No valid launch yet.")
+    return Sentence(f"It measures nothing; launches that are right: {', '.join(good)}.")
 
 
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
