@@ -23,6 +23,7 @@ BENCHES = (
         "start",
         "plan",
         "overhead",
+        "suite_overhead",
         "su3_rmd",
         "statistics",
         "choice",
