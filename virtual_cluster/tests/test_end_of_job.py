@@ -33,6 +33,7 @@ for number in range(200):
         killed += 1
     else:
         os.kill(daemon, signal.SIGKILL)
+        os.waitpid(daemon, 0)
 print(killed, "of 200 were killed")' \\
 """
 #: A daemon whose keeper adopts it, as those of LAM and PVM, and a child in a session of its own.
