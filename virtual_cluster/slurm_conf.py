@@ -82,17 +82,23 @@ node=no
 spared() {
     at=$1
     while [ "$at" -gt 1 ]; do
-        parent='' uids=''
-        while read -r key values; do
+        parent='' user=''
+        while read -r key value _; do
             case $key in
-                PPid:) parent=$values ;;
-                Uid:) uids=$values && break ;;
+                PPid:) parent=$value ;;
+                Uid:) user=$value && break ;;
             esac
         done 2>/dev/null <"/proc/$at/status"
-        [ -n "$parent" ] || return 1
-        case $uids in *[!0[:space:]]*) ;; *)
+        # What has ended meanwhile left its child to another parent: from the child on again.
+        if [ -z "$parent" ]; then
+            [ "$at" != "$1" ] || return 0
+            at=$1
+            continue
+        fi
+        # Root's by its real user id: a slurmstepd acts as the user while it makes a job's files.
+        if [ "$user" = 0 ]; then
             case $(readlink "/proc/$at/exe") in */slurmstepd*) return 0 ;; esac
-        esac
+        fi
         at=$parent
     done
     [ "$at" = 0 ]

@@ -19,23 +19,6 @@ pytestmark = NEEDS_CLUSTER
 
 #: The times that processes sleep, in seconds, tell them apart.
 KEPT, CHILD, LEFT = "9001", "9002", "9003"
-#: Daemons one after the other, each of a parent that ends at once: how many somebody has killed.
-MANY_DAEMONS = """\
-exec python3 -c '
-import ctypes, os, signal, subprocess, time
-ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-killed = 0
-for number in range(200):
-    start = f"sleep 9004 >/dev/null & echo $!; exec sleep 0.00{number % 10}"
-    daemon = int(subprocess.run(["sh", "-c", start], stdout=subprocess.PIPE).stdout)
-    time.sleep(0.02)
-    if os.waitpid(daemon, os.WNOHANG)[0]:
-        killed += 1
-    else:
-        os.kill(daemon, signal.SIGKILL)
-        os.waitpid(daemon, 0)
-print(killed, "of 200 were killed")' \\
-"""
 #: A daemon whose keeper adopts it, as those of LAM and PVM, and a child in a session of its own.
 OTHER = f"""\
 setsid sleep {CHILD} &
@@ -110,15 +93,3 @@ def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
     finally:
         as_user(cluster, "scancel", other)
     wait_for(lambda: not sleeping(cluster, KEPT) and not sleeping(cluster, CHILD))
-
-
-def test_a_daemon_is_spared_whose_parent_ends_while_the_epilog_looks(cluster: Cluster) -> None:
-    found = Path(cluster.site_facts()["work_dir"], "found")
-    submitted(cluster, "--wrap", f"{MANY_DAEMONS}>{found}")
-
-    def found_while_a_job_ends() -> bool:
-        as_user(cluster, "srun", "-n1", "true")
-        return found.is_file() and bool(found.read_text())
-
-    wait_for(found_while_a_job_ends)
-    assert found.read_text() == "0 of 200 were killed\n"
