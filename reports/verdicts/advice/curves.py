@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -102,6 +101,7 @@ class EnvironmentCurves:
         n = len(blocks)
         wide = special.stdtrit(n - 1, 0.95) / special.ndtri(0.95) if n > 1 else 1.0
         self._wider = wide * math.sqrt(n / (n - 1)) if n > 1 else 1.0
+        self._ways: dict[tuple[bool, bool], LengthCurve | None] = {}
         self._operations: dict[tuple[str, bool, int], tuple[list[Row], dict[int, LengthCurve]]] = {}
 
     def of(self, demand: Demand, on_node: int, nodes: int) -> CallTime | NoCurve:
@@ -116,41 +116,34 @@ class EnvironmentCurves:
         wider[0] = rows[0]
         return wider
 
-    @cached_property
-    def _echo(self) -> dict[bool, LengthCurve | None]:
-        """The half round trip within a node and between nodes."""
-        found: dict[bool, LengthCurve | None] = {}
-        for within, place in ((True, "within-node"), (False, "between-nodes")):
-            times = echo_times(self.analysis, self.environment, placement=place)
-            found[within] = self._curve(times) if times else None
-        return found
+    def _way(self, within: bool, both_ways: bool) -> LengthCurve | None:
+        """A message alone, or one of two that pass both ways at once; None: not measured."""
+        if (within, both_ways) not in self._ways:
+            place = "within-node" if within else "between-nodes"
+            measured = self._exchange_times if both_ways else self._echo_times
+            times = measured(place)
+            self._ways[within, both_ways] = self._curve(times) if times else None
+        return self._ways[within, both_ways]
 
-    @cached_property
-    def _exchange(self) -> dict[bool, LengthCurve | None]:
-        """The same of a message each way at once: a window of one, whose answer of 8 bytes takes as
-        long as the shortest message."""
-        found: dict[bool, LengthCurve | None] = {}
-        for within, place in ((True, "within-node"), (False, "between-nodes")):
-            params = {"placement": place, "window": 1, "transport": "library", "hops": 0}
-            rows = [
-                row
-                for row in rows_where(
-                    self.analysis, EXCHANGE, "window_rate", params, direction="both-ways"
-                )
-                if self.analysis.case(row).environment == self.environment
-            ]
-            times = {
-                size: {block: 2 * size / rate for block, rate in values.items()}
-                for size, values in by_block(rows, message_bytes).items()
+    def _echo_times(self, place: str) -> dict[int, ByBlock]:
+        return echo_times(self.analysis, self.environment, placement=place)
+
+    def _exchange_times(self, place: str) -> dict[int, ByBlock]:
+        """Of windows of one message, less the answer that ends them: as long as the shortest."""
+        params = {"placement": place, "window": 1, "transport": "library", "hops": 0}
+        rows = rows_where(self.analysis, EXCHANGE, "window_rate", params, direction="both-ways")
+        own = (row for row in rows if self.analysis.case(row).environment == self.environment)
+        rates = by_block(own, message_bytes)
+        least = min(rates, default=0)
+        answer = {block: least / rate for block, rate in rates.get(least, {}).items()}
+        return {
+            size: {
+                block: max(answer[block], 2 * size / rate - answer[block])
+                for block, rate in values.items()
+                if block in answer
             }
-            if times:
-                answer = {block: time_s / 2 for block, time_s in times[min(times)].items()}
-                times = {
-                    size: {b: time_s - answer[b] for b, time_s in values.items() if b in answer}
-                    for size, values in times.items()
-                }
-            found[within] = self._curve(times) if times else None
-        return found
+            for size, values in rates.items()
+        }
 
     def _curve(self, times: Mapping[int, ByBlock], crowded: bool = False) -> LengthCurve:
         sizes = sorted(times)
@@ -159,9 +152,8 @@ class EnvironmentCurves:
         )
 
     def _message(self, demand: Demand, on_node: int) -> CallTime | NoCurve:
-        ways = [self._echo[demand.within], self._exchange[demand.within]]
-        if demand.call in _BOTH_WAYS:
-            ways.reverse()
+        both = demand.call in _BOTH_WAYS
+        ways = self._way(demand.within, both), self._way(demand.within, not both)
         curve = ways[0] or ways[1]
         if curve is None:
             where = "within a node" if demand.within else "between nodes"
