@@ -20,12 +20,12 @@ LAUNCHERS = {
 }
 CASE = """\
   - name: known
-    command: sh -c './known together && echo took 1 s'
+    command: sh -c './known together && echo ended with 1'
     build: $CC -O2 known.c -o known
     sources: [known.c]
     fixed: {ranks: 2, mpi_profile: true}
     ranks_per_node: 1
-    metrics: {took: {find: '^took (\\S+) s$', unit: s, of: first}}
+    metrics: {ended: {find: '^ended with (\\S+)$', unit: '1', of: first, better: lower}}
 """
 
 

@@ -36,7 +36,7 @@ class Machine:
 #: Two that differ in latency and rate, and one like the first.
 MACHINES = {
     "mpich": Machine(),
-    "openmpi": Machine(alpha_s=30e-6, beta_s_per_byte=7e-9),
+    "openmpi": Machine(alpha_s=40e-6, beta_s_per_byte=7e-9),
     "lam": Machine(alpha_s=20.1e-6, beta_s_per_byte=8.02e-9),
 }
 

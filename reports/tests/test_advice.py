@@ -84,9 +84,6 @@ def test_messages_both_ways_have_a_curve_of_their_own(tmp_path: Path) -> None:
     both = by_name(advice_of(at, profile_of(halo, wait=0.0)))["lam"].communication_ratio
     alone = by_name(advice_of(at, profile_of(one_way, wait=0.0)))["lam"].communication_ratio
     assert both.value == pytest.approx(2 * alone.value, rel=0.05)
-    # What only one of the two ways to measure shows is less sure.
-    like = by_name(advice_of(at, profile_of(halo, wait=0.0)))["openmpi"].communication_ratio
-    assert both.high / both.low > 1.5 * like.high / like.low
 
 
 def test_a_barrier_has_no_length(run: Path) -> None:
@@ -162,8 +159,8 @@ def test_an_environment_that_the_run_has_not_is_named(run: Path) -> None:
 
 
 def test_a_foreign_profile_is_predicted_more_widely(run: Path) -> None:
-    own = by_name(advice_of(run, profile_of()))["lam"].ratio
-    foreign = by_name(advice_of(run, profile_of(environment="")))["lam"].ratio
+    own = by_name(advice_of(run, profile_of()))["openmpi"].ratio
+    foreign = by_name(advice_of(run, profile_of(environment="")))["openmpi"].ratio
     assert foreign.high / foreign.low > own.high / own.low
 
 

@@ -52,9 +52,9 @@ MOST_UNEXPLAINED = 2.0
 #: coverage]. Of messages a ping-pong does not show what it means that the receiver is late.
 MODEL_ERROR: dict[Family, float] = {"messages": 0.12, "collectives": 0.06}
 ERROR_OF_FACTOR = 0.25
-#: … and for each factor e by which a ping-pong and an exchange of messages differ more, or less,
-#: than in the profile's environment.
-ERROR_OF_WAYS = 0.5
+#: … and for each factor e between its curves and those of the profile's environment [choice, by
+#: `bench advice`]: a library that sleeps while it waits gains from what a ping-pong does not show.
+ERROR_OF_DISTANCE = 0.25
 #: The same where the profile is of no environment of the run.
 UNCALIBRATED_ERROR = 0.3
 #: One launch against the next: of the profile, of which there is one.
@@ -70,16 +70,6 @@ CURVES = (MESSAGES, "echo", COLLECTIVES)
 #: Blocks of a run that measures what is missing.
 FIRST_BLOCKS = 6
 _FAMILIES: tuple[Family, ...] = ("messages", "collectives")
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyTime:
-    """A family's calls by the curves of an environment, s by resample; the relative error of what
-    of it was not measured; how many times as long it is by the other way to measure messages."""
-
-    time_s: Vector
-    beyond: float
-    otherwise: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +105,29 @@ class Advice:
         return [curves.of(one, asked.on_node, asked.nodes) for one in asked.demands]
 
     @cached_property
-    def _own(self) -> dict[Family, FamilyTime]:
+    def _own_s(self) -> dict[Family, Vector]:
         """What the curves of the profile's environment give for it."""
+        return self._there(self.profile)
+
+    @cached_property
+    def _asked_s(self) -> dict[Family, Vector]:
+        """What they give for what is asked."""
+        return self._there(self.asked)
+
+    def _there(self, application: Application) -> dict[Family, Vector]:
         if not self.profiled_in:
             return {}
-        times = self._times(self.profile, self.profiled_in)
-        found = ((family, _family_time(self.profile, times, family)) for family in _FAMILIES)
-        return {family: one for family, one in found if one}
+        times = self._times(application, self.profiled_in)
+        found = {family: _family_time(application, times, family)[0] for family in _FAMILIES}
+        return {family: time_s for family, time_s in found.items() if time_s[0] > 0}
 
     @property
     def explained(self) -> list[ExplainedPart]:
         """The curves held against the profile."""
         measured = self.profile.measured_s
         return [
-            ExplainedPart(family=of, measured_s=measured[of], curves_s=float(own.time_s[0]))
-            for of, own in self._own.items()
+            ExplainedPart(family=of, measured_s=measured[of], curves_s=float(own[0]))
+            for of, own in self._own_s.items()
         ]
 
     @cached_property
@@ -174,15 +172,15 @@ class Advice:
         rows = len(known[0][1].time_s)
         total, own_factor = np.zeros(rows), dict[Family, float]()
         for family in _FAMILIES:
-            found = _family_time(self.asked, times, family)
-            if found is None:
+            found, beyond = _family_time(self.asked, times, family)
+            if found[0] <= 0:
                 continue
             factor, error = self._factor(family, name, found)
             own_factor[family] = float(np.ravel(factor)[0])
-            error = math.hypot(error * (CROWDED if crowded else 1.0), found.beyond)
+            error = math.hypot(error * (CROWDED if crowded else 1.0), beyond)
             noise = LAUNCH_ERROR * shared.standard_normal(rows) + error * luck.standard_normal(rows)
             noise[0] = 0.0
-            total = total + factor * found.time_s * np.exp(noise)
+            total = total + factor * found * np.exp(noise)
         rest = self.asked.compute_s + self.asked.wait_s + sum(self.asked.other_s.values())
         return Forecast(
             environment=name,
@@ -198,18 +196,19 @@ class Advice:
             crowded=crowded,
         )
 
-    def _factor(self, family: Family, name: str, found: FamilyTime) -> tuple[Vector | float, float]:
+    def _factor(self, family: Family, name: str, found: Vector) -> tuple[Vector | float, float]:
         """What a family's time by the curves is multiplied with in an environment, and its error:
         none where it is what was measured."""
-        own = self._own.get(family)
+        own = self._own_s.get(family)
         measured = self.profile.measured_s[family]
         if own is None or measured <= 0:
             return 1.0, UNCALIBRATED_ERROR
-        factor = measured / own.time_s
         if name == self.profiled_in and self.asked is self.profile:
-            return factor, 0.0
-        error = MODEL_ERROR[family] + ERROR_OF_FACTOR * abs(math.log(factor[0]))
-        return factor, error + ERROR_OF_WAYS * abs(math.log(found.otherwise / own.otherwise))
+            return measured / own, 0.0
+        error = MODEL_ERROR[family] + ERROR_OF_FACTOR * abs(math.log(measured / own[0]))
+        if (there := self._asked_s.get(family)) is not None:
+            error += ERROR_OF_DISTANCE * abs(math.log(found[0] / there[0]))
+        return measured / own, error
 
     @cached_property
     def refused(self) -> list[str]:
@@ -353,24 +352,17 @@ def advise(
 
 def _family_time(
     asked: Application, times: list[CallTime | NoCurve], family: Family
-) -> FamilyTime | None:
-    """The sum over a family's calls that have a curve; None where there are none."""
+) -> tuple[Vector, float]:
+    """A family's calls that have a curve, in s by resample, 0 where there are none; the relative
+    error of what of it was not measured."""
     known = [
-        (one.count * time.time_s, time)
+        (one.count * time.time_s, time.error)
         for one, time in zip(asked.demands, times, strict=True)
         if one.family == family and isinstance(time, CallTime)
     ]
     total = sum((time_s for time_s, _ in known), np.zeros(1))
-    if total[0] <= 0:
-        return None
-    beyond, otherwise = (
-        sum(float(time_s[0]) * value for time_s, value in values) / float(total[0])
-        for values in (
-            [(time_s, time.error) for time_s, time in known],
-            [(time_s, time.otherwise) for time_s, time in known],
-        )
-    )
-    return FamilyTime(total, beyond, otherwise)
+    beyond = sum(float(time_s[0]) * error for time_s, error in known)
+    return total, beyond / max(float(total[0]), 1e-300)
 
 
 def _tied(one: Forecast, other: Forecast) -> bool:

@@ -54,14 +54,12 @@ class NoCurve:
 @dataclass(frozen=True, eq=False, slots=True)
 class CallTime:
     """One call in s, by resample. `error` is the relative error of what was not measured there;
-    `beyond` says what of it was not measured, `crowded` that ranks shared cores. `otherwise` is how
-    many times as long a message takes that is measured in the other way, 1 where there is none."""
+    `beyond` says what of it was not measured, `crowded` that ranks shared cores."""
 
     time_s: Vector
     error: float = 0.0
     beyond: str = ""
     crowded: bool = False
-    otherwise: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,16 +150,12 @@ class EnvironmentCurves:
         )
 
     def _message(self, demand: Demand, on_node: int) -> CallTime | NoCurve:
-        both = demand.call in _BOTH_WAYS
-        ways = self._way(demand.within, both), self._way(demand.within, not both)
-        curve = ways[0] or ways[1]
+        both_ways = demand.call in _BOTH_WAYS
+        curve = self._way(demand.within, both_ways) or self._way(demand.within, not both_ways)
         if curve is None:
             where = "within a node" if demand.within else "between nodes"
             return NoCurve(f"messages {where} were not measured", MESSAGES)
         found = _at_length(curve, demand.message_bytes)
-        if isinstance(found, CallTime) and ways[0] and ways[1]:
-            other = float(ways[1].at(demand.message_bytes)[0][0])
-            found = replace(found, otherwise=other / float(found.time_s[0]))
         if demand.within or on_node == 1 or isinstance(found, NoCurve):
             return found
         alone, together = self._pairs(1), self._pairs(on_node)
