@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `assay profile` costs a program (goal: 2 % of its time with up to 50,000 calls a second), and
-the size of a profile of 10⁶ calls (goal: 1 MB).
+"""What `assay profile` costs a program (goal: 2 % with up to 50,000 calls a second), and the size
+of a profile of 10⁶ calls (goal: 1 MB).
 
 Pairs of launches of proxy.c with and without the profile, one right after the other and in
 an order drawn anew for each pair; two ranks of one node, each bound to a core.
