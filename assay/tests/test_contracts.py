@@ -178,6 +178,16 @@ def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk
     assert [one.verdict for one in folder.entries() if one.what == "ended"] == ["FAIL", "PASS"]
 
 
+def test_what_is_open_is_not_what_is_waived(walk, capsys):
+    _, ended = walk
+    assert ended(1, slow_node={"n2": 0.02, "n3": 0.03}) == 1
+    waive = ["acceptance", "waive", "nodes", "--by", "A. Buyer", "--reason", "to be replaced"]
+    capsys.readouterr()
+    assert main([*waive, "--subject", "n2"]) == 1
+    said = capsys.readouterr().out
+    assert "FAIL nodes, Rate: node n3" in " ".join(said.split())
+
+
 def verified(capsys, *words):
     capsys.readouterr()
     status = main(["verify", *map(str, words), "--json"])

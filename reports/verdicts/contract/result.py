@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from records.contract.course import ContractVerdict
@@ -158,7 +159,8 @@ def _open(contract: ContractFile) -> Iterator[Block | None]:
     for stage, judgement in contract.latest():
         for result in judgement.criteria:
             if result.effective != "PASS":
-                item = result.most_telling()
+                left = tuple(item for item in result.items if not item.waived)
+                item = replace(result, items=left).most_telling()
                 why = (item.note if item else "") or result.note
                 said = item_text(item) if item and item.bounds.low is not None else ""
                 text = f"{stage}, {result.title}: {'; '.join(filter(None, (said, why)))}"
@@ -189,7 +191,7 @@ def _waivers(contract: ContractFile) -> Iterator[Block | None]:
             ("for", lambda one: one.subject or "all of it"),
             ("by", lambda one: one.by),
             ("reason", lambda one: one.reason),
-            ("on", lambda one: moment_text(one.at, "")),
+            ("on", lambda one: one.at[:10]),
             ("until", lambda one: one.until),
         ],
         anchor="table-waivers",
