@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import chdir
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,7 +75,7 @@ site_configuration = {{
 def rows(sessions: int, launches: int) -> Iterator[Row]:
     """Sessions of both, alternately; the medians, and their difference."""
     plain, ours = list[float](), list[float]()
-    before, allowed = Path.cwd(), os.sched_getaffinity(0)
+    allowed = os.sched_getaffinity(0)
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder, stamps = Path(name), Path(name, "stamps")
         folder.chmod(0o755)
@@ -83,21 +84,20 @@ def rows(sessions: int, launches: int) -> Iterator[Row]:
         (folder / "suite.py").write_text(_SUITE.format(stamps=stamps))
         (folder / "plain.py").write_text(_PLAIN)
         (folder / "ours.py").write_text(SETTINGS)
-        os.chdir(folder)
-        site = load_site("here")
-        text = _CAMPAIGN.format(launches=launches)
-        campaign = campaign_from_text(str(folder / "c.yaml"), text)
-        plan = make_plan(with_suites(campaign, site), site.facts())
-        os.sched_setaffinity(0, {max(allowed)})
-        for number in range(sessions):
-            _plain(folder, launches)
-            plain += _taken(stamps, launches)
-            own = folder / f"session-{number}"
-            own.mkdir()
-            session(plan, own, folder / "ours.py")
-            ours += _taken(stamps, launches)
-        os.sched_setaffinity(0, allowed)
-        os.chdir(before)
+        with chdir(folder):
+            site = load_site("here")
+            text = _CAMPAIGN.format(launches=launches)
+            campaign = campaign_from_text(str(folder / "c.yaml"), text)
+            plan = make_plan(with_suites(campaign, site), site.facts())
+            os.sched_setaffinity(0, {max(allowed)})
+            for number in range(sessions):
+                _plain(folder, launches)
+                plain += _taken(stamps, launches)
+                own = folder / f"session-{number}"
+                own.mkdir()
+                session(plan, own, folder / "ours.py")
+                ours += _taken(stamps, launches)
+            os.sched_setaffinity(0, allowed)
     yield gap_row("a launch by reframe -r", plain)
     yield gap_row("a launch by a session of Assay", ours)
     more = statistics.median(ours) - statistics.median(plain)

@@ -10,7 +10,7 @@ import msgspec
 
 from assay.documents.report import write_document
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
-from assay.screens.pages import show_as_asked
+from assay.screens.pages import print_result, show_as_asked
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
@@ -70,10 +70,7 @@ def mix_command(arguments: argparse.Namespace) -> int:
         "assay run mix",
     )
     result = mix_result(mix_of(run), run.path.name, arguments.at_least)
-    if arguments.json:
-        print(as_text(result.data), end="")
-    else:
-        show(result, Screen())
+    print_result(result, as_json=arguments.json)
     return ExitStatus.PASS if result.data.answer.state == "pass" else ExitStatus.FAIL
 
 

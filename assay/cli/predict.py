@@ -14,16 +14,13 @@ from assay.cli.arguments import MOST_NODES
 from assay.plan import Durations, Narrowing, earlier_runs, make_plan
 from assay.run.named_runs import run_of
 from assay.schema import load_campaign
-from assay.screens.pages import show_as_asked
-from assay.screens.screen import Screen
+from assay.screens.pages import print_result, show_as_asked
 from assay.sites.loading import site_to_plan_for
 from records.errors import AssayError, ExitStatus
-from records.forms import as_text
 from records.run.run_directory import RunDirectory
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.load.mpip import any_profile
-from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.advice.advise import CAMPAIGN, CURVES, advise
 from reports.verdicts.advice.outcome import ConfirmPart
@@ -58,10 +55,8 @@ def predict_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         written = write_pictures(result.pictures(), analysis.looks, arguments.pictures)
         result.data.pictures += map(str, written)
-    if arguments.json:
-        print(as_text(result.data), end="")
-    else:
-        show(result, Screen())
+    print_result(result, as_json=arguments.json)
+    if not arguments.json:
         for path in result.data.pictures:
             print(path, file=sys.stderr)
     return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE

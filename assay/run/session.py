@@ -53,8 +53,8 @@ class Session:
     manager: leaving it ends the session.
 
     In an `allocation` launches are its steps, several at a time where the site allows it; else each
-    is a job, of which Slurm has so many `at_once`. Programs
-    are made unless they lie in the work folder's `programs` already.
+    is a job, of which Slurm has `at_once` at a time. Programs are made unless the work folder's
+    `programs` has them already.
     """
 
     def __init__(

@@ -35,13 +35,13 @@ def show_pages(
         **(further or {}),
     }
     write_folder(folder, files)
-    _print(result, [f"page: {folder / 'index.html'}"], as_json=as_json)
+    print_result(result, [f"page: {folder / 'index.html'}"], as_json=as_json)
 
 
 def show_as_asked(result: Result[Any], arguments: argparse.Namespace) -> None:
     """Print a result, by --json its machine form; write what --html, --markdown and --pictures
     name."""
-    _print(result, as_json=arguments.json)
+    print_result(result, as_json=arguments.json)
     for path, render in ((arguments.html, html.page), (arguments.markdown, markdown.text)):
         if path:
             write_file(render(result), path)
@@ -57,7 +57,8 @@ def tell_pictures(written: Iterable[Path], *, as_json: bool) -> None:
         print(path, file=sys.stderr if as_json else sys.stdout)
 
 
-def _print(result: Result[Any], files: Sequence[str] = (), *, as_json: bool) -> None:
+def print_result(result: Result[Any], files: Sequence[str] = (), *, as_json: bool) -> None:
+    """What a result says first, with the `files` of it; or its machine form."""
     if as_json:
         print(as_text(result.data), end="")
     else:

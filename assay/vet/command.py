@@ -123,8 +123,15 @@ def _vet_local(
     asked = [step for step in SECONDS if step in steps]
     neighbours = arguments.neighbour.split(",") if arguments.neighbour else ()
     budget_s = (arguments.budget or VetRequest.budget_s) + SECONDS["link"] * bool(neighbours)
-    keep, disk, port = not arguments.unkept, arguments.disk, arguments.port
-    request = VetRequest(folder, asked, budget_s, disk, neighbours, port, keep)
+    request = VetRequest(
+        folder,
+        steps=asked,
+        budget_s=budget_s,
+        disk=arguments.disk,
+        neighbours=neighbours,
+        port=arguments.port,
+        keep=not arguments.unkept,
+    )
     quiet = arguments.json or arguments.by_slurm
 
     def work(say: Say) -> Vetting:
@@ -160,9 +167,12 @@ def guarded(limit_s: float, work: Callable[[Say], Vetting], *, quiet: bool = Fal
         os.write(writing, as_bytes(result))
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        ended = bool(select.select([pipe], [], [], limit_s)[0])
-        told = pipe.read() if ended else b""
+    until, told, ended = time.monotonic() + limit_s, b"", False
+    # To the end of the pipe or of the time: a process that it left may hold the other end.
+    while not ended and select.select([reading], [], [], max(0.0, until - time.monotonic()))[0]:
+        part = os.read(reading, 1 << 16)
+        told, ended = told + part, not part
+    os.close(reading)
     if ended:
         os.waitpid(child, 0)
     else:

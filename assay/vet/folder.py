@@ -161,9 +161,15 @@ def _night(vetting: Vetting) -> Night:
     known = facts_by_value({vetting.node: vetting.facts}).items()
     context = {fact: next(iter(values)) for fact, values in known}
     return Night(
-        *(vetting.id, SITE, CAMPAIGN, vetting.at, context, (vetting.node,), {"ok": 1}),
-        failures=(vetting.line,) * (vetting.word == "unfit"),
-        warnings=(vetting.line,) * (vetting.word == "suspect"),
+        run_id=vetting.id,
+        site=SITE,
+        campaign=CAMPAIGN,
+        started_at=vetting.at,
+        context=context,
+        nodes=(vetting.node,),
+        statuses={"ok": 1},
+        failures=(vetting.line,) if vetting.word == "unfit" else (),
+        warnings=(vetting.line,) if vetting.word == "suspect" else (),
         kinds={vetting.node: vetting.kind},
     )
 

@@ -13,7 +13,7 @@ from reports.notation.units import count_text, percent, significant
 from reports.notation.values import about
 from reports.result import EVERYWHERE, Block, Facts, Result, Section
 from reports.show.tables import Cell, numeric, pivot
-from reports.verdicts.mix.throughput import Mix, MixJob, mean_rate, slowest
+from reports.verdicts.mix.throughput import Mix, MixJob, mean_rate, slowest_of
 
 
 class MixKindPart(Part):
@@ -76,10 +76,13 @@ def mix_facts(mix: Mix) -> list[tuple[str, str]]:
         ("jobs", f"{len(mix.jobs)}, {mix.valid} valid"),
         ("nodes", str(mix.nodes)),
         ("makespan", f"{mix.makespan_s:.1f} s"),
-        ("throughput", f"{significant(3600 * mix.throughput)} work a node and hour"),
+        ("throughput", _rate_text(mix)),
     ]
-    worst = slowest([job for jobs in mix.kinds.values() for job in jobs])
-    return [*facts, ("slowest job", _slow_text(worst))] if worst else facts
+    return [*facts, ("slowest job", _slow_text(mix.slowest))] if mix.slowest else facts
+
+
+def _rate_text(mix: Mix) -> str:
+    return f"{significant(3600 * mix.throughput)} work a node and hour"
 
 
 def _slow_text(job: MixJob) -> str:
@@ -103,7 +106,7 @@ def _table(kinds: list[MixKindPart], at_least: float) -> Iterator[Block | None]:
 
 def _kind(name: str, mix: Mix) -> MixKindPart:
     jobs = mix.kinds[name]
-    worst = slowest(jobs)
+    worst = slowest_of(jobs)
     return MixKindPart(
         kind=name,
         jobs=len(jobs),
@@ -126,11 +129,11 @@ def _share(value: float | None, at_least: float) -> Cell | str:
 
 
 def _answer(mix: Mix, at_least: float) -> Answer:
-    rate = f"{significant(3600 * mix.throughput)} work a node and hour"
+    rate = _rate_text(mix)
     if invalid := len(mix.jobs) - mix.valid:
         said = f"{count_text(invalid, 'job')} of {len(mix.jobs)} gave no right answer; {rate}"
         return Answer(State.FAIL, fitting(said))
-    worst = slowest([job for jobs in mix.kinds.values() for job in jobs])
+    worst = mix.slowest
     assert worst is not None and worst.share is not None
     state = State.PASS if worst.share >= at_least else State.FAIL
     said = f"{count_text(len(mix.jobs), 'job')} in {mix.makespan_s:.0f} s, {rate}"

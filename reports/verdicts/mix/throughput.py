@@ -64,6 +64,11 @@ class Mix:
         """Jobs with the right answer."""
         return sum(job.rate is not None for job in self.jobs)
 
+    @property
+    def slowest(self) -> MixJob | None:
+        """The valid job that is slowest against its kind."""
+        return slowest_of([job for jobs in self.kinds.values() for job in jobs])
+
     @cached_property
     def kinds(self) -> dict[str, list[MixJob]]:
         """The jobs of each kind, valid ones with their share of the kind's median rate."""
@@ -79,7 +84,7 @@ class Mix:
         return found
 
 
-def slowest(jobs: Sequence[MixJob]) -> MixJob | None:
+def slowest_of(jobs: Sequence[MixJob]) -> MixJob | None:
     """The valid job that is slowest against its kind."""
     valid = (job for job in jobs if job.share is not None)
     return min(valid, key=lambda job: job.share or 0.0, default=None)

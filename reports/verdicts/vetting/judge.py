@@ -70,9 +70,16 @@ def _against(  # noqa: PLR0917
     bound = centre + min(log(1 - LEAST_LOSS), chance * error)
     bound = min(bound, level.worst) if centre == level.centre else bound
     word: Word = "unfit" if logs < bound else "fit" if if_unfit <= FALSE_FIT else "suspect"
-    judged = replace(figure, chance_if_fit=if_fit, chance_if_unfit=if_unfit, word=word)
-    judged = replace(judged, loss=1 - exp(deviation), compared_with=compared_with)
-    return replace(judged, level=exp(sign * centre), bound=exp(sign * bound))
+    return replace(
+        figure,
+        word=word,
+        level=exp(sign * centre),
+        bound=exp(sign * bound),
+        loss=1 - exp(deviation),
+        chance_if_fit=if_fit,
+        chance_if_unfit=if_unfit,
+        compared_with=compared_with,
+    )
 
 
 def oddities(facts: NodeFacts, node: str, reference: KindReference | None) -> Iterator[Oddity]:
