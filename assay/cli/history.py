@@ -9,7 +9,6 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from assay.nightly.importing import import_files, surveyed_history, surveys_of
 from assay.nightly.judging import judge_nights, show_night
 from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import heard, sentence_of, silence_notices
@@ -28,7 +27,6 @@ from reports.verdicts.nightly.forms import ChangeAcceptedForm, NightAddedForm, S
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
 from reports.verdicts.nightly.wording import changes_text, history_form, missed_text, nights_text
-from reports.verdicts.survey.result import survey_result
 
 
 def now_text() -> str:
@@ -57,6 +55,8 @@ def add_command(arguments: argparse.Namespace) -> int:
 
 def import_command(arguments: argparse.Namespace) -> int:
     """`assay history import`: take in what ReFrame logged."""
+    from assay.nightly.importing import import_files  # slow: needed by imports only
+
     form = import_files(arguments.history, arguments.paths, arguments.zone)
     unread = [f"  {one.file}, line {one.line}: {one.reason}" for one in form.unread_parts[:10]]
     more = form.unread - len(unread)
@@ -74,6 +74,9 @@ def import_command(arguments: argparse.Namespace) -> int:
 
 def report_command(arguments: argparse.Namespace) -> int:
     """`assay history report`: a history as a whole."""
+    from assay.nightly.importing import surveyed_history, surveys_of  # slow: imports
+    from reports.verdicts.survey.result import survey_result  # slow: imports
+
     history = surveyed_history(arguments.history)
     result = survey_result(surveys_of(history, arguments.site, arguments.campaign))
     folder = arguments.out or history.parent / "history-report"

@@ -10,10 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from records.errors import AssayError
 from records.history import DEFAULT_HISTORY, IMPORTED_HISTORY
-from records.history.imported import Importer
+from records.history.importer import Importer
 from records.history.store import Store, no_nights
 from reports.load.reframe_files import files_below, read_file
-from reports.load.reframe_logs import Unread
 from reports.verdicts.survey.forms import ImportForm, UnreadPart
 from reports.verdicts.survey.survey import Survey, survey
 
@@ -27,17 +26,19 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
     is not there, an unknown zone, and where no file has a launch."""
     whose, files, unread, first = _zone(zone), set[Path](), 0, list[UnreadPart]()
     found = dict(files_below(paths))
+
+    def refuse(file: Path, line: int, reason: str) -> None:
+        nonlocal unread
+        unread += 1
+        files.add(file)
+        if len(first) < _MOST_UNREAD:
+            first.append(UnreadPart(str(file), line, reason[:200]))
+
     with Store(history, create=True) as store, store.transaction():
         importer = Importer(store)
         for file, named in found.items():
-            for one in read_file(file, whose, named=named):
+            if importer.take(read_file(file, whose, refuse, named=named)):
                 files.add(file)
-                if not isinstance(one, Unread):
-                    importer.add(one)
-                    continue
-                unread += 1
-                if len(first) < _MOST_UNREAD:
-                    first.append(UnreadPart(str(one.file), one.line, one.reason[:200]))
         importer.finish()
         if not importer.added + importer.known:
             why = f"; {first[0].file}, line {first[0].line}: {first[0].reason}" if first else ""
@@ -51,7 +52,7 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
         added=importer.added,
         known=importer.known,
         nights=len(importer.nights),
-        series=len(set(importer.series.values())),
+        series=len(importer.series),
         unread=unread,
         unread_parts=first,
     )

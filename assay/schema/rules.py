@@ -11,7 +11,6 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay import criteria_files
 from assay.schema.combinations import axis_settings, probes
-from assay.schema.command import bring_command
 from assay.schema.document import Location, Problem, place_of
 from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry, ReframeEntry
 from assay.schema.problems import found, model_problems, one_of
@@ -73,6 +72,8 @@ def _entry_problems(
             yield Problem((*place, "name"), f"the name {entry.name} is taken; give another")
             return
         used.add(entry.name)
+        from assay.schema.command import bring_command  # optional: expressions and their readers
+
         problems = list(bring_command(entry, folder, place))
         yield from problems
         if problems:

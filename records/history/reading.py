@@ -48,27 +48,36 @@ def read_history(store: Store, site: str, campaign: str) -> History:
 def _fill(history: History, store: Store, row: dict[int, int], site: str, campaign: str) -> None:
     """Read the values of all nights and re-runs; `row`: the store's id → row of the matrices."""
     column = {night.id: place for place, night in enumerate(history.nights)}
-    newest = len(history.nights) - 1
-    fresh = {at for at, night in enumerate(history.nights) if not night.judged or at == newest}
-    for series, night, rerun_of, away, n, median, odd, text in store.tuples(
-        "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median,"
-        " v.unexplained, v.launch_values FROM value v JOIN night n ON n.id=v.night"
-        " WHERE n.site=? AND n.campaign=? ORDER BY n.id",
+    of_group = "FROM value v JOIN night n ON n.id=v.night WHERE n.site=? AND n.campaign=?"
+    found = store.tuples(
+        f"SELECT v.series, v.night, v.launches, v.median, v.unexplained {of_group}"
+        " AND n.rerun_of IS NULL",
         (site, campaign),
+    ).fetchall()
+    if found:
+        series, nights, counts, medians, odd = zip(*found, strict=True)
+        places = [row[one] for one in series], [column[one] for one in nights]
+        history.counts[places], history.values[places] = counts, medians
+        history.unexplained[places] = odd
+    newest = history.nights[-1].id
+    for number, night, rerun_of, away, n, median, text in store.tuples(
+        f"SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median, v.launch_values"
+        f" {of_group} AND NOT n.imported AND (n.rerun_of IS NOT NULL OR NOT n.judged OR n.id=?)"
+        " ORDER BY n.id",
+        (site, campaign, newest),
     ):
-        place = row[series], column.get(night if rerun_of is None else rerun_of, -1)
+        place = row[number], column.get(night if rerun_of is None else rerun_of, -1)
         if place[1] < 0:
             continue
-        if rerun_of is None:
-            history.values[place], history.counts[place] = median, n
-            history.unexplained[place], launches = odd, history.launches
-        elif away:
+        launches = history.launches
+        if away:
             history.elsewhere[place] = median
             continue
-        else:
+        if rerun_of is not None:
             history.reruns[place], history.rerun_counts[place] = median, n
             launches = history.relaunches
-        if place[1] in fresh and history.series[place[0]].is_of_a_node:
+        of = history.nights[place[1]]
+        if history.series[place[0]].is_of_a_node and (of.id == newest or not of.judged):
             launches[place] = _LAUNCHES.decode(text)
 
 

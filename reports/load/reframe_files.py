@@ -16,17 +16,7 @@ from typing import Any
 from records.errors import AssayError
 from records.history.imported import ImportedLaunch
 from records.text.plain_text import plain_data
-from reports.load.reframe_logs import (
-    ODD,
-    Read,
-    Unread,
-    copies_counted,
-    figure_of,
-    file_log,
-    http_json,
-    launch_of,
-    moment_of,
-)
+from reports.load.reframe_logs import ODD, Refuse, file_log, http_json, launch_of, moment_of
 
 _SQLITE = b"SQLite format 3\0"
 #: Greatest report that is read, bytes.
@@ -49,46 +39,51 @@ def files_below(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
             )
 
 
-def read_file(file: Path, zone: tzinfo | None, *, named: bool) -> Iterator[Read]:
-    """The launches of a file of ReFrame, and what in it could not be read. A file of another kind
-    has none; only if it was `named` that is said. `zone` is that of local times; None: this
-    machine's."""
+def read_file(
+    file: Path, zone: tzinfo | None, refuse: Refuse, *, named: bool
+) -> Iterator[ImportedLaunch]:
+    """The launches of a file of ReFrame; `refuse` is told what in it could not be read. A file of
+    another kind has none; only if it was `named` that is told. `zone` is that of local times; None:
+    this machine's."""
     try:
         with file.open("rb") as opened:
             head = opened.read(4096)
+        text = head.lstrip()
         if head.startswith(_SQLITE):
-            yield from _database(file)
-        elif head.lstrip().startswith(b"{"):
-            yield from _json(file, head, zone)
-        elif b"|" in head.partition(b"\n")[0] or file.suffix == ".log" or ".log.h" in file.name:
+            yield from _database(file, refuse)
+        elif text.startswith(b"{") and (b'"session_info"' in head or b"check_" not in head):
+            yield from _report_file(file, refuse)
+        elif (
+            b"|" in head.partition(b"\n")[0]
+            or file.suffix == ".log"
+            or ".log.h" in file.name
+            or text.startswith(b"{")
+        ):
+            read = http_json if text.startswith(b"{") else file_log
             with file.open(encoding="utf-8", errors="replace") as lines:
-                yield from copies_counted(file_log(file, lines, zone))
+                yield from read(file, lines, zone, refuse)
         elif named:
-            yield Unread(file, 1, "no log, report or database of ReFrame")
+            refuse(file, 1, "no log, report or database of ReFrame")
     except OSError as error:
-        yield Unread(file, 0, f"cannot be read ({error.strerror})")
+        refuse(file, 0, f"cannot be read ({error.strerror})")
 
 
-def _json(file: Path, head: bytes, zone: tzinfo | None) -> Iterator[Read]:
-    """A report, which is one object with a session, or httpjson records, one a line."""
-    if b'"session_info"' not in head and b"check_" in head:
-        with file.open(encoding="utf-8", errors="replace") as lines:
-            yield from copies_counted(http_json(file, lines, zone))
-        return
+def _report_file(file: Path, refuse: Refuse) -> Iterator[ImportedLaunch]:
+    """The launches of a report, which is one object with a session."""
     if file.stat().st_size > _MOST_BYTES:
-        yield Unread(file, 1, f"larger than {_MOST_BYTES} bytes")
+        refuse(file, 1, f"larger than {_MOST_BYTES} bytes")
         return
     try:
         report = plain_data(json.loads(file.read_bytes()))
         if "session_info" not in report:
             raise ValueError("it has no `session_info`")
     except (ValueError, TypeError, RecursionError) as error:
-        yield Unread(file, getattr(error, "lineno", 1), f"no report of ReFrame ({error})")
+        refuse(file, getattr(error, "lineno", 1), f"no report of ReFrame ({error})")
         return
-    yield from _report(file, report)
+    yield from _report(file, report, 1, refuse)
 
 
-def _database(file: Path) -> Iterator[Read]:
+def _database(file: Path, refuse: Refuse) -> Iterator[ImportedLaunch]:
     """The sessions of ReFrame's database; only their reports have values."""
     try:
         uri = f"{file.resolve().as_uri()}?mode=ro"
@@ -96,14 +91,18 @@ def _database(file: Path) -> Iterator[Read]:
             query = "SELECT json_blob FROM sessions ORDER BY session_start_unix"
             for number, (blob,) in enumerate(database.execute(query), 1):
                 try:
-                    yield from _report(file, plain_data(json.loads(blob)), number)
+                    report = plain_data(json.loads(blob))
                 except (ValueError, TypeError, RecursionError) as error:
-                    yield Unread(file, number, f"session {number}: {error}")
+                    refuse(file, number, f"session {number}: {error}")
+                    continue
+                yield from _report(file, report, number, refuse)
     except sqlite3.Error as error:
-        yield Unread(file, 0, f"no database of results of ReFrame ({error})")
+        refuse(file, 0, f"no database of results of ReFrame ({error})")
 
 
-def _report(file: Path, report: dict[str, Any], line: int = 1) -> Iterator[Read]:
+def _report(
+    file: Path, report: dict[str, Any], line: int, refuse: Refuse
+) -> Iterator[ImportedLaunch]:
     """The test cases of a session's report."""
     try:
         info, runs = report["session_info"], report["runs"]
@@ -113,13 +112,15 @@ def _report(file: Path, report: dict[str, Any], line: int = 1) -> Iterator[Read]
         session = str(info.get("uuid") or info.get("session_uuid") or named)
         cases = [case for run in runs for case in run["testcases"]]
     except ODD as error:
-        yield Unread(file, line, f"no report of ReFrame ({type(error).__name__}: {error})")
+        refuse(file, line, f"no report of ReFrame ({type(error).__name__}: {error})")
         return
     for number, case in enumerate(cases, 1):
         try:
-            yield _case(case, session, ends)
+            launch = _case(case, session, ends)
         except ODD as error:
-            yield Unread(file, line, f"test case {number}: {type(error).__name__}: {error}")
+            refuse(file, line, f"test case {number}: {type(error).__name__}: {error}")
+            continue
+        yield launch
 
 
 def _moment(info: dict[str, Any], name: str) -> float:
@@ -130,16 +131,10 @@ def _moment(info: dict[str, Any], name: str) -> float:
 def _case(case: dict[str, Any], session: str, ends: list[float]) -> ImportedLaunch:
     """A test case; before data version 4.0 the system has the partition, and there is no end."""
     system, _, partition = str(case["system"]).partition(":")
-    figures = [
-        figure_of(
-            one["name"],
-            [one[key] for key in ("value", "unit", "reference", "thres_lower", "thres_upper")],
-        )
-        for one in case.get("perfvars") or ()
-    ]
+    keys = ("value", "unit", "reference", "thres_lower", "thres_upper")
+    figures = [(one["name"], [one[key] for key in keys]) for one in case.get("perfvars") or ()]
     for name, (value, reference, lower, upper, unit, *_) in (case.get("perfvalues") or {}).items():
-        fields = [value, unit, reference, lower, upper]
-        figures.append(figure_of(name.rpartition(":")[2], fields))
+        figures.append((name.rpartition(":")[2], [value, unit, reference, lower, upper]))
     environ = str(case.get("environ") or case.get("environment") or "")
     place = system, str(case.get("partition") or partition), environ
     if (at := case.get("job_completion_time_unix")) is not None:

@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from records.history.imported import ImportedFigure, ImportedLaunch, without_repeat
+from records.history.imported import (
+    NOTHING,
+    ImportedCase,
+    ImportedFigure,
+    ImportedLaunch,
+    without_repeat,
+)
 from records.text.plain_text import plain_data
 
 #: Lines that a field with line breaks may take.
 _MOST_LINES = 100
-_NO_FIGURE = {"", "null", "None", None}
 #: What a field raises that is not what ReFrame writes there.
 ODD = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, OSError)
 _SUFFIXES = ("_value", "_unit", "_ref", "_lower_thres", "_upper_thres")
@@ -31,15 +35,8 @@ _SUFFIXES = ("_value", "_unit", "_ref", "_lower_thres", "_upper_thres")
 _RESULTS = {"success": "pass", "failure": "fail", "aborted": "abort"}
 
 
-class Unread(NamedTuple):
-    """What could not be read, where, and why."""
-
-    file: Path
-    line: int
-    reason: str
-
-
-Read = ImportedLaunch | Unread
+#: Is told what could not be read: file, line, reason.
+Refuse = Callable[[Path, int, str], None]
 Make = Callable[[list[str]], ImportedLaunch]
 
 
@@ -62,18 +59,20 @@ def when(text: str, unix: object, zone: tzinfo | None) -> tuple[float, str]:
 
     `zone` is that of a local time without one; None: this machine's.
     """
-    if text in _NO_FIGURE:
+    if text in NOTHING:
         moment = moment_of(unix)
         local = datetime.fromtimestamp(moment, zone).isoformat()
         return moment, _night_of(local[:13])
-    if unix in _NO_FIGURE:
+    if unix in NOTHING:
         read = datetime.fromisoformat(text)
         unix = (read if read.tzinfo or zone is None else read.replace(tzinfo=zone)).timestamp()
     return moment_of(unix), _night_of(text[:13])
 
 
-def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
-    """The launches of a file log, and the lines that are none."""
+def file_log(
+    file: Path, lines: Iterable[str], zone: tzinfo | None, refuse: Refuse
+) -> Iterator[ImportedLaunch]:
+    """The launches of a file log."""
     make: Make | None = None
     delimiter, first, width, begun = "|", "", 0, 0
     held: list[str] = []
@@ -82,7 +81,7 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
         fields = line.split(delimiter)
         is_header = line.startswith(first)
         if held and (is_header or len(fields) == width):
-            yield Unread(file, begun, "fewer fields than the header has")
+            refuse(file, begun, "fewer fields than the header has")
             held = []
         if make is None or is_header:
             found = re.search(r"[^\w$.]", line)
@@ -91,7 +90,7 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
             make = _maker(names, file, zone)
             first, width = delimiter.join(names[:2]), len(names)
             if make is None:
-                yield Unread(file, number, "no header with the name and the time of tests")
+                refuse(file, number, "no header with the name and the time of tests")
                 return
             continue
         if len(fields) != width:
@@ -99,7 +98,7 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
             held, begun = [*held, line], begun if held else number
             fields = "\n".join(held).split(delimiter)
             if len(fields) > width or len(held) > _MOST_LINES:
-                yield Unread(file, begun, "other fields than the header has")
+                refuse(file, begun, "other fields than the header has")
                 held = []
             if len(fields) != width:
                 continue
@@ -107,75 +106,80 @@ def file_log(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[
         try:
             launch = make(fields)
         except (ValueError, OverflowError, OSError) as error:
-            yield Unread(file, number, f"a field has no value of its kind ({error})")
+            refuse(file, number, f"a field has no value of its kind ({error})")
             continue
         yield launch
     if held:
-        yield Unread(file, begun, "fewer fields than the header has")
-
-
-def copies_counted(found: Iterable[Read]) -> Iterator[Read]:
-    """The same, where launches of a file that name no job and are alike are counted."""
-    copies: Counter[tuple[object, ...]] = Counter()
-    for one in found:
-        if isinstance(one, Unread) or one.job not in _NO_FIGURE:
-            yield one
-            continue
-        same = one.system, one.partition, one.environ, one.unique, int(one.at)
-        yield one._replace(copy=copies[same])
-        copies[same] += 1
+        refuse(file, begun, "fewer fields than the header has")
 
 
 def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None:
-    """Makes a launch of the fields below these names; None where they name no test or no time."""
+    """Makes a launch of the fields below these names, and a blank one for those that are not there;
+    None where they name no test or no time."""
     place = {name.removeprefix("check_"): at for at, name in enumerate(names)}
 
     def column(*wanted: str) -> int:
         return next((place[name] for name in wanted if name in place), -1)
 
+    system, partition = column("system"), column("partition")
     test, unique = column("name", "display_name"), column("unique_name", "display_name", "name")
     text, unix = column("job_completion_time"), column("job_completion_time_unix")
     if test < 0 or (text < 0 and unix < 0):
         return None
-    system, partition, environ, job, nodes, result = map(
-        column, ("system", "partition", "environ", "jobid", "job_nodelist", "result")
-    )
+    job, nodes, result = map(column, ("jobid", "job_nodelist", "result"))
+    case_in = itemgetter(system, partition, column("environ"), test, unique)
+    named = [name[:-6] for name in place if name.endswith("_value")]
+    values = [place[f"{name}_value"] for name in named]
+    # Two columns more, as those of a single one are no tuple.
+    told = (place.get(name + suffix, -1) for name in named for suffix in _SUFFIXES[1:])
+    figures_in = itemgetter(-1, -1, *told)
     folders = (*file.resolve().parts[-3:-1], "", "")
-    figures = [
-        (name[:-6], itemgetter(*(place.get(name[:-6] + suffix, -1) for suffix in _SUFFIXES)))
-        for name in place
-        if name.endswith("_value")
-    ]
+
+    @lru_cache(maxsize=10_000)
+    def case_of(fields: tuple[str, ...]) -> ImportedCase:
+        its_system, its_partition, environ, name, whole_name = fields
+        return ImportedCase(
+            its_system if system >= 0 else folders[0],
+            its_partition if partition >= 0 else folders[1],
+            environ,
+            without_repeat(name),
+            whole_name,
+        )
+
+    @lru_cache(maxsize=10_000)
+    def figures_of(fields: tuple[str, ...]) -> tuple[ImportedFigure, ...]:
+        return tuple(figure_of(name, fields[4 * n + 2 : 4 * n + 6]) for n, name in enumerate(named))
 
     def make(fields: list[str]) -> ImportedLaunch:
-        fields.append("")  # of the columns that are not there
+        fields.append("")
         at, night = when(fields[text], fields[unix], zone)
         return ImportedLaunch(
-            fields[system] if system >= 0 else folders[0],
-            fields[partition] if partition >= 0 else folders[1],
-            fields[environ],
-            without_repeat(fields[test]),
-            fields[unique],
+            case_of(case_in(fields)),
             fields[job],
             at,
             _RESULTS.get(fields[result], fields[result]) if result >= 0 else "pass",
             fields[nodes],
-            tuple([figure_of(name, those_of(fields)) for name, those_of in figures]),
+            figures_of(figures_in(fields)),
+            tuple([number(fields[one]) for one in values]),
             night,
         )
 
     return make
 
 
-def http_json(file: Path, lines: Iterable[str], zone: tzinfo | None) -> Iterator[Read]:
+def http_json(
+    file: Path, lines: Iterable[str], zone: tzinfo | None, refuse: Refuse
+) -> Iterator[ImportedLaunch]:
     """The launches of httpjson records, one a line; NaN and Infinity are read as such."""
-    for number, line in enumerate(lines, 1):
+    for place, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            yield _record(plain_data(json.loads(line)), zone)
+            launch = _record(plain_data(json.loads(line)), zone)
         except ODD as error:
-            yield Unread(file, number, f"no httpjson record ({type(error).__name__}: {error})")
+            refuse(file, place, f"no httpjson record ({type(error).__name__}: {error})")
+            continue
+        yield launch
 
 
 def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
@@ -186,47 +190,49 @@ def _record(record: dict[str, Any], zone: tzinfo | None) -> ImportedLaunch:
         known.get("job_completion_time") or "", known["job_completion_time_unix"], zone
     )
     figures = [
-        figure_of(name[5:-6], [known.get(name[:-6] + suffix) for suffix in _SUFFIXES])
+        (name[5:-6], [known.get(name[:-6] + suffix) for suffix in _SUFFIXES])
         for name in known
         if re.fullmatch(r"perf_.+_value", name)
     ]
-    place = known["system"], known["partition"], known["environ"]
+    place = str(known["system"]), str(known["partition"]), str(known["environ"])
     return launch_of(known, place, figures, at, night)
 
 
 def launch_of(
     case: dict[str, Any],
     place: tuple[str, str, str],
-    figures: Iterable[ImportedFigure],
+    figures: Iterable[tuple[str, Sequence[Any]]],
     at: float,
     night: str,
     *,
     since: float | None = None,
 ) -> ImportedLaunch:
-    """A test case as JSON has it; `place`: system, partition, environment."""
+    """A test case as JSON has it; `place`: system, partition, environment; `figures`: their names
+    and fields as `_SUFFIXES`."""
     nodes = case.get("job_nodelist") or case.get("nodelist") or ""
     result = case.get("result") or "pass"
+    figures = [*figures]
     return ImportedLaunch(
-        *place,
-        without_repeat(case["name"]),
-        str(case.get("unique_name") or case["name"]),
+        ImportedCase(
+            *place, without_repeat(case["name"]), str(case.get("unique_name") or case["name"])
+        ),
         str(case.get("jobid") or ""),
         at,
         _RESULTS.get(result, result),
         nodes if isinstance(nodes, str) else ",".join(nodes),
-        tuple(figures),
+        tuple(figure_of(name, fields) for name, (_, *fields) in figures),
+        tuple(number(value) for _, (value, *_) in figures),
         night,
         since,
     )
 
 
+def number(field: Any) -> float | None:
+    """A field, a text or as JSON has it, as a number; None where there is none."""
+    return None if field in NOTHING else float(field)
+
+
 def figure_of(name: str, fields: Sequence[Any]) -> ImportedFigure:
-    """A figure of the fields of `_SUFFIXES`, texts or as JSON has them."""
-    value, unit, *limits = fields
-    number = None if value in _NO_FIGURE else float(value)
-    return ImportedFigure(name, number, "" if unit in _NO_FIGURE else str(unit), *_limits(*limits))
-
-
-@lru_cache(maxsize=10_000)
-def _limits(*fields: Any) -> tuple[float | None, ...]:
-    return tuple(None if one in _NO_FIGURE else float(one) for one in fields)
+    """A figure by its unit, reference and limits, texts or as JSON has them."""
+    unit, *limits = fields
+    return ImportedFigure(name, "" if unit in NOTHING else str(unit), *map(number, limits))

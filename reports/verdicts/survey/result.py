@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from records.history.model import Change, Night, SeriesKey
+from records.history.model import Night, SeriesKey
 from reports.answers import Answer, State, fitting
 from reports.notation.units import count_text, fixed, percent, significant
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
@@ -30,9 +30,7 @@ from reports.verdicts.survey.survey import (
     LEAST_OF_A_NODE,
     LOOSE,
     NODE_GAP,
-    NodeFinding,
     ReferenceFinding,
-    Spread,
     Survey,
 )
 
@@ -50,28 +48,18 @@ _METHOD = (
 )
 
 
-class _OfSeries(Protocol):
-    """A finding of a series."""
-
-    @property
-    def series(self) -> int:
-        """The row of the history."""
-
-
-T = TypeVar("T", bound=_OfSeries)
-
-
-class _Row(NamedTuple, Generic[T]):
-    """A finding of a survey, and " on SYSTEM" where there are several systems."""
+class _Row(NamedTuple):
+    """A finding of a series of a survey, and " on SYSTEM" where there are several systems."""
 
     of: Survey
-    what: T
+    what: Any
     where: str
 
     @property
     def key(self) -> SeriesKey:
         """The series' key."""
-        return self.of.history.series[self.what.series]
+        row: int = self.what.series
+        return self.of.history.series[row]
 
     @property
     def test(self) -> str:
@@ -89,7 +77,7 @@ def _where(surveys: Sequence[Survey], one: Survey) -> str:
     return f" on {one.site}" if len(surveys) > 1 else ""
 
 
-def _rows(surveys: Sequence[Survey], what: Callable[[Survey], Iterable[T]]) -> list[_Row[T]]:
+def _rows(surveys: Sequence[Survey], what: Callable[[Survey], Iterable[Any]]) -> list[_Row]:
     return [_Row(one, item, _where(surveys, one)) for one in surveys for item in what(one)]
 
 
@@ -143,7 +131,7 @@ def _facts(nights: Sequence[Night], systems: str) -> Facts:
     )
 
 
-def _moved(row: _Row[Change]) -> str:
+def _moved(row: _Row) -> str:
     """ "5.1 % slower", "5.1 % less" where the direction is not known."""
     change = row.what
     if row.key.better != "unknown":
@@ -151,9 +139,7 @@ def _moved(row: _Row[Change]) -> str:
     return f"{percent(abs(change.ratio - 1))} {'more' if change.ratio > 1 else 'less'}"
 
 
-def _answer(
-    surveys: Sequence[Survey], changes: Sequence[_Row[Change]], nodes: Sequence[_Row[NodeFinding]]
-) -> Answer:
+def _answer(surveys: Sequence[Survey], changes: Sequence[_Row], nodes: Sequence[_Row]) -> Answer:
     """What to look at first: how many findings of each kind, and the gravest."""
     still = [row for row in changes if row.what.open]
     counts = [
@@ -178,8 +164,8 @@ def _answer(
     return Answer(State.SUSPECT, fitting(f"{'; '.join(told)}."), why, details=tuple(details))
 
 
-def _changes(rows: Sequence[_Row[Change]]) -> Iterator[Block]:
-    def cells(row: _Row[Change]) -> list[Cell | str]:
+def _changes(rows: Sequence[_Row]) -> Iterator[Block]:
+    def cells(row: _Row) -> list[Cell | str]:
         change, history = row.what, row.of.history
         unknown = row.key.better == "unknown"
         both = (change.before, change.after)
@@ -202,7 +188,7 @@ def _changes(rows: Sequence[_Row[Change]]) -> Iterator[Block]:
 
 
 def _references(surveys: Sequence[Survey]) -> Iterator[Block]:
-    def cells(row: _Row[ReferenceFinding]) -> list[Cell | str]:
+    def cells(row: _Row) -> list[Cell | str]:
         found = row.what
         unit = found.reference.unit
         return [
@@ -233,18 +219,18 @@ def _references(surveys: Sequence[Survey]) -> Iterator[Block]:
     )
 
 
-def _node_rows(surveys: Sequence[Survey]) -> list[_Row[NodeFinding]]:
+def _node_rows(surveys: Sequence[Survey]) -> list[_Row]:
     """Each slow node where it is slowest, the slowest first."""
     rows = _rows(surveys, lambda one: one.nodes)
     rows.sort(key=lambda row: -row.what.worse)
-    worst: dict[tuple[int, str], _Row[NodeFinding]] = {}
+    worst: dict[tuple[int, str], _Row] = {}
     for row in rows:
         worst.setdefault((id(row.of), row.what.node), row)
     return [*worst.values()]
 
 
-def _nodes(surveys: Sequence[Survey], rows: Sequence[_Row[NodeFinding]]) -> Iterator[Block]:
-    def cells(row: _Row[NodeFinding]) -> list[Cell | str]:
+def _nodes(surveys: Sequence[Survey], rows: Sequence[_Row]) -> Iterator[Block]:
+    def cells(row: _Row) -> list[Cell | str]:
         node = row.what
         return [
             node.node + row.where,
@@ -288,7 +274,7 @@ def _tests(surveys: Sequence[Survey]) -> Iterator[Block]:
     ) or Sentence("No launch failed.")
 
 
-def _trends(changes: Sequence[_Row[Change]]) -> Iterator[Block]:
+def _trends(changes: Sequence[_Row]) -> Iterator[Block]:
     rows = {(row.of.site, row.what.series): row for row in changes}
     if not rows:
         yield Sentence("No series changed.")
@@ -298,8 +284,8 @@ def _trends(changes: Sequence[_Row[Change]]) -> Iterator[Block]:
         yield Picture(f"trend-{name}", row.test, row.key.title, [panel], [])
 
 
-def _noise(rows: Sequence[_Row[Spread]]) -> Iterator[Block | None]:
-    def cells(row: _Row[Spread]) -> list[Cell | str]:
+def _noise(rows: Sequence[_Row]) -> Iterator[Block | None]:
+    def cells(row: _Row) -> list[Cell | str]:
         known = row.nights.tolist()
         return [
             row.test,
@@ -317,7 +303,7 @@ def _noise(rows: Sequence[_Row[Spread]]) -> Iterator[Block | None]:
     yield pivot(rows, [lead], anchor="table-noise", title=title, most=most)
 
 
-def _series_part(row: _Row[Spread], found: ReferenceFinding | None) -> SurveySeriesPart:
+def _series_part(row: _Row, found: ReferenceFinding | None) -> SurveySeriesPart:
     reference, known = found and found.reference, row.nights
     return SurveySeriesPart.filled(
         row.key,
@@ -339,13 +325,13 @@ def _series_part(row: _Row[Spread], found: ReferenceFinding | None) -> SurveySer
 def _form(
     surveys: Sequence[Survey],
     answer: Answer,
-    changes: Sequence[_Row[Change]],
-    nodes: Sequence[_Row[NodeFinding]],
-    spreads: Sequence[_Row[Spread]],
+    changes: Sequence[_Row],
+    nodes: Sequence[_Row],
+    spreads: Sequence[_Row],
 ) -> SurveyForm:
     found = {(id(one), item.series): item for one in surveys for item in one.references}
 
-    def change_part(row: _Row[Change]) -> SurveyChangePart:
+    def change_part(row: _Row) -> SurveyChangePart:
         history = row.of.history
         return SurveyChangePart.filled(
             row.what,

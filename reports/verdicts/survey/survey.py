@@ -7,18 +7,16 @@ test of lasting changes finds in each series. What launches vary by is taken fro
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from records.history.imported import ImportedReference, references_of, stored_launches
+from records.history.imported import ImportedReference, references_of
 from records.history.model import Change, History, Kind
 from records.history.reading import read_history
 from records.history.store import Store
@@ -30,6 +28,7 @@ from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
 from reports.verdicts.nightly.wording import case_names
 from reports.verdicts.survey.forms import FailingTestPart
+from reports.verdicts.survey.launches import ImportedLaunches, launches_of
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
@@ -39,26 +38,6 @@ NODE_GAP, NODE_CHANCE = 0.05, 0.01
 LOOSE = 2.0
 
 Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference", "fits"]
-
-
-@dataclass(frozen=True)
-class ImportedLaunches:
-    """Values of launches, a row each, by series and night: series (row of the history), night
-    (position), value over the level of its series at that time, and set of nodes (position in
-    `sets`). `tests_of` has the test of each series: "Stream %n=1 @partition+environment"."""
-
-    series: NDArray[np.int64]
-    nights: NDArray[np.int64]
-    shares: Matrix
-    sets_of: NDArray[np.int64]
-    sets: list[tuple[str, ...]]
-    tests_of: dict[int, str]
-
-    def of_series(self) -> Iterator[tuple[int, slice]]:
-        """Each series with the rows of its launches."""
-        rows, begins = np.unique(self.series, return_index=True)
-        for row, ends in zip(rows, pairwise([*begins, len(self.series)]), strict=True):
-            yield int(row), slice(*ends)
 
 
 class Spread(NamedTuple):
@@ -147,8 +126,8 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
         history = replace(history, changes=found_changes(history, rules))
     starts = _level_starts(history)
     levels = levels_of(history, starts)
-    launches = _launches(store, history, levels, site, campaign)
-    known = references_of(store, history.series_ids)
+    launches = launches_of(store, history, levels, site, campaign)
+    known = references_of(store)
     within: dict[int, float | None] = {}
     references, nodes = [], list[NodeFinding]()
     regressed = {one.series: history.position(one.since) for one in history.changes if one.open}
@@ -173,7 +152,7 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
         ],
         references,
         nodes,
-        _tests(store, site, campaign),
+        launches.failing,
         any(len(one) == 1 for one in launches.sets),
         launches.tests_of,
     )
@@ -225,41 +204,6 @@ def levels_of(history: History, starts: Sequence[Sequence[int]]) -> Matrix:
 def _spread(shares: Matrix) -> float | None:
     known = shares[np.isfinite(shares)]
     return float(MAD * np.median(np.abs(known - 1))) if len(known) >= 3 else None
-
-
-def _launches(
-    store: Store, history: History, levels: Matrix, site: str, campaign: str
-) -> ImportedLaunches:
-    """The imported launches with a value; those of Assay's own nights are in no table."""
-    sets: dict[str, int] = {}
-    tests: dict[int, str] = {}
-    series, nights, values, ran_on = array("q"), array("q"), array("d"), array("q")
-    for night, test, nodes, figures in stored_launches(store, site, campaign):
-        ran = sets.setdefault(nodes, len(sets))
-        for number, value in figures:
-            tests[number] = test
-            series.append(number)
-            nights.append(night)
-            values.append(value)
-            ran_on.append(ran)
-    row_of = {number: row for row, number in enumerate(history.series_ids)}
-    rows, places = _placed(series, row_of.__getitem__), _placed(nights, history.position)
-    shares = np.array(values, dtype=np.float64) / levels[rows, places]
-    order = np.lexsort((places, rows))
-    return ImportedLaunches(
-        rows[order],
-        places[order],
-        shares[order],
-        np.array(ran_on, dtype=np.int64)[order],
-        [tuple(names.split()) for names in sets],
-        {row_of[number]: test for number, test in tests.items()},
-    )
-
-
-def _placed(numbers: Sequence[int], place: Callable[[int], int]) -> NDArray[np.int64]:
-    """The place of each number; each is looked up once."""
-    known, back = np.unique(np.array(numbers, dtype=np.int64), return_inverse=True)
-    return np.array([place(one) for one in known.tolist()], dtype=np.int64)[back]
 
 
 def _referenced(
@@ -345,19 +289,3 @@ def _peers(logs: Matrix) -> Peers:
     return Peers(
         logs, np.nanmedian(logs, axis=1), counts, noise, max(1.0, float(freedom.sum()) / 2)
     )
-
-
-def _tests(store: Store, site: str, campaign: str) -> list[FailingTestPart]:
-    """The imported tests of which a launch failed; those that a retry hid first."""
-    failed, passed = "l.result IN ('fail','error','abort')", "l.result IN ('pass','xfail')"
-    with store.explained("read"):
-        rows = store.tuples(
-            "SELECT test, sum(n), sum(f), sum(bad > 0 AND p > 0) AS hidden, count(DISTINCT night)"  # noqa: S608 own texts
-            " FROM (SELECT l.test, l.night, count(*) AS n, sum(figures='[]' AND"
-            f" {failed}) AS f, sum({failed}) AS bad, sum({passed}) AS p"
-            " FROM launch l JOIN night m ON m.id=l.night WHERE m.site=? AND m.campaign=?"
-            " GROUP BY l.test, l.night, l.name) GROUP BY test HAVING sum(f) > 0 OR hidden > 0",
-            (site, campaign),
-        ).fetchall()
-    found = [FailingTestPart(site, *row) for row in rows]
-    return sorted(found, key=lambda one: (-one.hidden, -one.failed))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The imported launches of a history as columns, and the tests of which some failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from records.history.imported import stored_launches
+from records.history.model import History
+from records.history.store import Store
+from reports.statistics.descriptive import Matrix
+from reports.verdicts.survey.forms import FailingTestPart
+
+Numbers = NDArray[np.int64]
+
+_FAILED, _PASSED = {"fail", "error", "abort"}, {"pass", "xfail"}
+
+
+@dataclass(frozen=True)
+class ImportedLaunches:
+    """Values of launches, a row each, by series and night: series (row of the history), night
+    (position), value over the level of its series at that time, and set of nodes (position in
+    `sets`). `tests_of` has the test of each series: "Stream %n=1 @partition+environment"; `failing`
+    the tests of which a launch failed, those that a retry hid first."""
+
+    series: Numbers
+    nights: Numbers
+    shares: Matrix
+    sets_of: Numbers
+    sets: list[tuple[str, ...]]
+    tests_of: dict[int, str]
+    failing: list[FailingTestPart]
+
+    def of_series(self) -> Iterator[tuple[int, slice]]:
+        """Each series with the rows of its launches."""
+        rows, begins = np.unique(self.series, return_index=True)
+        for row, ends in zip(rows, pairwise([*begins, len(self.series)]), strict=True):
+            yield int(row), slice(*ends)
+
+
+def launches_of(
+    store: Store, history: History, levels: Matrix, site: str, campaign: str
+) -> ImportedLaunches:
+    """The imported launches of a group; those of Assay's own nights are in no table."""
+    tests, names, results, sets = (dict[str, int]() for _ in range(4))
+    launches, values = [np.zeros((6, 0), dtype=np.int64)], [np.zeros((5, 0))]
+    for ids, *texts, figures in stored_launches(store, site, campaign):
+        kinds = zip(texts, (tests, names, results, sets), strict=True)
+        of = np.array([ids, *(_numbers(*column) for column in kinds)])
+        counts = np.array([*map(len, figures)], dtype=np.int64)
+        launches.append(np.vstack([of, counts]))
+        pairs = np.array([*chain.from_iterable(figures)], dtype=np.float64).reshape(-1, 2)
+        values.append(np.vstack([np.repeat(of[[0, 1, 4]], counts, axis=1), pairs.T]))
+    *numbers, result, _, count = np.hstack(launches)
+    *columns, found = np.hstack(values)
+    nights, test_of, ran_on, series = (column.astype(np.int64) for column in columns)
+    row_of = {number: row for row, number in enumerate(history.series_ids)}
+    rows, places = _placed(series, row_of.__getitem__), _placed(nights, history.position)
+    order = np.lexsort((places, rows))
+    known, first = np.unique(rows, return_index=True)
+    listed = [*tests]
+    failed, passed = (
+        np.isin(result, [results[one] for one in kind & results.keys()])
+        for kind in (_FAILED, _PASSED)
+    )
+    counted = _failing(numbers, failed, passed, failed & (count == 0))
+    failing = [FailingTestPart(site, listed[one], *row) for one, row in counted]
+    return ImportedLaunches(
+        rows[order],
+        places[order],
+        (found / levels[rows, places])[order],
+        ran_on[order],
+        [tuple(nodes.split()) for nodes in sets],
+        {row: listed[one] for row, one in zip(known.tolist(), test_of[first], strict=True)},
+        sorted(failing, key=lambda one: (-one.hidden, -one.failed)),
+    )
+
+
+def _numbers(texts: Sequence[str], known: dict[str, int]) -> list[int]:
+    """The texts by numbers, in the order in which they came first."""
+    return [known.setdefault(text, len(known)) for text in texts]
+
+
+def _placed(numbers: Numbers, place: Callable[[int], int]) -> Numbers:
+    """The place of each number; each is looked up once."""
+    known, back = np.unique(numbers, return_inverse=True)
+    return np.array([place(one) for one in known.tolist()], dtype=np.int64)[back]
+
+
+def _failing(
+    ran: Sequence[Numbers],
+    failed: NDArray[np.bool_],
+    passed: NDArray[np.bool_],
+    without_value: NDArray[np.bool_],
+) -> Iterator[tuple[int, list[int]]]:
+    """The tests of which a launch failed, each with its launches, those that failed without a
+    value, the nights on which one of its names failed and passed, and its nights. `ran`: night,
+    test and name of each launch."""
+    night, test, name = ran
+    nights = test * (night.max(initial=0) + 1) + night
+    of_name = nights * (name.max(initial=0) + 1) + name
+    _, first, group = np.unique(of_name, return_index=True, return_inverse=True)
+    both = (np.bincount(group, failed) > 0) & (np.bincount(group, passed) > 0)
+    _, of_night = np.unique(nights, return_index=True)
+    parts = test, test[without_value], test[first][both], test[of_night]
+    size = int(test.max(initial=-1)) + 1
+    table = np.array([np.bincount(part, minlength=size) for part in parts]).T
+    for number, row in enumerate(table.tolist()):
+        if row[1] or row[2]:
+            yield number, row
