@@ -30,7 +30,7 @@ from records.run.plan import Plan
 from records.run.provenance import read_provenance
 from records.run.record import Record
 from records.tests.made import plan_of
-from records.text.plain_text import SUBSTITUTE, one_line, plain
+from records.text.plain_text import SUBSTITUTE, end_of_output, one_line, plain
 from records.text.withheld import WITHHELD
 from reports.tests import acceptance_runs, synthetic
 
@@ -274,3 +274,7 @@ def test_no_text_of_a_plan_or_a_provenance_leaves_with_a_control_character(
         else:
             continue
         assert_plain(text, str(file))
+
+
+def test_a_line_that_only_ends_a_colour_is_no_last_line_of_an_output() -> None:
+    assert end_of_output(["\x1b[31mERROR: no such file", "\x1b[0m", ""]) == "ERROR: no such file"

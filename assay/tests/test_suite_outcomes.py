@@ -100,17 +100,16 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
         *("--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
     ]
     with (folder / "out").open("w") as out:
-        subprocess.run(
+        process = subprocess.Popen(
             argv,
             env={**os.environ, **variables, OUTCOME_FD: str(writing)},
             cwd=folder,
             pass_fds=(writing,),
             stdout=out,
             stderr=out,
-            check=False,
         )
     os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
+    with os.fdopen(reading, "rb") as pipe, process:  # a pipe holds 64 KiB
         said = [msgspec.json.decode(line, type=Outcome) for line in pipe]
     found = {one.launch_index: one for one in said if one.launch_index >= 0}
     assert len(found) == len(launches), (folder / "out").read_text()[-3000:]

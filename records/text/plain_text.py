@@ -23,6 +23,7 @@ _FORBIDDEN = re.compile(
     "\U000e0000-\U000e007f"  # tags
     "]"
 )
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 def plain(text: str) -> str:
@@ -46,5 +47,6 @@ def one_line(text: str) -> str:
 
 def end_of_output(lines: Sequence[str]) -> str:
     """The last line of what a program has printed that is not blank; of a long one its end."""
+    lines = [_COLOUR.sub("", line) for line in lines]
     line = one_line(next((line for line in reversed(lines) if line.strip()), "no output yet"))
     return line if len(line) <= _SHOWN else f"…{line[1 - _SHOWN :]}"

@@ -20,6 +20,7 @@ from reframe.core.builtins import (
     variable,
     xfail,
 )
+from reframe.core.exceptions import ReframeFatalError
 
 
 class _Prints(rfm.RunOnlyRegressionTest):
@@ -228,6 +229,48 @@ class Skips(_Prints):
     @run_after("setup")
     def not_here(self):
         self.skip_if(True, "no GPU here")
+
+
+@rfm.simple_test
+class Insists(_Prints):
+    """Its hooks allow no other system and environment than it asks for."""
+
+    @run_after("init")
+    def unchanged(self):
+        if (self.valid_systems, self.valid_prog_environs) != (["daint:gpu"], ["PrgEnv-gnu"]):
+            raise ReframeFatalError(f"valid_prog_environs is {self.valid_prog_environs}")
+
+
+@rfm.simple_test
+class Asserts(_Prints):
+    """Its sanity is an assertion of Python's."""
+
+    @sanity_function
+    def printed(self):
+        raise AssertionError("as Python has it")
+
+
+@rfm.simple_test
+class DoesNotCompile(rfm.RegressionTest):
+    """Its compiler says why."""
+
+    valid_systems = ["*"]
+    valid_prog_environs = ["PrgEnv-gnu"]
+    build_system = "CustomBuild"
+
+    @run_before("compile")
+    def fails(self):
+        self.build_system.commands = ["echo 'error: no such flag' >&2; exit 3"]
+
+
+@rfm.simple_test
+class Fatal(_Prints):
+    """A launch of it raises what ends ReFrame."""
+
+    @run_after("init")
+    def ends_reframe(self):
+        if type(self).__name__ != "Fatal":
+            raise ReframeFatalError("no such thing here")
 
 
 @rfm.simple_test

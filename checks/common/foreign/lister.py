@@ -20,7 +20,7 @@ from typing import Any
 
 import reframe.core.runtime as reframe_runtime
 from reframe.core.config import load_config
-from reframe.core.exceptions import ReframeSyntaxError, SkipTestError
+from reframe.core.exceptions import ReframeFatalError, ReframeSyntaxError, SkipTestError
 from reframe.core.pipeline import (
     CompileOnlyRegressionTest,
     RegressionTest,
@@ -150,6 +150,12 @@ def _variant(cls: Any, number: int) -> ListedVariant:
             unset = [name for name in unset if not hasattr(test, name)]
         for name in {*_VALID} - {*unset}:
             setattr(known, name, [*getattr(test, name)])
+        asked = (
+            ["*"] if one is None else one
+            for one in (known.valid_systems, known.valid_prog_environs)
+        )
+        for environs in reframe_runtime.valid_sysenv_comb(*asked).values():
+            known.environments = [one.name for one in environs]
         known.num_tasks = getattr(test, "num_tasks", None)
         known.num_tasks_per_node = test.num_tasks_per_node
         known.time_limit_s = test.time_limit
@@ -162,7 +168,7 @@ def _variant(cls: Any, number: int) -> ListedVariant:
             known.refused = f"depends_on {', '.join(others)}: only fixtures run before a test"
     except SkipTestError as skip:
         known.refused = f"skipped: {skip}"[:KEPT_CHARACTERS]
-    except Exception as error:
+    except (Exception, ReframeFatalError) as error:
         known.refused = reason(error, str(inspect.getfile(cls)))
     return known
 

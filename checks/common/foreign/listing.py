@@ -8,7 +8,7 @@ are the text that Python's `repr` gives.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct, field
@@ -91,6 +91,10 @@ class ListedVariant(Part):
     valid_prog_environs: Annotated[
         list[str] | None, key("As the class says; null: it does not.")
     ] = None
+    environments: Annotated[
+        list[str] | None,
+        key("The site's environments that it accepts; null: it asks for another system."),
+    ] = None
     num_tasks: Annotated[int | None, key("Ranks; 0: as many as the site allows.")] = None
     num_tasks_per_node: Annotated[int | None, key("Ranks on each node; null: not said.")] = None
     time_limit_s: Annotated[float | None, key("Its `time_limit` in s; null: none.")] = None
@@ -144,24 +148,19 @@ class Listing(Form, kw_only=True):
 
 def configuration_for(
     system: str,
-    partition: str,
-    features: Iterable[str],
-    extras: Mapping[str, Any],
+    partition: Mapping[str, Any],
     environments: Mapping[str, Collection[str]],
     *,
-    cores: int = 0,
     modules_system: str = "nomod",
 ) -> dict[str, Any]:
-    """ReFrame's `site_configuration` of a site for listing; `environments`: name → features;
-    `cores` of a node, 0: not known."""
+    """ReFrame's `site_configuration` of a site for listing. `partition`: what ReFrame has of it,
+    its name at least; `environments`: name → features."""
     described = {
-        "name": partition,
+        **partition,
         "scheduler": "slurm",
         "launcher": "srun",
-        "features": sorted({"remote", "scontrol", *features}),
-        "extras": dict(extras),
+        "features": sorted({"remote", "scontrol", *partition.get("features", ())}),
         "environs": [*environments],
-        "processor": {"num_cpus": cores} if cores else {},
     }
     whole = {
         "name": system,
@@ -180,7 +179,7 @@ def configuration_for(
 
 
 #: A site of one partition with a plain environment, for suites without a site.
-NEUTRAL = configuration_for("site", "all", (), {}, {"builtin": ()})
+NEUTRAL = configuration_for("site", {"name": "all"}, {"builtin": ()})
 
 
 class Surroundings(Struct):

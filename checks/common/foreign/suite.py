@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,8 +73,8 @@ def suite_form(path: Path, around: Surroundings, site: str | None) -> SuiteForm:
 
 
 def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], list[str], str]:
-    """The environments of a configuration that a variant of the class accepts, as ReFrame matches
-    them; the names that a campaign may map to others; and why it cannot run, "" where it can.
+    """The environments of a configuration that a variant of the class accepts; the names that a
+    campaign may map to others; and why it cannot run, "" where it can.
 
     What a class leaves open, a campaign gives.
     """
@@ -83,61 +83,27 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
     made = [variant for variant in cls.variants if not variant.refused]
     if not made:
         return [], [], cls.variants[0].refused
-    known = [one["name"] for one in configuration["environments"]]
+    system, known = (
+        configuration["systems"][0],
+        [one["name"] for one in configuration["environments"]],
+    )
     accepted, mappable, lacks = set[str](), set[str](), ""
     for variant in made:
-        reason = _elsewhere(variant.valid_systems, configuration["systems"][0])
-        if reason or variant.valid_prog_environs is None:
-            lacks = lacks or reason
-            accepted |= {*known} if not reason else set()
+        asked = variant.valid_prog_environs or ()
+        if variant.environments is None:
+            (partition,) = system["partitions"]
+            names = {one["name"] for one in partition.get("resources", ())}
+            has = ", ".join(sorted({*partition["features"], *partition.get("extras", ()), *names}))
+            systems = _alternatives(variant.valid_systems or ())
+            lacks = f"asks for system {systems}; {system['name']}:{partition['name']} has {has}"
             continue
-        asked = variant.valid_prog_environs
-        fitting = {
-            one["name"]
-            for one in configuration["environments"]
-            if accepts(asked, {"*", one["name"]}, one)
-        }
-        accepted |= fitting
+        accepted |= {*variant.environments}
         mappable |= {one for one in asked if one[:1].isalnum() or one[:1] == "_"} - {*known}
-        if not fitting:
+        if not variant.environments:
             lacks = f"asks for environment {_alternatives(asked)}; here are {', '.join(known)}"
     possible = accepted or mappable
     return [one for one in known if one in accepted], sorted(mappable), "" if possible else lacks
 
 
-def _elsewhere(asked: Iterable[str] | None, system: Mapping[str, Any]) -> str:
-    """Why the system's partition is none that `valid_systems` asks for; "" where it is."""
-    partition = system["partitions"][0]
-    name, part = system["name"], partition["name"]
-    names = {"*", "*:*", name, f"{name}:{part}", f"*:{part}", f"{name}:*"}
-    if asked is None or accepts(asked, names, partition):
-        return ""
-    has = ", ".join(sorted(_features(partition))) or "no features"
-    return f"asks for system {_alternatives(asked)}; {name}:{part} has {has}"
-
-
 def _alternatives(specifications: Iterable[str]) -> str:
     return " or ".join(dict.fromkeys(specifications)) or "none at all"
-
-
-def _features(described: Mapping[str, Any]) -> set[str]:
-    return {*described.get("features", ()), *described.get("extras", ())}
-
-
-def accepts(
-    specifications: Iterable[str], names: Collection[str], described: Mapping[str, Any]
-) -> bool:
-    """Whether one of the specifications, such as `+mpi -gpu %cores=4` or a name, holds for what has
-    these names, and `features` and `extras`."""
-    features, extras = _features(described), described.get("extras", {})
-
-    def holds(word: str) -> bool:
-        rest = word[1:]
-        if word[0] in "+-":
-            return (rest in features) == (word[0] == "+")
-        if word[0] == "%":
-            name, _, value = rest.partition("=")
-            return name in extras and str(extras[name]) == value
-        return word in names
-
-    return any(all(map(holds, one.split())) for one in specifications if one.strip())

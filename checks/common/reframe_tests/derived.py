@@ -16,7 +16,7 @@ from typing import Any
 
 import reframe.utility as util
 from reframe.core.builtins import fixture, run_after, run_before
-from reframe.core.exceptions import SkipTestError
+from reframe.core.exceptions import ReframeFatalError, SkipTestError
 from reframe.core.meta import make_test
 
 from checks.common.foreign.listing import plain
@@ -45,7 +45,7 @@ def class_of(file: str, name: str, path: tuple[str, ...]) -> Any:
     try:
         with util.temp_sys_path(str(Path(file).parent)):
             module = util.import_module_from_file(file, load_parents=True)
-    except (Exception, SystemExit) as error:
+    except (Exception, ReframeFatalError, SystemExit) as error:
         raise UnfitTestError(f"{file}: {type(error).__name__}: {error}") from error
     found = getattr(module, name, None)
     if found is None or not hasattr(found, "get_variant_info"):
@@ -77,10 +77,11 @@ def maker_of(
     def pin_launch(self: Any) -> None:
         _pin(self, launch)
 
+    # Hooks of the test before ours may hold on to what it asks for itself.
+    unset = {"valid_systems": ["*"], "valid_prog_environs": [launch.environment]}
     body = {
+        **{k: v for k, v in unset.items() if not cls.var_space.vars[k].is_defined()},
         **test.variables,
-        "valid_systems": ["*"],
-        "valid_prog_environs": [launch.environment],
         "assay_programs": fixture(Programs, scope="environment"),
         "launch_index": launch.index,
         "definition": definition,
@@ -103,7 +104,7 @@ def _reporting(cls: Any, variant: int, index: int) -> Callable[..., Any]:
         except SkipTestError as skip:
             send(Outcome("skipped", f"{skip}" or "skipped", launch_index=index))
             raise
-        except Exception as error:
+        except (Exception, ReframeFatalError) as error:
             report_refusal(index, f"not started: {type(error).__name__}: {error!s:.400}")
             raise SkipTestError(str(error)) from error
         found.secrets = Secrets.new()

@@ -15,6 +15,7 @@ from typing import Any
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 from reframe.core.pipeline import RegressionTest
+from reframe.frontend import executors
 
 from checks.common.base import MpiCheck
 from checks.common.session.builds import MakeBuild
@@ -92,3 +93,5 @@ def install(tests: Sequence[ReframeTest]) -> None:
         return found
 
     RegressionTest._create_job, RegressionTest._resolve_fixtures = job_of_run, with_name
+    # An assertion of a test is that test's error, not ReFrame's own, at which the session ends.
+    executors.ABORT_REASONS = tuple({*executors.ABORT_REASONS} - {AssertionError})

@@ -39,7 +39,7 @@ def report(task: Any, end: End) -> None:
     test, error = task.check, task.exc_info[1]
     if not hasattr(test, "launch_index"):  # a fixture; the launches that need it are skipped
         if end != "success":
-            _faults[test.name] = f"{task.failed_stage}: {error}"
+            _faults[test.name] = f"{task.failed_stage}: {error}{_printed(test)}"
         return
     if test.is_dry_run():
         return
@@ -53,7 +53,7 @@ def report(task: Any, end: End) -> None:
             send(Outcome("skipped", reason, launch_index=test.launch_index))
         return
     if task.failed_stage in _STAGES_BEFORE_JOB and getattr(test.job, "loss", None) is None:
-        words = f"not started: {task.failed_stage}: {said}"
+        words = f"not started: {task.failed_stage}: {said}{_printed(test)}"
         report_refusal(test.launch_index, words, fault_of(error, Path.cwd()))
         return
     try:
@@ -87,12 +87,20 @@ def _not_right(test: Any, stage: str, said: str) -> Outcome:
     if stage != "sanity":
         return Outcome("failed", said or stage)
     if test.job.exitcode:
-        printed = read_printed(Path(test.stagedir, str(test.job.stderr))).text.splitlines()
-        printed = [line for line in printed if any(map(str.isalnum, line))]
-        errors = [line for line in printed if "error" in line.lower()]
-        told = end_of_output(errors or printed) if printed else said
-        return Outcome("failed", f"exit status {test.job.exitcode}: {told}")
+        told = _printed(test) or f": {said}"
+        return Outcome("failed", f"exit status {test.job.exitcode}{told}")
     return Outcome("wrong", said or stage)
+
+
+def _printed(test: Any) -> str:
+    """ ": LINE", the last error that a test's job printed, or that its build printed where there is
+    no other; without an error the last line; "" without a line."""
+    job = test.job if getattr(test.job, "jobid", None) else test.build_job
+    names = (job.stdout, job.stderr) if job else ()
+    texts = (read_printed(Path(test.stagedir, str(name))).text for name in names)
+    lines = [line for text in texts for line in text.splitlines() if any(map(str.isalnum, line))]
+    errors = [line for line in lines if "error" in line.lower()]
+    return f": {end_of_output(errors or lines)}" if lines else ""
 
 
 def _of_figures(test: Any, end: End, stage: str, said: str, marks: list[str]) -> Outcome:

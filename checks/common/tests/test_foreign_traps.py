@@ -13,23 +13,21 @@ from typing import Any
 
 import pytest
 
-from checks.common.foreign.listing import (
-    ListedClass,
-    ListedVariant,
-    Surroundings,
-    configuration_for,
-)
-from checks.common.foreign.suite import SuiteForm, fit, suite_form
+from checks.common.foreign.listing import Surroundings, configuration_for
+from checks.common.foreign.suite import SuiteForm, suite_form
 from checks.common.tests.test_foreign_hostile import TEST, suite
 
 __all__ = ["suite"]
 SITE = configuration_for(
     "island",
-    "long",
-    ["cpu"],
-    {"cores": 8},
+    {
+        "name": "long",
+        "features": ["cpu"],
+        "extras": {"cores": 8, "share": 0.5},
+        "processor": {"num_cpus": 8},
+        "resources": [{"name": "gpu", "options": ["--gres=gpu:{count}"]}],
+    },
     {"mpich": ["mpi"], "openmpi": ["mpi", "openmp"]},
-    cores=8,
 )
 HEAD = "import reframe as rfm\nfrom reframe.core.builtins import *\n"
 #: The four styles of reframe suites: a library class, a site's test, a mixin with modules, Spack.
@@ -133,8 +131,25 @@ def test_a_missing_variable_is_named_and_can_be_given(suite: Path) -> None:
     assert own.classes[0].variants[0].num_tasks == 0
     assert [v.value for v in own.classes[0].variables if v.name == "scratch"] == ["/scratch"]
     assert form.classes[0].reason == (
-        "asks for system daint:gpu or +uenv; island:long has cores, cpu, remote, scontrol"
+        "asks for system daint:gpu or +uenv;"
+        " island:long has cores, cpu, gpu, remote, scontrol, share"
     )
+
+
+def test_a_variant_that_would_end_reframe_is_refused_alone(suite: Path) -> None:
+    text = f"""{TEST}
+from reframe.core.exceptions import ReframeFatalError
+@rfm.simple_test
+class Fatal(Plain):
+    @run_after('init')
+    def ends_reframe(self):
+        raise ReframeFatalError('unfit')
+"""
+    (listing,) = listed(suite, "fatal.py", text).files
+    assert [cls.variants[0].refused[:24] for cls in listing.classes] == [
+        "",
+        "ReframeFatalError: unfit",
+    ]
 
 
 def test_a_missing_module_tree_is_the_file_s_own_reason(suite: Path) -> None:
@@ -157,7 +172,7 @@ found = [str(one) for one in rt.runtime().modules_system.available_modules('')]
     lmod.chmod(0o755)
     around = Surroundings(
         configuration=configuration_for(
-            "island", "long", [], {}, {"mpich": []}, cores=1, modules_system="lmod"
+            "island", {"name": "long"}, {"mpich": []}, modules_system="lmod"
         ),
         environment={"LMOD_CMD": str(lmod)},
     )
@@ -191,29 +206,32 @@ def test_tests_of_one_name_in_two_files_are_both_listed(suite: Path) -> None:
     assert form.classes[1].also_in == [str(suite / "one.py")]
 
 
-@pytest.mark.parametrize(
-    ("systems", "environs", "accepted"),
-    [
-        (["*"], ["*"], ["mpich", "openmpi"]),
-        (["island"], ["+mpi"], ["mpich", "openmpi"]),
-        (["*:long"], ["+mpi -openmp"], ["mpich"]),
-        (["+remote +cpu"], ["openmpi"], ["openmpi"]),
-        (["%cores=8"], ["+openmp", "mpich"], ["mpich", "openmpi"]),
-        (["%cores=9"], ["*"], []),
-        (["-cpu"], ["*"], []),
-        (["*"], [], []),
-        ([], ["*"], []),
-        (["island:short", ""], ["*"], []),
-    ],
-)
-def test_a_class_fits_as_reframe_matches(
-    systems: list[str], environs: list[str], accepted: list[str]
-) -> None:
-    variant = ListedVariant(0, "x", {}, systems, environs)
-    cls = ListedClass("x", 1, "run", "", [], [], [], [], [], 1, [variant])
-    found, mappable, reason = fit(cls, SITE)
-    assert (found, mappable) == (accepted, [])
-    assert bool(reason) == (not accepted)
+ASKED = [
+    (["*"], ["*"], ["mpich", "openmpi"]),
+    (["island"], ["+mpi"], ["mpich", "openmpi"]),
+    (["*:long"], ["+mpi -openmp"], ["mpich"]),
+    (["+remote +cpu"], ["openmpi"], ["openmpi"]),
+    (["%cores=8"], ["+openmp", "mpich"], ["mpich", "openmpi"]),
+    (["%share=.5"], ["mpich"], ["mpich"]),
+    (["+gpu"], ["mpich"], ["mpich"]),
+    (["%cores=9"], ["*"], []),
+    (["-cpu"], ["*"], []),
+    (["*"], [], []),
+    ([], ["*"], []),
+    (["island:short"], ["*"], []),
+]
+
+
+def test_a_class_fits_as_reframe_matches(suite: Path) -> None:
+    tests = ["import reframe as rfm"]
+    for number, (systems, environs, _) in enumerate(ASKED):
+        tests += [
+            f"@rfm.simple_test\nclass T{number}(rfm.RunOnlyRegressionTest):",
+            f"    valid_systems, valid_prog_environs = {systems}, {environs}",
+        ]
+    form = listed(suite, "many.py", "\n".join(tests))
+    assert [one.environments for one in form.classes] == [accepted for *_, accepted in ASKED]
+    assert all(bool(one.reason) == (not one.environments) for one in form.classes)
 
 
 def test_reframe_s_own_tutorial_is_listed() -> None:
