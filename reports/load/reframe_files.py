@@ -42,9 +42,9 @@ def files_below(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
 def read_file(
     file: Path, zone: tzinfo | None, refuse: Refuse, *, named: bool
 ) -> Iterator[ImportedLaunch]:
-    """The launches of a file of ReFrame; `refuse` is told what in it could not be read. A file of
-    another kind has none; only if it was `named` that is told. `zone` is that of local times; None:
-    this machine's."""
+    """The launches of a file of ReFrame; `refuse` gets what in it could not be read. A file of
+    another kind has none; only if it was `named` that is refused. `zone` is that of local times;
+    None: this machine's."""
     try:
         with file.open("rb") as opened:
             head = opened.read(4096)

@@ -35,7 +35,7 @@ _SUFFIXES = ("_value", "_unit", "_ref", "_lower_thres", "_upper_thres")
 _RESULTS = {"success": "pass", "failure": "fail", "aborted": "abort"}
 
 
-#: Is told what could not be read: file, line, reason.
+#: Takes what could not be read: file, line, reason.
 Refuse = Callable[[Path, int, str], None]
 Make = Callable[[list[str]], ImportedLaunch]
 
@@ -113,6 +113,20 @@ def file_log(
         refuse(file, begun, "fewer fields than the header has")
 
 
+@lru_cache(maxsize=10_000)
+def _case_of(fields: tuple[str, ...], folders: tuple[str, ...]) -> ImportedCase:
+    """A case by its fields, in folders of its system and partition."""
+    system, partition, environ, test, unique = fields
+    place = system or folders[0], partition or folders[1]
+    return ImportedCase(*place, environ, without_repeat(test), unique)
+
+
+@lru_cache(maxsize=10_000)
+def _figures_of(names: tuple[str, ...], fields: tuple[str, ...]) -> tuple[ImportedFigure, ...]:
+    """Figures by the fields of all, two further ones before them."""
+    return tuple(figure_of(one, fields[4 * n + 2 : 4 * n + 6]) for n, one in enumerate(names))
+
+
 def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None:
     """Makes a launch of the fields below these names, and a blank one for those that are not there;
     None where they name no test or no time."""
@@ -121,45 +135,29 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
     def column(*wanted: str) -> int:
         return next((place[name] for name in wanted if name in place), -1)
 
-    system, partition = column("system"), column("partition")
     test, unique = column("name", "display_name"), column("unique_name", "display_name", "name")
     text, unix = column("job_completion_time"), column("job_completion_time_unix")
     if test < 0 or (text < 0 and unix < 0):
         return None
     job, nodes, result = map(column, ("jobid", "job_nodelist", "result"))
-    case_in = itemgetter(system, partition, column("environ"), test, unique)
-    named = [name[:-6] for name in place if name.endswith("_value")]
-    values = [place[f"{name}_value"] for name in named]
+    case_in = itemgetter(*map(column, ("system", "partition", "environ")), test, unique)
+    figures = tuple(name[:-6] for name in place if name.endswith("_value"))
+    values = [place[f"{name}_value"] for name in figures]
     # Two columns more, as those of a single one are no tuple.
-    told = (place.get(name + suffix, -1) for name in named for suffix in _SUFFIXES[1:])
+    told = (place.get(name + suffix, -1) for name in figures for suffix in _SUFFIXES[1:])
     figures_in = itemgetter(-1, -1, *told)
     folders = (*file.resolve().parts[-3:-1], "", "")
-
-    @lru_cache(maxsize=10_000)
-    def case_of(fields: tuple[str, ...]) -> ImportedCase:
-        its_system, its_partition, environ, name, whole_name = fields
-        return ImportedCase(
-            its_system if system >= 0 else folders[0],
-            its_partition if partition >= 0 else folders[1],
-            environ,
-            without_repeat(name),
-            whole_name,
-        )
-
-    @lru_cache(maxsize=10_000)
-    def figures_of(fields: tuple[str, ...]) -> tuple[ImportedFigure, ...]:
-        return tuple(figure_of(name, fields[4 * n + 2 : 4 * n + 6]) for n, name in enumerate(named))
 
     def make(fields: list[str]) -> ImportedLaunch:
         fields.append("")
         at, night = when(fields[text], fields[unix], zone)
         return ImportedLaunch(
-            case_of(case_in(fields)),
+            _case_of(case_in(fields), folders),
             fields[job],
             at,
             _RESULTS.get(fields[result], fields[result]) if result >= 0 else "pass",
             fields[nodes],
-            figures_of(figures_in(fields)),
+            _figures_of(figures, figures_in(fields)),
             tuple([number(fields[one]) for one in values]),
             night,
         )

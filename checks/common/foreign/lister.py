@@ -150,12 +150,7 @@ def _variant(cls: Any, number: int) -> ListedVariant:
             unset = [name for name in unset if not hasattr(test, name)]
         for name in {*_VALID} - {*unset}:
             setattr(known, name, [*getattr(test, name)])
-        asked = (
-            ["*"] if one is None else one
-            for one in (known.valid_systems, known.valid_prog_environs)
-        )
-        for environs in reframe_runtime.valid_sysenv_comb(*asked).values():
-            known.environments = [one.name for one in environs]
+        known.environments = _environments(known)
         known.num_tasks = getattr(test, "num_tasks", None)
         known.num_tasks_per_node = test.num_tasks_per_node
         known.time_limit_s = test.time_limit
@@ -171,6 +166,13 @@ def _variant(cls: Any, number: int) -> ListedVariant:
     except (Exception, ReframeFatalError) as error:
         known.refused = reason(error, str(inspect.getfile(cls)))
     return known
+
+
+def _environments(variant: ListedVariant) -> list[str] | None:
+    """The environments that a variant accepts, as ReFrame matches them; None: not this system."""
+    asked = variant.valid_systems, variant.valid_prog_environs
+    fit = reframe_runtime.valid_sysenv_comb(*(["*"] if one is None else one for one in asked))
+    return next(([one.name for one in environs] for environs in fit.values()), None)
 
 
 def _figures(test: Any) -> Iterator[ListedFigure]:
