@@ -19,6 +19,7 @@ from assay.tests.test_run_on_cluster import pytestmark
 from assay.vet.measuring import build_program, program_path
 from assay.vet.nodes import own_command
 from checks.common.slurm.text import fields
+from records.errors import ExitStatus
 from records.files import write_whole
 from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
@@ -273,6 +274,23 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
     assert line.startswith(f"n1 is {word}: ")
     assert fault.said in line
     assert (log.read_bytes() if log.is_file() else b"") == before
+    assert "DRAIN" not in state_of(cluster, "n1")
+
+
+def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Cluster) -> None:
+    folder = prepared(cluster, "history", unfit=True)
+    (folder / "history.sqlite").write_text("no history")
+    words = [own_command(), "vet", "--site=mysite", "--drain", "--steps=facts", "n1"]
+    asked = subprocess.run(
+        on_n1(cluster, folder, *words), capture_output=True, text=True, check=False
+    )
+    print(asked.stdout, asked.stderr)
+    (line,) = asked.stdout.splitlines()
+    assert "n1 is unfit: file_systems./scratch is none, not lustre" in line
+    (line,) = asked.stderr.splitlines()
+    assert "vet: no new reference and no drain: " in line
+    assert asked.returncode == ExitStatus.FAIL
+    assert not (folder / "drains.jsonl").exists()
     assert "DRAIN" not in state_of(cluster, "n1")
 
 

@@ -30,6 +30,8 @@ Say = Callable[[str, str], object]
 STEPS: tuple[Step, ...] = ("facts", *SECONDS)
 #: Seconds that a vetting waits for another one of the node to end.
 PATIENCE_S, _TRIES = 10.0, 100
+#: Seconds that a second look at an unfit figure waits, if the budget allows it.
+APART_S = 10.0
 #: Clocks of two hosts differ by less.
 _CLOCKS_AGREE = timedelta(minutes=1)
 
@@ -152,6 +154,9 @@ class LocalVetting:
             self.record.oddities = [odd for odd in self.record.oddities if odd.text in again]
         figures = self.record.figures
         doubted = {METRICS[f.metric][0] for f in figures if f.level and f.word != "fit"}
+        again_s = sum(SECONDS[step] + 2 for step in doubted)
+        if any(one.word == "unfit" for one in figures):  # what disturbs may pass meanwhile
+            time.sleep(max(0.0, min(APART_S, self.request.budget_s - self._took_s() - again_s)))
         for step in self.request.steps:
             if step in doubted:
                 self._step(step)

@@ -66,6 +66,15 @@ def test_a_node_at_half_is_unfit_and_one_at_nine_tenths_is_hardly_ever_fit(sprea
     assert tenths.count("fit") <= 0.1 * len(tenths)
 
 
+@pytest.mark.parametrize(("spread", "said"), [(0.01, False), (0.2, True)])
+def test_a_reference_that_can_exclude_no_loss_says_so(spread: float, said: bool) -> None:
+    figure = Figure(metric="dgemm_rate", value=1e10, unit="flop/s")
+    level = known(spread=spread)
+    found = judged_figure(figure, "new", KindReference(levels={"dgemm_rate": level}))
+    assert ("vary too much to exclude a loss of 10 %" in found.compared_with) is said
+    assert found.word == ("suspect" if said else "fit")
+
+
 def test_a_slow_node_does_not_lower_the_level_of_its_peers() -> None:
     level = known(slow=0.3)
     assert level.nodes == 3

@@ -10,11 +10,14 @@ from msgspec.structs import replace
 
 from records.site.node_facts import NodeFacts, facts_by_value
 from records.vetting import METRICS, WORDS, Figure, KindReference, Level, Oddity, Word
+from reports.notation.units import percent
 
 #: A node at this loss is to be found; a smaller one than LEAST_LOSS makes no node unfit.
 FOUND_LOSS, LEAST_LOSS = 0.10, 0.05
 #: Greatest chance that one look calls a fit node unfit, over all figures of a vetting; two must.
 FALSE_UNFIT = 0.01
+#: No loss of fewer standard deviations is unfit: a host's bursts have longer tails than Student's.
+LEAST_DEVIATIONS = 5.0
 #: Greatest chance that a node at FOUND_LOSS is called fit, a figure.
 FALSE_FIT = 0.05
 #: Where other programs had more of a processor than this, a figure is suspect: they hide a loss.
@@ -55,8 +58,8 @@ def _against(  # noqa: PLR0917
 ) -> Figure:
     """The figure against one level: Student's t for a further value of what gave the level.
 
-    Unfit: worse by LEAST_LOSS, with at most its part of FALSE_UNFIT for a fit node, and, among
-    peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS shows such a value with
+    Unfit: worse by LEAST_LOSS and by LEAST_DEVIATIONS, with at most its part of FALSE_UNFIT for a
+    fit node, and, among peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS shows such a value with
     the chance FALSE_FIT at most.
     """
     from scipy import special  # type: ignore[import-untyped]  # slow: after the first line
@@ -67,9 +70,11 @@ def _against(  # noqa: PLR0917
     if_fit = float(special.stdtr(level.freedom, deviation / error))
     if_unfit = float(special.stdtr(level.freedom, (lost - deviation) / error))
     chance = float(special.stdtrit(level.freedom, FALSE_UNFIT / len(METRICS)))
-    bound = centre + min(log(1 - LEAST_LOSS), chance * error)
+    bound = centre + min(log(1 - LEAST_LOSS), min(chance, -LEAST_DEVIATIONS) * error)
     bound = min(bound, level.worst) if centre == level.centre else bound
     word: Word = "unfit" if logs < bound else "fit" if if_unfit <= FALSE_FIT else "suspect"
+    if float(special.stdtr(level.freedom, lost / error)) > FALSE_FIT:  # not even at the centre
+        compared_with += f" that vary too much to exclude a loss of {percent(FOUND_LOSS, 0)}"
     return replace(
         figure,
         word=word,
