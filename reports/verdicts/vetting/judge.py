@@ -59,8 +59,8 @@ def _against(  # noqa: PLR0917
     """The figure against one level: Student's t for a further value of what gave the level.
 
     Unfit: worse by LEAST_LOSS and by LEAST_DEVIATIONS, with at most its part of FALSE_UNFIT for a
-    fit node, and, among peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS shows such a value with
-    the chance FALSE_FIT at most.
+    fit node, and, among peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS
+    shows such a value with the chance FALSE_FIT at most.
     """
     from scipy import special  # type: ignore[import-untyped]  # slow: after the first line
 
