@@ -94,6 +94,10 @@ class ProfiledCall(Part, kw_only=True):
         key("The part of sampled_s that passed before the other rank, or the last one, came, s."),
     ] = 0.0
 
+    ahead: Annotated[
+        int, key("Of the sampled receives: those whose message had been sent before the call.")
+    ] = 0
+
     @property
     def size(self) -> float:
         """Mean bytes of a message."""
@@ -174,6 +178,8 @@ def _faults(profile: ApplicationProfile) -> Iterator[str]:
             yield f"{where}: {one.time_s} s, of them {max(parts)} s"
         if not (0 <= one.wait_s <= one.sampled_s * (1 + _ROUNDING) + 1e-9 and one.outside_s >= 0):
             yield f"{where}: {one.wait_s} s of wait in {one.sampled_s} s"
+        if not 0 <= one.ahead <= one.sampled:
+            yield f"{where}: {one.ahead} of {one.sampled} sampled messages sent before"
     total, mpi_s = sum(one.time_s for one in profile.calls), profile.mpi_s.mean * profile.ranks
     # Ranks that ended early may have left nothing.
     if profile.complete and not isclose(total, mpi_s, rel_tol=_ROUNDING, abs_tol=1e-6):

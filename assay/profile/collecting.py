@@ -18,7 +18,7 @@ from records.input_files import decoded, read_whole
 MOST_ENTRIES = 2000
 #: Drift of a clock whose end was not compared, s per s.
 _DRIFT = 5e-5
-_SENDS, _GIVES, _IS_GIVEN = 0, 3, 4
+_SENDS, _RECEIVES, _GIVES, _IS_GIVEN = 0, 1, 3, 4
 
 
 class _Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -154,9 +154,12 @@ def _key(entry: _Entry, level: int) -> tuple[str, int, int, int]:
 
 
 def _merged(
-    recordings: Sequence[Recording], waits: Sequence[tuple[int, int, int, float]], level: int
+    recordings: Sequence[Recording],
+    waits: Sequence[tuple[int, int, int, float, bool]],
+    level: int,
 ) -> list[ProfiledCall]:
-    """The entries of all ranks. Each wait: the recording's place, its entry, time ns, wait ns."""
+    """The entries of all ranks. Each wait: the recording's place, its entry, time ns, wait ns, and
+    whether the message had been sent before."""
     found: dict[tuple[str, int, int, int], ProfiledCall] = {}
     for entry in (entry for one in recordings for entry in one.entries):
         key = _key(entry, level)
@@ -178,9 +181,10 @@ def _merged(
         call.time_s += entry.time_s
         call.completing_s += entry.completing_s
         call.outside_s += entry.outside_s
-    for place, number, time, wait in waits:
+    for place, number, time, wait, ahead in waits:
         call = found[_key(recordings[place].entries[number], level)]
         call.sampled += 1
+        call.ahead += ahead
         call.sampled_s += 1e-9 * time
         call.wait_s += 1e-9 * wait
     for call in found.values():
@@ -224,8 +228,9 @@ def _clocks(recordings: Sequence[Recording]) -> dict[int, _Clock]:
 
 def _waits(
     recordings: Sequence[Recording], clocks: dict[int, _Clock]
-) -> Iterator[tuple[int, int, int, float]]:
-    """Each sample whose partners are all recorded: place, entry, time and wait in ns.
+) -> Iterator[tuple[int, int, int, float, bool]]:
+    """Each sample whose partners are all recorded: place, entry, time and wait in ns, and whether
+    it took a message whose sending had ended.
 
     A rank waited from when it was blocked until the last partner that it can have waited for was
     ready: one that became ready only after the rank was free again was not waited for (a message
@@ -244,16 +249,19 @@ def _waits(
             if not sample.time:  # the sending half of MPI_Sendrecv
                 continue
             node = recordings[place].node
-            own, wait = clocks[node].to_common, 0.0
+            own, wait, ahead = clocks[node].to_common, 0.0, False
             for other_place, other in group:
                 other_node = recordings[other_place].node
                 if other is sample or (sample.role == _IS_GIVEN and other.role != _GIVES):
                     continue
                 ready = clocks[other_node].to_common(other.ready)
+                if sample.role == _RECEIVES and other.role == _SENDS:
+                    ahead = clocks[other_node].to_common(other.end) < own(sample.begin)
                 if other_node != node:
                     ready -= clocks[node].error + clocks[other_node].error
                 late = ready < own(sample.end) and sample.role != _GIVES
-                if late or (sample.role == 1 and other.role == _SENDS):
+                if late or (sample.role == _RECEIVES and other.role == _SENDS):
                     wait = max(wait, min(ready, own(sample.end)) - own(sample.begin))
             length = max(1, sample.end - sample.begin)
-            yield place, sample.entry, sample.time, sample.blocked * min(1.0, wait / length)
+            blocked = sample.blocked * min(1.0, wait / length)
+            yield place, sample.entry, sample.time, blocked, ahead

@@ -29,10 +29,10 @@ from reports.show.mpi_profile import case_profiles
 from reports.verdicts.advice.advise import advise
 from reports.verdicts.advice.outcome import LikelyPart
 
-SEED = 32
+SEED = 2033
 #: Programs and how many times as long their messages are.
 BLIND = random.Random(SEED).sample(  # noqa: S311
-    [*product(("halo", "sums", "spectral", "master", "chain", "exchange"), (2, 8))], 6
+    [*product(("halo", "sums", "spectral", "master", "chain", "exchange"), (3, 6, 12))], 10
 )
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "advice.md"
 #: Measured differences from which on an order must be right.
@@ -61,7 +61,8 @@ class ProgramVariant:
 
 @dataclass(frozen=True)
 class ComparedPair:
-    """An environment over that of the profile: predicted and measured ratio of the times."""
+    """An environment over that of the profile: predicted and measured ratio of the times. `noise`
+    is the relative error of the measured one: half of what its even and odd blocks differ by."""
 
     variant: ProgramVariant
     environments: tuple[str, str]
@@ -69,6 +70,7 @@ class ComparedPair:
     predicted: LikelyPart | None
     measured: float
     refused: str = ""
+    noise: float | None = None
 
     @property
     def error(self) -> float:
@@ -141,9 +143,12 @@ def pairs(
             known = {name, profile.environment} <= whole.keys()
             ratio = LikelyPart.of(whole[name] / whole[profile.environment]) if known else None
             why = "; ".join(advice.refused) or ("" if known else "no curves")
-            measured = median(a / b for a, b in both)
+            ratios = [a / b for a, b in both]
+            halves = [median(ratios[first::2]) for first in range(min(2, len(ratios)))]
+            noise = abs(halves[0] / halves[1] - 1) / 2 if len(halves) == 2 else None
             names = name, profile.environment
-            yield ComparedPair(variant, names, variant in blind, ratio, measured, why)
+            measured = median(ratios)
+            yield ComparedPair(variant, names, variant in blind, ratio, measured, why, noise)
 
 
 def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
@@ -208,11 +213,15 @@ def main(arguments: list[str]) -> int:
     if not runs or not files:
         print((__doc__ or "").split("\n\n")[1], file=sys.stderr)
         return 2
-    profiles = {}
+    launches: dict[tuple[str, bool], list[ApplicationProfile]] = {}
     for path in files:
         (program, environment, *_), profile = path.name.split("."), read_profile(path)
         profile.environment = environment
-        profiles[program, profile.nodes == 1] = profile
+        launches.setdefault((program, profile.nodes == 1), []).append(profile)
+    profiles = {
+        key: sorted(some, key=lambda one: one.elapsed_s.mean)[len(some) // 2]
+        for key, some in launches.items()
+    }
     found, blocks = list[ComparedPair](), set[int]()
     for analysis in (analyse(load_run(run)) for run in runs):
         every = variants(analysis)

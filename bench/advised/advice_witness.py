@@ -76,16 +76,17 @@ def curves(folder: Path) -> Path:
         cases.append(case("pt2pt", name, fixed))
         words = ("./pt2pt", "--constructs", "Send/Recv", "--sizes", _SIZES, "--iterations", "3")
         times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *words, "--warmup", "1")
-        both = {"placement": "between-nodes", "directions": ["both-ways"], "window": 1}
-        cases.append(case("streams", name, both | {"sizes": _SIZES}))
-        own = ["./streams", "--directions", "both-ways", "--window", "1", "--sizes", _SIZES]
-        own += ["--iterations", "3", "--warmup", "1"]
-        times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *own)
-        for ranks in RANKS:
-            one = case("collectives", name, {"ranks": ranks, "ranks_per_node": 1}, ranks)
-            cases.append(one | {"nodes": ranks})
-            own = ["./collectives", "--sizes", _SIZES, "--procedure", "each", "--seed", "1"]
-            own += ["--repetitions", "5", "--warmup", "1", "--operations"]
+        for direction, window in (("both-ways", 1), ("both-ways", 2), ("one-way", 16)):
+            fixed = {"placement": "between-nodes", "directions": [direction], "window": window}
+            cases.append(case("streams", name, fixed | {"sizes": _SIZES}))
+            own = ["./streams", "--directions", direction, "--window", str(window)]
+            own += ["--sizes", _SIZES, "--iterations", "3", "--warmup", "1"]
+            times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *own)
+        for ranks, procedure in product(RANKS, ("each", "loop")):
+            fixed = {"ranks": ranks, "ranks_per_node": 1, "procedure": procedure}
+            cases.append(case("collectives", name, fixed, ranks) | {"nodes": ranks})
+            own = ["./collectives", "--sizes", _SIZES, "--procedure", procedure, "--seed", "1"]
+            own += ["--repetitions", "5", "--runs", "1", "--warmup", "1", "--operations"]
             own += ["barrier,broadcast,gather,reduce,total_exchange,allreduce"]
             times[cases[-1]["id"]] = simulated(folder, ranks, *settings(name), *own)
     rng = np.random.default_rng(1)

@@ -21,7 +21,7 @@ from records.errors import AssayError
 from reports.analysis.run import Analysis
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.commands import campaign_of
-from reports.notation.units import percent, significant
+from reports.notation.units import bytes_text, percent, significant
 from reports.statistics.descriptive import Vector
 from reports.verdicts.advice.curves import (
     EXCHANGE,
@@ -30,7 +30,13 @@ from reports.verdicts.advice.curves import (
     EnvironmentCurves,
     NoCurve,
 )
-from reports.verdicts.advice.demand import OPERATIONS, Application, Family, application_of
+from reports.verdicts.advice.demand import (
+    OPERATIONS,
+    Application,
+    Demand,
+    Family,
+    application_of,
+)
 from reports.verdicts.advice.outcome import (
     AdvisedPart,
     ConfirmPart,
@@ -50,15 +56,19 @@ MOST_UNEXPLAINED = 2.0
 #: Relative error of a family's time in another environment than the profile's: at least, and what
 #: is added for each factor e that the curves are off by [choice; `bench advice_witness` counts the
 #: coverage]. Of messages a ping-pong does not show what it means that the receiver is late.
-MODEL_ERROR: dict[Family, float] = {"messages": 0.12, "collectives": 0.06}
-ERROR_OF_FACTOR = 0.25
+MODEL_ERROR: dict[Family, float] = {"messages": 0.08, "collectives": 0.06}
+ERROR_OF_FACTOR = 0.1
 #: … and for each factor e between its curves and those of the profile's environment [choice, by
 #: `bench advice`]: a library that sleeps while it waits gains from what a ping-pong does not show.
-ERROR_OF_DISTANCE = 0.25
+ERROR_OF_DISTANCE = 0.15
 #: The same where the profile is of no environment of the run.
 UNCALIBRATED_ERROR = 0.3
 #: One launch against the next: of the profile, of which there is one.
 LAUNCH_ERROR = 0.03
+#: From this share of messages on that are sent before they are asked for, a sender runs ahead.
+MOST_AHEAD = 0.25
+#: Libraries announce no shorter messages; where they begin to is mostly a power of two.
+_LEAST_LIMIT = 1024.0
 #: Errors are so many times as great where the curves' ranks shared cores.
 CROWDED = 2.0
 #: Rows that are shown of what decides, and the share of it that is worth another run.
@@ -102,7 +112,27 @@ class Advice:
 
     def _times(self, asked: Application, environment: str) -> list[CallTime | NoCurve]:
         curves = self._curves[environment]
-        return [curves.of(one, asked.on_node, asked.nodes) for one in asked.demands]
+        return [
+            NoCurve(differs, "")
+            if (differs := self._otherwise_sent(one, own, environment))
+            else curves.of(one, asked.on_node, asked.nodes)
+            for one, own in zip(asked.demands, self.profile.demands, strict=True)
+        ]
+
+    def _otherwise_sent(self, asked: Demand, own: Demand, environment: str) -> str:
+        """Why a message whose sender runs ahead has no time: where a library announces messages
+        from a length on, its sender waits for the receiver. "" where nothing differs."""
+        if own.ahead < MOST_AHEAD or not self.profiled_in:
+            return ""
+        text = f"{asked.call} of {bytes_text(round(asked.message_bytes))}: whether its sender waits"
+        lengths = (max(_LEAST_LIMIT, one.message_bytes) for one in (own, asked))
+        powers = [math.ceil(math.log2(length)) for length in lengths]
+        if powers[0] != powers[1]:
+            return f"{text} for the receiver is not known from {bytes_text(round(own.message_bytes))}"
+        curves = (self._curves[name] for name in (self.profiled_in, environment))
+        if len({one.asks_first(asked) for one in curves}) > 1:
+            return f"{text} for the receiver differs between {self.profiled_in} and {environment}"
+        return ""
 
     @cached_property
     def _own_s(self) -> dict[Family, Vector]:

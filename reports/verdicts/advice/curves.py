@@ -30,15 +30,16 @@ from reports.verdicts.advice.demand import OPERATIONS, Demand
 from reports.verdicts.prediction.library import SEED, Resampled
 
 MESSAGES, PAIRS, EXCHANGE = "pt2pt", "alltoall_pairs", "streams"
-#: Calls whose messages mostly pass both ways at once, as a halo's do.
-_BOTH_WAYS = (
-    *("Isend", "Ibsend", "Issend", "Irsend", "Irecv", "Imrecv", "Start", "Startall"),
-    *("Sendrecv", "Sendrecv_replace"),
-)
 #: Beyond so many times the greatest measured length or rank count there is no curve, …
 MOST_BEYOND = 8.0
 #: … and up to there each doubling adds this relative error [choice].
 ERROR_PER_DOUBLING = 0.1
+#: Times grow at most as their lengths but for protocols' limits; so much more is one.
+_STEP = 1.1
+#: … and such a step in the time of a message is that of a library that asks before it sends.
+_ASKS = 1.3
+#: From so many messages on a window is a stream: sender and receiver hardly wait for each other.
+_STREAM = 8
 #: Up to here a time counts as measured: a length between the last ones and the rounding of bins.
 _BARELY = 1.05
 
@@ -64,26 +65,43 @@ class CallTime:
 
 @dataclass(frozen=True, eq=False)
 class LengthCurve:
-    """Times by ascending message length, shape (resamples, lengths)."""
+    """Times by ascending message length, shape (resamples, lengths); `spread`: the relative error
+    of each length's time that comes of what precedes a call."""
 
     sizes: Vector
     time_s: Matrix
     crowded: bool = False
+    spread: Vector | None = None
 
     def at(self, length: float) -> tuple[Vector, float]:
-        """The time at a length, and how many times beyond the greatest length that is; shorter than
-        the least the line of the first two goes on, to half of the least time at most."""
+        """The time at a length, with its relative error by spread; shorter than the least the line
+        of the first two goes on, to half of the least time at most. Where the time between two
+        lengths grows more than the length does, a protocol's limit is between them: close to the
+        one that is a power of two, else anywhere, with half of the step as error."""
         time_s, sizes = self.time_s, self.sizes
+        spread = np.zeros(len(sizes)) if self.spread is None else self.spread
         if len(sizes) == 1:
             beyond = max(1.0, length / max(1.0, float(sizes[0])))  # a barrier has no bytes
-            return time_s[:, 0] * beyond, beyond
+            return time_s[:, 0] * beyond, float(spread[0])
         place = int(np.clip(np.searchsorted(sizes, length), 1, len(sizes) - 1))
         low, high = time_s[:, place - 1], time_s[:, place]
         share = (length - sizes[place - 1]) / (sizes[place] - sizes[place - 1])
+        error = float(spread[place - 1] + np.clip(share, 0, 1) * np.diff(spread)[place - 1])
+        step = float(high[0] / low[0] / (sizes[place] / sizes[place - 1]))
+        if step > _STEP and 0 < share < 1:
+            ends = [math.log2(size).is_integer() for size in sizes[place - 1 : place + 1]]
+            if ends[0] != ends[1]:
+                return (high if ends[0] else low), error
+            return np.sqrt(low * high), math.hypot(error, math.log(step) / 2)
         if share > 1:
             high = np.maximum(high, low)
-        found = low + share * (high - low)
-        return np.maximum(found, 0.5 * low), max(1.0, length / float(sizes[-1]))
+        return np.maximum(low + share * (high - low), 0.5 * low), error
+
+
+    def asks_at(self, length: float) -> bool:
+        """Whether a message of this length is announced before it is sent."""
+        steps = self.time_s[0, 1:] / self.time_s[0, :-1] / (self.sizes[1:] / self.sizes[:-1])
+        return bool(np.any(steps[self.sizes[:-1] < length] > _ASKS))
 
 
 class EnvironmentCurves:
@@ -99,7 +117,7 @@ class EnvironmentCurves:
         n = len(blocks)
         wide = special.stdtrit(n - 1, 0.95) / special.ndtri(0.95) if n > 1 else 1.0
         self._wider = wide * math.sqrt(n / (n - 1)) if n > 1 else 1.0
-        self._ways: dict[tuple[bool, bool], LengthCurve | None] = {}
+        self._ways: dict[str, dict[int, LengthCurve]] = {}
         self._operations: dict[tuple[str, bool, int], tuple[list[Row], dict[int, LengthCurve]]] = {}
 
     def of(self, demand: Demand, on_node: int, nodes: int) -> CallTime | NoCurve:
@@ -108,40 +126,43 @@ class EnvironmentCurves:
             return self._collective(demand, min(on_node, demand.ranks), nodes)
         return self._message(demand, on_node)
 
+    def asks_first(self, demand: Demand) -> bool:
+        """Whether the library announces such messages, so that a sender waits for the receiver."""
+        echo = self._messages("within-node" if demand.within else "between-nodes").get(0)
+        return echo is not None and echo.asks_at(demand.message_bytes)
+
     def _medians(self, series: list[ByBlock]) -> Matrix:
         rows = self.resampled.medians(series)
         wider = np.asarray(rows[0] * (rows / rows[0]) ** self._wider)
         wider[0] = rows[0]
         return wider
 
-    def _way(self, within: bool, both_ways: bool) -> LengthCurve | None:
-        """A message alone, or one of two that pass both ways at once; None: not measured."""
-        if (within, both_ways) not in self._ways:
-            place = "within-node" if within else "between-nodes"
-            measured = self._exchange_times if both_ways else self._echo_times
-            times = measured(place)
-            self._ways[within, both_ways] = self._curve(times) if times else None
-        return self._ways[within, both_ways]
-
-    def _echo_times(self, place: str) -> dict[int, ByBlock]:
-        return echo_times(self.analysis, self.environment, placement=place)
-
-    def _exchange_times(self, place: str) -> dict[int, ByBlock]:
-        """Of windows of one message, less the answer that ends them: as long as the shortest."""
-        params = {"placement": place, "window": 1, "transport": "library", "hops": 0}
-        rows = rows_where(self.analysis, EXCHANGE, "window_rate", params, direction="both-ways")
-        own = (row for row in rows if self.analysis.case(row).environment == self.environment)
-        rates = by_block(own, message_bytes)
-        least = min(rates, default=0)
-        answer = {block: least / rate for block, rate in rates.get(least, {}).items()}
-        return {
-            size: {
-                block: max(answer[block], 2 * size / rate - answer[block])
-                for block, rate in values.items()
-                if block in answer
-            }
-            for size, values in rates.items()
-        }
+    def _messages(self, place: str) -> dict[int, LengthCurve]:
+        """A message, by how many pass each way at the same time; 0: it is alone; -1: it is one of a
+        stream, whose sender and receiver take as long as each other."""
+        if place not in self._ways:
+            times = {0: echo_times(self.analysis, self.environment, placement=place)}
+            shortest = times[0][min(times[0])] if times[0] else {}
+            params = {"placement": place, "transport": "library", "hops": 0}
+            for row in rows_where(self.analysis, EXCHANGE, "window_rate", params):
+                case, length = self.analysis.case(row), message_bytes(row)
+                window, ways = int(case.params.get("window", 1)), 1
+                if row.series.at_value("direction") == "both-ways":
+                    key, ways = window, 2
+                elif window >= _STREAM:
+                    key = -1
+                else:
+                    continue
+                if case.environment != self.environment:
+                    continue
+                once = times.setdefault(key, {}).setdefault(length, {})
+                for block, rate in row.series.by_block().items():
+                    whole = ways * length / rate
+                    # The answer that ends a window takes as long as the shortest message.
+                    answer = min(shortest.get(block, whole), whole / 2)
+                    once[block] = (whole - answer / window) * (2 if key == -1 else 1)
+            self._ways[place] = {many: self._curve(one) for many, one in times.items() if one}
+        return self._ways[place]
 
     def _curve(self, times: Mapping[int, ByBlock], crowded: bool = False) -> LengthCurve:
         sizes = sorted(times)
@@ -150,12 +171,11 @@ class EnvironmentCurves:
         )
 
     def _message(self, demand: Demand, on_node: int) -> CallTime | NoCurve:
-        both_ways = demand.call in _BOTH_WAYS
-        curve = self._way(demand.within, both_ways) or self._way(demand.within, not both_ways)
-        if curve is None:
+        curves = self._messages("within-node" if demand.within else "between-nodes")
+        if not curves:
             where = "within a node" if demand.within else "between nodes"
             return NoCurve(f"messages {where} were not measured", MESSAGES)
-        found = _at_length(curve, demand.message_bytes)
+        found = _of_many(curves, demand)
         if demand.within or on_node == 1 or isinstance(found, NoCurve):
             return found
         alone, together = self._pairs(1), self._pairs(on_node)
@@ -206,17 +226,29 @@ class EnvironmentCurves:
     ) -> tuple[list[Row], dict[int, LengthCurve]]:
         """The rows of an operation on one node, or with so many ranks on each of several, and the
         curve of each rank count."""
-        at: dict[int, list[Row]] = {}
+        at: dict[int, dict[str, list[Row]]] = {}
         for row in rows_where(self.analysis, COLLECTIVES, METRIC, {}, operation=operation):
             case = self.analysis.case(row)
             layout = case.nodes == 1 if alone else case.nodes > 1 and case.ranks_per_node == on_node
             if case.environment == self.environment and layout:
-                at.setdefault(case.ranks, []).append(row)
-        curves = {
-            p: self._curve(by_block(rows, message_bytes), shares_cores(flags_of(rows)))
-            for p, rows in at.items()
-        }
-        return [row for rows in at.values() for row in rows], curves
+                procedure = str(case.params.get("procedure", "each"))
+                at.setdefault(case.ranks, {}).setdefault(procedure, []).append(row)
+        curves = {p: self._met(by_procedure) for p, by_procedure in at.items()}
+        return [row for of in at.values() for row in next(iter(of.values()))], curves
+
+    def _met(self, rows: Mapping[str, list[Row]]) -> LengthCurve:
+        """An operation by how its ranks come to it: after a barrier, and from the one before. A
+        program's ranks come in neither way: between the two, which is the error."""
+        every = [row for some in rows.values() for row in some]
+        once, *others = (
+            self._curve(by_block(some, message_bytes), shares_cores(flags_of(every)))
+            for some in rows.values()
+        )
+        for other in others:
+            if len(other.sizes) == len(once.sizes):
+                spread = np.abs(np.log(other.time_s[0] / once.time_s[0])) / 2
+                once = replace(once, time_s=np.sqrt(once.time_s * other.time_s), spread=spread)
+        return once
 
     def _over_ranks(
         self, curves: Mapping[int, LengthCurve], rows: list[Row], demand: Demand, name: str
@@ -238,24 +270,48 @@ class EnvironmentCurves:
             return CallTime(drawn, 0.0, text, crowded)
         place = int(np.clip(np.searchsorted(counts, p), 1, len(counts) - 1))
         low, high = counts[place - 1], counts[place]
-        (first, _), (second, far) = (curves[k].at(demand.message_bytes) for k in (low, high))
-        if far > MOST_BEYOND:
-            return _too_long(curves[high], demand.message_bytes)
+        few, many = (_at_length(curves[k], demand.message_bytes) for k in (low, high))
+        if isinstance(few, NoCurve) or isinstance(many, NoCurve):
+            return many
         share = math.log2(p / low) / math.log2(high / low)
+        first, second = few.time_s, many.time_s
         time_s = np.maximum(first + share * (second - first), 0.5 * np.minimum(first, second))
-        error = ERROR_PER_DOUBLING * (1 + math.log2(beyond * far))
+        error = math.hypot(many.error, ERROR_PER_DOUBLING * (1 + math.log2(beyond)))
         return CallTime(time_s, error, text, crowded)
+
+
+def _of_many(curves: Mapping[int, LengthCurve], demand: Demand) -> CallTime | NoCurve:
+    """A message of so many at once: their time is a straight line between two numbers that were
+    measured, and beyond the greatest each takes as long as there. One that is alone is of a stream
+    as far as messages were there before they were asked for."""
+    numbers = sorted(number for number in curves if number > 0) if demand.at_once else []
+    numbers = numbers or [0 if 0 in curves else max(curves)]
+    wanted = float(np.clip(demand.at_once, numbers[0], numbers[-1]))
+    place = int(np.searchsorted(numbers, wanted))
+    high, low, share = numbers[place], numbers[max(0, place - 1)], 1.0
+    if high > low:
+        share = (wanted - low) / (high - low)
+    elif not demand.at_once and -1 in curves:
+        low, share = -1, 1 - demand.ahead
+    many, few = (_at_length(curves[number], demand.message_bytes) for number in (high, low))
+    if isinstance(many, NoCurve) or isinstance(few, NoCurve):
+        return many
+    parts = ((1 - share) * max(1, low) * few.time_s, share * max(1, high) * many.time_s)
+    error = (1 - share) * few.error + share * many.error
+    return replace(many, time_s=sum(parts) / max(1.0, wanted), error=error)
 
 
 def _at_length(curve: LengthCurve, length: float) -> CallTime | NoCurve:
     """The time of a measured curve, with what its extrapolation adds."""
-    time_s, beyond = curve.at(length)
+    beyond = length / max(1.0, float(curve.sizes[-1]))
     if beyond > MOST_BEYOND:
         return _too_long(curve, length)
+    time_s, error = curve.at(length)
     if beyond <= _BARELY:
-        return CallTime(time_s, crowded=curve.crowded)
+        return CallTime(time_s, error, crowded=curve.crowded)
     text = f"messages of {bytes_text(round(length))}, {bytes_text(curve.sizes[-1])} measured"
-    return CallTime(time_s, ERROR_PER_DOUBLING * math.log2(beyond), text, curve.crowded)
+    error = math.hypot(error, ERROR_PER_DOUBLING * math.log2(beyond))
+    return CallTime(time_s, error, text, curve.crowded)
 
 
 def _too_long(curve: LengthCurve, length: float) -> NoCurve:

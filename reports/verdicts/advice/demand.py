@@ -35,6 +35,12 @@ OPERATIONS = {
 }
 #: Calls with no message of their own, whose time belongs to messages.
 _WITHOUT = (*COMPLETES, "Probe", "Iprobe", "Mprobe", "Improbe")
+#: Calls whose messages mostly pass both ways at once, as a halo's do: all that one call completes.
+_BEGINS = (
+    *("Isend", "Ibsend", "Issend", "Irsend", "Irecv", "Imrecv", "Start", "Startall"),
+    *("Sendrecv", "Sendrecv_replace"),
+)
+_COMPLETES_MANY = ("Waitall", "Waitsome")
 #: Calls that a program makes once and no library is chosen for.
 SET_UP = ("Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Wtime", "Get_count")
 
@@ -45,7 +51,9 @@ Family = Literal["messages", "collectives"]
 @dataclass(frozen=True, slots=True)
 class Demand:
     """So many calls of one kind by a mean rank: `message_bytes` and `count` are means; `within`:
-    between ranks of one node; `time_s` is what the profile has for them, without wait."""
+    between ranks of one node; `time_s` is what the profile has for them, without wait; `at_once`:
+    messages that pass each way at the same time, 0 where one is sent after the other;
+    `ahead`: the share of those that had been sent before they were asked for."""
 
     call: str
     message_bytes: float
@@ -54,6 +62,8 @@ class Demand:
     count: float
     time_s: float
     outside_s: float = 0.0
+    at_once: float = 0.0
+    ahead: float = 0.0
 
     @property
     def family(self) -> Family:
@@ -141,6 +151,9 @@ def _demands(
     and calls alone where it is spread over sends and receives. A rank's messages to itself, which
     are all of those in a node with one rank, are for no library to carry."""
     lone = profile.ranks_per_node == 1
+    at_once = _at_once(calls, lone)
+    asked = [one for one in calls if one.call in RECEIVES and one.call not in _BEGINS]
+    ahead = sum(one.ahead for one in asked) / max(1, sum(one.sampled for one in asked))
     calls = [one for one in calls if not (lone and one.nodes == 1 and one.call not in OPERATIONS)]
     counted = [one for one in calls if one.call in SENDS or one.call in OPERATIONS]
     counted = counted or [one for one in calls if one.call in RECEIVES]
@@ -157,4 +170,15 @@ def _demands(
             count=one.count / profile.ranks,
             time_s=whole_s * one.time_s / total / profile.ranks,
             outside_s=every * one.count / begun / profile.ranks,
+            at_once=at_once if one.call in _BEGINS else 0.0,
+            ahead=ahead,
         )
+
+
+def _at_once(calls: list[ProfiledCall], lone: bool) -> float:
+    """Messages each way that one call completes, a rank's to itself aside; at least 1."""
+    others = sum(
+        one.count for one in calls if one.call in _BEGINS and not (lone and one.nodes == 1)
+    )
+    completed = sum(one.count for one in calls if one.call in _COMPLETES_MANY)
+    return max(1.0, others / 2 / completed) if completed else 1.0

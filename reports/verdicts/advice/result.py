@@ -158,8 +158,9 @@ def _minutes(time_s: float) -> str:
 
 
 def _ratio(part: LikelyPart) -> str:
-    """ "1.41 (1.26 … 1.59)"."""
-    return f"{significant(part.value)} ({between(part.low, part.high, significant)})"
+    """ "1.41 (1.33 … 1.49)", of a wide interval "1.26 … 1.59"."""
+    ends = between(part.low, part.high, significant)
+    return f"{significant(part.value)} ({ends})" if part.stated else ends
 
 
 def _beyond(advice: Advice) -> Iterator[str]:

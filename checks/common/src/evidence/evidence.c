@@ -67,8 +67,8 @@ static void settle(MPI_Comm comm) {
 /* Collective over MPI_COMM_WORLD. */
 static void print_evidence(void) {
     /* Variables of rank 0 that change a library's settings. */
-    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_", "OMPI_MCA_btl",
-                                           "OMPI_MCA_pml", "UCX_"};
+    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_",   "OMPI_MCA_btl",
+                                           "OMPI_MCA_coll",   "OMPI_MCA_pml", "UCX_"};
     char text[LIBRARY_TEXT];
     MPI_Comm comm;
     struct json line;
