@@ -230,7 +230,7 @@ def _waits(
     recordings: Sequence[Recording], clocks: dict[int, _Clock]
 ) -> Iterator[tuple[int, int, int, float, bool]]:
     """Each sample whose partners are all recorded: place, entry, time and wait in ns, and whether
-    it took a message whose sending had ended.
+    it took a message that was sent before.
 
     A rank waited from when it was blocked until the last partner that it can have waited for was
     ready: one that became ready only after the rank was free again was not waited for (a message
@@ -256,7 +256,7 @@ def _waits(
                     continue
                 ready = clocks[other_node].to_common(other.ready)
                 if sample.role == _RECEIVES and other.role == _SENDS:
-                    ahead = clocks[other_node].to_common(other.end) < own(sample.begin)
+                    ahead = ready < own(sample.begin)
                 if other_node != node:
                     ready -= clocks[node].error + clocks[other_node].error
                 late = ready < own(sample.end) and sample.role != _GIVES

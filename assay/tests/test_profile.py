@@ -69,6 +69,13 @@ def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Path, library: st
     assert send.wait_s < receive.wait_s / 2
 
 
+def test_messages_that_came_before_they_were_asked_for_are_counted(programs: Path) -> None:
+    for what, ahead in (("early", 20), ("late", 0)):
+        profile = profiled("mpich", str(programs / "known.mpich"), what)
+        received = [one for one in profile.calls if one.call == "Recv" and one.greatest_bytes]
+        assert [one.ahead for one in received] == [ahead]
+
+
 def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Path) -> None:
     profile = profiled("openmpi", str(programs / "known.openmpi"), "barrier")
     (barrier,) = (one for one in profile.calls if one.call == "Barrier")

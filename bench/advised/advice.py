@@ -165,6 +165,13 @@ def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
         if errors:
             ends = f"{median(errors):.1%}, greatest {errors[-1]:.1%} of {len(errors)}"
             yield Row(f"{what}: median error of the ratio", "≤ 5 %", ends, median(errors) <= 0.05)
+        values = [one for one in known if one.predicted and one.predicted.stated]
+        text = f"{len(values)}; {sum(one.error <= 0.1 for one in values)} of them within 10 %"
+        yield Row(f"{what}: a value is said, not the interval alone", "all within 10 %", text)
+        noise = [one.noise for one in some if one.noise is not None]
+        if noise:
+            title = f"{what}: error of the measured ratio itself, by its even and odd blocks"
+            yield Row(title, "", f"median {median(noise):.1%}")
         inside = sum(one.inside for one in known)
         yield share(f"{what}: measured ratio in its 90 % interval", inside, len(known), least=0.85)
         lost = [one for one in some if one.refused]
@@ -227,7 +234,7 @@ def main(arguments: list[str]) -> int:
         every = variants(analysis)
         blind = [one for one in every if (one.program, one.sizes) in BLIND]
         found += pairs(analysis, profiles, every, blind)
-        blocks.add(analysis.run.plan.blocks)
+        blocks.add(max(len(times) for one in every for times in one.time_s.values()))
     heading = f"`python -m bench advice`, {' and '.join(map(str, sorted(blocks)))} blocks:"
     show(found, heading, "cluster" if "--write" in arguments else "")
     return 0 if all(row.kept for row in summary(found)) else 1

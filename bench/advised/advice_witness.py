@@ -77,14 +77,15 @@ def curves(folder: Path) -> Path:
         words = ("./pt2pt", "--constructs", "Send/Recv", "--sizes", _SIZES, "--iterations", "3")
         times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *words, "--warmup", "1")
         for direction, window in (("both-ways", 1), ("both-ways", 2), ("one-way", 16)):
-            fixed = {"placement": "between-nodes", "directions": [direction], "window": window}
-            cases.append(case("streams", name, fixed | {"sizes": _SIZES}))
+            streams: dict[str, object] = {"directions": [direction], "window": window}
+            streams |= {"placement": "between-nodes", "sizes": _SIZES}
+            cases.append(case("streams", name, streams))
             own = ["./streams", "--directions", direction, "--window", str(window)]
             own += ["--sizes", _SIZES, "--iterations", "3", "--warmup", "1"]
             times[cases[-1]["id"]] = simulated(folder, 2, *settings(name), *own)
         for ranks, procedure in product(RANKS, ("each", "loop")):
-            fixed = {"ranks": ranks, "ranks_per_node": 1, "procedure": procedure}
-            cases.append(case("collectives", name, fixed, ranks) | {"nodes": ranks})
+            met: dict[str, object] = {"ranks": ranks, "ranks_per_node": 1, "procedure": procedure}
+            cases.append(case("collectives", name, met, ranks) | {"nodes": ranks})
             own = ["./collectives", "--sizes", _SIZES, "--procedure", procedure, "--seed", "1"]
             own += ["--repetitions", "5", "--runs", "1", "--warmup", "1", "--operations"]
             own += ["barrier,broadcast,gather,reduce,total_exchange,allreduce"]

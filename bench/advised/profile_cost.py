@@ -3,7 +3,10 @@
 of a profile of 10⁶ calls (goal: 1 MB).
 
 Pairs of launches of proxy.c with and without the profile, one right after the other and in
-an order drawn anew for each pair; two ranks of one node, each bound to a core.
+an order drawn anew for each pair; two ranks of one node, each bound to a core. Short launches, and
+many of them: what launches differ by is more than what passes within one.
+
+python -m bench profile_cost [PAIRS]: so many of the program with a goal, a tenth of the others.
 """
 
 from __future__ import annotations
@@ -28,13 +31,13 @@ MOST, MOST_BYTES, MOST_CALLS = 1.02, 1 << 20, 50_000
 #: Launchers whose ranks are bound to cores.
 LIBRARIES = {"openmpi": ["--bind-to", "core"], "mpich": ["-bind-to", "core"]}
 #: Mix, steps and work a step; a step of halo has 6 calls, one of sums 3.
-PROGRAMS = (("halo", 4000, 100), ("halo", 20000, 10), ("sums", 20000, 10))
+PROGRAMS = (("halo", 1500, 100), ("halo", 8000, 10), ("sums", 8000, 10))
 #: Steps of halo with 10⁶ calls of both ranks.
 MANY = 84_000
 
 
-def rows(pairs: int = 15) -> Iterator[Row]:
-    """Run so many pairs of each program with each library; the ratios with and without."""
+def rows(most: int = 100) -> Iterator[Row]:
+    """Run pairs of each program with each library; the ratios with and without."""
     rng = random.Random(1)  # noqa: S311
     for library, options in LIBRARIES.items():
         with TemporaryDirectory() as name:
@@ -47,6 +50,7 @@ def rows(pairs: int = 15) -> Iterator[Row]:
             profiled = [*plain, f"LD_PRELOAD={preload}", f"ASSAY_PROFILE_FOLDER={folder}"]
             for mix, steps, work in PROGRAMS:
                 last = [proxy, mix, "1", str(steps), str(work)]
+                pairs = most if (mix, steps, work) == PROGRAMS[0] else max(6, most // 10)
                 every: list[tuple[float, float]] = []
                 for _ in range(pairs):
                     order = rng.sample([plain, profiled], 2)

@@ -58,21 +58,25 @@ def curves_run(
     program: Mix = (),
     crowded: int = 99,
     exchange: Mapping[str, float] = {},
+    windows: Sequence[int] = (1,),
+    loop: float = 0.0,
 ) -> Path:
     """A run of pt2pt between nodes and of allreduce and broadcast on these rank counts; with a
     `program` also of it on two ranks, in the place of HPL. From `crowded` on ranks share cores.
-    `exchange`: how many times as long a message takes when one comes at the same time."""
+    `exchange`: how many times as long a message takes when one comes at the same time; each further
+    one of a window half of that. `loop`: the same of operations from one to the next."""
     cases = []
     for name in machines:
         params = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*sizes]}
         cases.append(case("pt2pt", name, params))
-        if name in exchange:
-            both = {"placement": "between-nodes", "directions": ["both-ways"], "window": 1}
+        for window in windows if name in exchange else ():
+            both = {"placement": "between-nodes", "directions": ["both-ways"], "window": window}
             cases.append(case("streams", name, both | {"sizes": [*sizes]}))
         operations = {"operations": ["barrier", "allreduce", "broadcast"], "sizes": [*sizes]}
         for p in ranks:
-            one = case("collectives", name, {"ranks": p, "ranks_per_node": 1, **operations}, p)
-            cases.append(one | {"nodes": p})
+            for procedure in ("each", "loop")[: 1 + (loop > 0)]:
+                fixed = {"ranks": p, "ranks_per_node": 1, "procedure": procedure, **operations}
+                cases.append(case("collectives", name, fixed, p) | {"nodes": p})
         if program:
             fixed = {"p": 1, "q": 2, "n": 4000, "nb": 128, "ranks_per_node": 1}
             cases.append(case("hpl", name, fixed))
@@ -87,12 +91,13 @@ def curves_run(
         if record["check"] == "hpl":
             record["metrics"] = [metric("time", noisy(1.0 + program_s(machine, program, 2, 1.2)))]
         elif record["check"] == "streams":
-            longer = exchange[record["environment"]]
+            window = record["params"]["window"]
+            longer = exchange[record["environment"]] * (1 + window) / 2
             answer_s = machine.time_s("Send", sizes[0], 2)
             record["metrics"] = [
                 metric(
                     "window_rate",
-                    2 * m / (longer * noisy(machine.time_s("Send", m, 2) + answer_s)),
+                    2 * m * window / noisy(longer * machine.time_s("Send", m, 2) + answer_s),
                     direction="both-ways",
                     message_bytes=m,
                 )
@@ -109,10 +114,11 @@ def curves_run(
                 for m in sizes
             ]
         else:
+            again = loop if record["params"]["procedure"] == "loop" else 1.0
             record["metrics"] = [
                 metric(
                     "collective_time",
-                    noisy(machine.time_s(operation, m, record["ranks"])),
+                    noisy(machine.time_s(operation, m, record["ranks"])) * again,
                     operation=operation,
                     message_bytes=m,
                 )

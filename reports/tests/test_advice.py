@@ -25,7 +25,8 @@ from reports.tests.advice_machine import (
     program_s,
 )
 from reports.verdicts.advice.advise import ERROR_OF_FACTOR, MODEL_ERROR, Advice, advise
-from reports.verdicts.advice.outcome import AdvisedPart
+from reports.verdicts.advice.curves import LengthCurve
+from reports.verdicts.advice.outcome import AdvisedPart, LikelyPart
 from reports.verdicts.advice.result import advice_result
 
 
@@ -84,6 +85,47 @@ def test_messages_both_ways_have_a_curve_of_their_own(tmp_path: Path) -> None:
     both = by_name(advice_of(at, profile_of(halo, wait=0.0)))["lam"].communication_ratio
     alone = by_name(advice_of(at, profile_of(one_way, wait=0.0)))["lam"].communication_ratio
     assert both.value == pytest.approx(2 * alone.value, rel=0.05)
+
+
+def test_messages_that_pass_at_once_take_as_long_as_in_such_a_window(tmp_path: Path) -> None:
+    """Two at once take 0.75 of the time of one; LAM's have windows of one alone."""
+    at = curves_run(tmp_path / "run", exchange={"openmpi": 1.0}, windows=(1, 2))
+    alone = profile_of((("Isend", 20_000, 4000),), wait=0.0)
+    many = profile_of(
+        (("Isend", 20_000, 4000),), wait=0.0, further=[call("Waitall", 0.0, count=4000)]
+    )
+    times = [by_name(advice_of(at, one))["openmpi"].communication_s.value for one in (alone, many)]
+    assert times[1] / times[0] == pytest.approx(0.75, rel=0.05)
+
+
+def test_operations_count_as_between_the_two_ways_to_come_to_them(tmp_path: Path) -> None:
+    at = curves_run(tmp_path / "run", loop=1.5)
+    profile = profile_of((("Allreduce", 512, 4000),), factor=1.0, wait=0.0)
+    (part,) = advice_of(at, profile).explained
+    assert part.curves_s / part.measured_s == pytest.approx(1.5**0.5, rel=0.05)
+
+
+def test_a_protocols_limit_between_two_lengths_is_close_to_the_power_of_two() -> None:
+    below = LengthCurve(np.array([3584.0, 4096]), np.array([[10.0, 30]]))
+    above = LengthCurve(np.array([4096.0, 5120]), np.array([[10.0, 30]]))
+    nowhere = LengthCurve(np.array([3000.0, 3500]), np.array([[10.0, 30]]))
+    assert below.at(4000)[0].tolist() == [10]
+    assert above.at(4200)[0].tolist() == [30]
+    assert nowhere.at(3200)[1] > 0.3
+    assert below.asks_at(4096)
+    assert not below.asks_at(3584)
+
+
+def test_longer_messages_of_a_sender_that_runs_ahead_are_refused(run: Path) -> None:
+    received = call("Recv", 0.1, sampled=4, sampled_s=0.1, ahead=4, ranks=2, nodes=2)
+    profile = profile_of((("Send", 3000, 1000),), further=[received])
+    assert not advice_of(run, profile).refused
+    assert "whether its sender waits" in "; ".join(advice_of(run, profile, sizes=4).refused)
+
+
+def test_a_wide_interval_has_no_value() -> None:
+    assert LikelyPart(1.1, 1.0, 1.2).stated
+    assert not LikelyPart(1.1, 1.0, 1.3).stated
 
 
 def test_a_barrier_has_no_length(run: Path) -> None:

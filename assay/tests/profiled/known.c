@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* known WHAT: programs whose profile is known, for test_profile.py.
  *   late      20 times rank 1 sends 1000 bytes 10 ms after rank 0 waits for
- * them barrier   20 barriers, to which rank 1 comes 10 ms late overlap   20
+ * them
+ *   early     the same 10 ms before rank 0 asks for them
+ *   barrier   20 barriers, to which rank 1 comes 10 ms late overlap   20
  * exchanges of 1000 bytes with 10 ms outside MPI between posting and waiting
  *   sizes N   N messages of N sizes to the next rank
  *   together  10 times three messages of 1 to 3 bytes, completed together
@@ -17,10 +19,10 @@
 static int rank, ranks;
 static char out[1 << 22], in[1 << 22];
 
-static void late(void) {
+static void late(int sleeper) {
   MPI_Status status;
   for (int round = 0; round < 20; round++) {
-    if (rank == 1)
+    if (rank == sleeper)
       usleep(10000);
     if (rank == 1)
       MPI_Send(out, 1000, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
@@ -73,8 +75,8 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   double begun = MPI_Wtime();
-  if (!strcmp(what, "late"))
-    late();
+  if (!strcmp(what, "late") || !strcmp(what, "early"))
+    late(!strcmp(what, "late"));
   else if (!strcmp(what, "barrier"))
     barriers();
   else if (!strcmp(what, "together"))

@@ -128,7 +128,8 @@ class Advice:
         lengths = (max(_LEAST_LIMIT, one.message_bytes) for one in (own, asked))
         powers = [math.ceil(math.log2(length)) for length in lengths]
         if powers[0] != powers[1]:
-            return f"{text} for the receiver is not known from {bytes_text(round(own.message_bytes))}"
+            known = bytes_text(round(own.message_bytes))
+            return f"{text} for the receiver is not known from {known}"
         curves = (self._curves[name] for name in (self.profiled_in, environment))
         if len({one.asks_first(asked) for one in curves}) > 1:
             return f"{text} for the receiver differs between {self.profiled_in} and {environment}"

@@ -97,7 +97,6 @@ class LengthCurve:
             high = np.maximum(high, low)
         return np.maximum(low + share * (high - low), 0.5 * low), error
 
-
     def asks_at(self, length: float) -> bool:
         """Whether a message of this length is announced before it is sent."""
         steps = self.time_s[0, 1:] / self.time_s[0, :-1] / (self.sizes[1:] / self.sizes[:-1])
@@ -244,11 +243,13 @@ class EnvironmentCurves:
             self._curve(by_block(some, message_bytes), shares_cores(flags_of(every)))
             for some in rows.values()
         )
+        time_s, spread = once.time_s.copy(), np.zeros(len(once.sizes))
         for other in others:
-            if len(other.sizes) == len(once.sizes):
-                spread = np.abs(np.log(other.time_s[0] / once.time_s[0])) / 2
-                once = replace(once, time_s=np.sqrt(once.time_s * other.time_s), spread=spread)
-        return once
+            _, mine, theirs = np.intersect1d(once.sizes, other.sizes, return_indices=True)
+            ratio = other.time_s[:, theirs] / once.time_s[:, mine]
+            time_s[:, mine] *= np.sqrt(ratio)
+            spread[mine] = np.abs(np.log(ratio[0])) / 2
+        return replace(once, time_s=time_s, spread=spread)
 
     def _over_ranks(
         self, curves: Mapping[int, LengthCurve], rows: list[Row], demand: Demand, name: str
@@ -296,9 +297,9 @@ def _of_many(curves: Mapping[int, LengthCurve], demand: Demand) -> CallTime | No
     many, few = (_at_length(curves[number], demand.message_bytes) for number in (high, low))
     if isinstance(many, NoCurve) or isinstance(few, NoCurve):
         return many
-    parts = ((1 - share) * max(1, low) * few.time_s, share * max(1, high) * many.time_s)
+    whole = (1 - share) * max(1, low) * few.time_s + share * max(1, high) * many.time_s
     error = (1 - share) * few.error + share * many.error
-    return replace(many, time_s=sum(parts) / max(1.0, wanted), error=error)
+    return replace(many, time_s=whole / max(1.0, wanted), error=error)
 
 
 def _at_length(curve: LengthCurve, length: float) -> CallTime | NoCurve:
