@@ -180,6 +180,26 @@ def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
         yield Row(f"{what}: refused", "", text)
 
 
+def trials(found: Sequence[ComparedPair]) -> Row:
+    """Of each program the tuning of a library that is advised: what is said to be faster than the
+    default, else the default itself."""
+    tried: dict[int, list[ComparedPair]] = {}
+    for one in found:
+        if one.environments[0].startswith(f"{one.environments[1]}-"):
+            tried.setdefault(id(one.variant), []).append(one)
+    advised = []
+    for some in tried.values():
+        faster = [
+            one for one in some if not one.refused and one.predicted and one.predicted.high < 1
+        ]
+        advised += sorted(faster, key=lambda one: one.predicted.value if one.predicted else 1)[:1]
+    slower = sum(one.measured > 1.03 for one in advised)
+    text = f"{slower} of {len(tried)} trials; another than the default in {len(advised)}"
+    return Row(
+        "tunings: the advised one is slower than the default by > 3 %", "none", text, not slower
+    )
+
+
 def table(found: Sequence[ComparedPair], heading: str) -> str:
     """The Markdown of all pairs."""
     lines = [
@@ -199,7 +219,8 @@ def table(found: Sequence[ComparedPair], heading: str) -> str:
         lines.append(f"{head} {ends} | {one.measured:.2f} | {', '.join(words)} |")
     refused = {one.variant.name: one.refused for one in found if one.refused}
     lines += ["", *(f"- {name.replace(' | ', ', ')}: {why}" for name, why in refused.items())]
-    rows = [f"| {row.what} | {row.target or '–'} | {row.found} |" for row in summary(found)]
+    kept = [*summary(found), trials(found)]
+    rows = [f"| {row.what} | {row.target or '–'} | {row.found} |" for row in kept]
     return "\n".join([*lines, "", "| over | target | found |", "|---|---|---|", *rows])
 
 
