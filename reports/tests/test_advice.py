@@ -25,7 +25,7 @@ from reports.tests.advice_machine import (
     program_s,
 )
 from reports.verdicts.advice.advise import ERROR_OF_FACTOR, MODEL_ERROR, Advice, advise
-from reports.verdicts.advice.curves import LengthCurve
+from reports.verdicts.advice.lengths import LengthCurve
 from reports.verdicts.advice.outcome import AdvisedPart, LikelyPart
 from reports.verdicts.advice.result import advice_result
 

@@ -23,13 +23,7 @@ from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.commands import campaign_of
 from reports.notation.units import bytes_text, percent, significant
 from reports.statistics.descriptive import Vector
-from reports.verdicts.advice.curves import (
-    EXCHANGE,
-    MESSAGES,
-    CallTime,
-    EnvironmentCurves,
-    NoCurve,
-)
+from reports.verdicts.advice.curves import EXCHANGE, MESSAGES, EnvironmentCurves
 from reports.verdicts.advice.demand import (
     OPERATIONS,
     Application,
@@ -37,6 +31,7 @@ from reports.verdicts.advice.demand import (
     Family,
     application_of,
 )
+from reports.verdicts.advice.lengths import CallTime, NoCurve
 from reports.verdicts.advice.outcome import (
     AdvisedPart,
     ConfirmPart,
@@ -71,8 +66,9 @@ MOST_AHEAD = 0.25
 _LEAST_LIMIT = 1024.0
 #: Errors are so many times as great where the curves' ranks shared cores.
 CROWDED = 2.0
-#: Rows that are shown of what decides, and the share of it that is worth another run.
-MOST_DECIDING, LEAST_SHARE = 5, 0.1
+#: Rows that are shown of what decides, the share of it from which on they are, and from which on
+#: another run is worth it.
+MOST_DECIDING, LEAST_DECIDING, LEAST_SHARE = 5, 0.005, 0.1
 #: The campaign that measures what advice needs.
 CAMPAIGN = "advice"
 #: Checks with curves; a run with none of them says nothing.
@@ -328,7 +324,7 @@ class Advice:
                 share=abs(gaps[place]) / whole,
             )
             for place in order[:MOST_DECIDING]
-            if gaps[place]
+            if abs(gaps[place]) > LEAST_DECIDING * whole
         ]
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -23,84 +23,25 @@ from reports.checks.collectives.measured import METRIC, points_of
 from reports.checks.common.blocks import ByBlock, by_block, echo_times, median_by_block, rows_where
 from reports.models.collectives import CollectiveModel, fit_collective
 from reports.models.collectives_ahead import Ahead
-from reports.notation.units import bytes_text, count_text
+from reports.notation.units import count_text
 from reports.show.rows import message_bytes
-from reports.statistics.descriptive import Matrix, Vector
+from reports.statistics.descriptive import Matrix
 from reports.verdicts.advice.demand import OPERATIONS, Demand
+from reports.verdicts.advice.lengths import (
+    ERROR_PER_DOUBLING,
+    MOST_BEYOND,
+    CallTime,
+    LengthCurve,
+    NoCurve,
+    at_length,
+    of_many,
+)
 from reports.verdicts.prediction.library import SEED, Resampled
 
 MESSAGES, PAIRS, EXCHANGE = "pt2pt", "alltoall_pairs", "streams"
-#: Beyond so many times the greatest measured length or rank count there is no curve, …
-MOST_BEYOND = 8.0
-#: … and up to there each doubling adds this relative error [choice].
-ERROR_PER_DOUBLING = 0.1
-#: Times grow at most as their lengths but for protocols' limits; so much more is one.
-_STEP = 1.1
-#: … and such a step in the time of a message is that of a library that asks before it sends.
-_ASKS = 1.3
+
 #: From so many messages on a window is a stream: sender and receiver hardly wait for each other.
 _STREAM = 8
-#: Up to here a time counts as measured: a length between the last ones and the rounding of bins.
-_BARELY = 1.05
-
-
-@dataclass(frozen=True, slots=True)
-class NoCurve:
-    """Why a call has no time, and the check that measures it."""
-
-    why: str
-    check: str
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class CallTime:
-    """One call in s, by resample. `error` is the relative error of what was not measured there;
-    `beyond` says what of it was not measured, `crowded` that ranks shared cores."""
-
-    time_s: Vector
-    error: float = 0.0
-    beyond: str = ""
-    crowded: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class LengthCurve:
-    """Times by ascending message length, shape (resamples, lengths); `spread`: the relative error
-    of each length's time that comes of what precedes a call."""
-
-    sizes: Vector
-    time_s: Matrix
-    crowded: bool = False
-    spread: Vector | None = None
-
-    def at(self, length: float) -> tuple[Vector, float]:
-        """The time at a length, with its relative error by spread; shorter than the least the line
-        of the first two goes on, to half of the least time at most. Where the time between two
-        lengths grows more than the length does, a protocol's limit is between them: close to the
-        one that is a power of two, else anywhere, with half of the step as error."""
-        time_s, sizes = self.time_s, self.sizes
-        spread = np.zeros(len(sizes)) if self.spread is None else self.spread
-        if len(sizes) == 1:
-            beyond = max(1.0, length / max(1.0, float(sizes[0])))  # a barrier has no bytes
-            return time_s[:, 0] * beyond, float(spread[0])
-        place = int(np.clip(np.searchsorted(sizes, length), 1, len(sizes) - 1))
-        low, high = time_s[:, place - 1], time_s[:, place]
-        share = (length - sizes[place - 1]) / (sizes[place] - sizes[place - 1])
-        error = float(spread[place - 1] + np.clip(share, 0, 1) * np.diff(spread)[place - 1])
-        step = float(high[0] / low[0] / (sizes[place] / sizes[place - 1]))
-        if step > _STEP and 0 < share < 1:
-            ends = [math.log2(size).is_integer() for size in sizes[place - 1 : place + 1]]
-            if ends[0] != ends[1]:
-                return (high if ends[0] else low), error
-            return np.sqrt(low * high), math.hypot(error, math.log(step) / 2)
-        if share > 1:
-            high = np.maximum(high, low)
-        return np.maximum(low + share * (high - low), 0.5 * low), error
-
-    def asks_at(self, length: float) -> bool:
-        """Whether a message of this length is announced before it is sent."""
-        steps = self.time_s[0, 1:] / self.time_s[0, :-1] / (self.sizes[1:] / self.sizes[:-1])
-        return bool(np.any(steps[self.sizes[:-1] < length] > _ASKS))
 
 
 class EnvironmentCurves:
@@ -174,7 +115,7 @@ class EnvironmentCurves:
         if not curves:
             where = "within a node" if demand.within else "between nodes"
             return NoCurve(f"messages {where} were not measured", MESSAGES)
-        found = _of_many(curves, demand)
+        found = of_many(curves, demand)
         if demand.within or on_node == 1 or isinstance(found, NoCurve):
             return found
         alone, together = self._pairs(1), self._pairs(on_node)
@@ -217,7 +158,7 @@ class EnvironmentCurves:
         if not curves:
             return NoCurve(f"{name} was not measured", COLLECTIVES)
         if demand.ranks in curves:
-            return _at_length(curves[demand.ranks], demand.message_bytes)
+            return at_length(curves[demand.ranks], demand.message_bytes)
         return self._over_ranks(curves, rows, demand, name)
 
     def _of_operation(
@@ -271,7 +212,7 @@ class EnvironmentCurves:
             return CallTime(drawn, 0.0, text, crowded)
         place = int(np.clip(np.searchsorted(counts, p), 1, len(counts) - 1))
         low, high = counts[place - 1], counts[place]
-        few, many = (_at_length(curves[k], demand.message_bytes) for k in (low, high))
+        few, many = (at_length(curves[k], demand.message_bytes) for k in (low, high))
         if isinstance(few, NoCurve) or isinstance(many, NoCurve):
             return many
         share = math.log2(p / low) / math.log2(high / low)
@@ -279,47 +220,6 @@ class EnvironmentCurves:
         time_s = np.maximum(first + share * (second - first), 0.5 * np.minimum(first, second))
         error = math.hypot(many.error, ERROR_PER_DOUBLING * (1 + math.log2(beyond)))
         return CallTime(time_s, error, text, crowded)
-
-
-def _of_many(curves: Mapping[int, LengthCurve], demand: Demand) -> CallTime | NoCurve:
-    """A message of so many at once: their time is a straight line between two numbers that were
-    measured, and beyond the greatest each takes as long as there. One that is alone is of a stream
-    as far as messages were there before they were asked for."""
-    numbers = sorted(number for number in curves if number > 0) if demand.at_once else []
-    numbers = numbers or [0 if 0 in curves else max(curves)]
-    wanted = float(np.clip(demand.at_once, numbers[0], numbers[-1]))
-    place = int(np.searchsorted(numbers, wanted))
-    high, low, share = numbers[place], numbers[max(0, place - 1)], 1.0
-    if high > low:
-        share = (wanted - low) / (high - low)
-    elif not demand.at_once and -1 in curves:
-        low, share = -1, 1 - demand.ahead
-    many, few = (_at_length(curves[number], demand.message_bytes) for number in (high, low))
-    if isinstance(many, NoCurve) or isinstance(few, NoCurve):
-        return many
-    whole = (1 - share) * max(1, low) * few.time_s + share * max(1, high) * many.time_s
-    error = (1 - share) * few.error + share * many.error
-    return replace(many, time_s=whole / max(1.0, wanted), error=error)
-
-
-def _at_length(curve: LengthCurve, length: float) -> CallTime | NoCurve:
-    """The time of a measured curve, with what its extrapolation adds."""
-    beyond = length / max(1.0, float(curve.sizes[-1]))
-    if beyond > MOST_BEYOND:
-        return _too_long(curve, length)
-    time_s, error = curve.at(length)
-    if beyond <= _BARELY:
-        return CallTime(time_s, error, crowded=curve.crowded)
-    text = f"messages of {bytes_text(round(length))}, {bytes_text(curve.sizes[-1])} measured"
-    error = math.hypot(error, ERROR_PER_DOUBLING * math.log2(beyond))
-    return CallTime(time_s, error, text, curve.crowded)
-
-
-def _too_long(curve: LengthCurve, length: float) -> NoCurve:
-    longest = bytes_text(curve.sizes[-1])
-    return NoCurve(
-        f"messages of {bytes_text(round(length))}; the longest measured has {longest}", ""
-    )
 
 
 def _counts(counts: Iterable[int]) -> str:
