@@ -12,6 +12,8 @@ from records.sections import Name, Scalar, Section, key
 
 SCHEMA = 1
 LEAST_LAUNCHES = 3
+#: The metric of a mix as a whole.
+THROUGHPUT = "throughput"
 
 Where = dict[str, Scalar]
 
@@ -44,10 +46,9 @@ class Criterion(Selection):
     )
 
 
-class LimitCriterion(Criterion):
-    """The value keeps to a limit in the metric's own unit."""
+class UnitCriterion(Criterion):
+    """What limits in the metric's own unit say."""
 
-    kind: Literal["limit"] = key("limit: against a value in the metric's unit.")
     at_least: float | None = key("Least value that passes.", "unit", None)
     at_most: float | None = key("Greatest value that passes.", "unit", None)
     unit: str = key("Unit of the limit: the registered SI unit of the metric.")
@@ -57,6 +58,26 @@ class LimitCriterion(Criterion):
         "unit",
         None,
     )
+
+
+class LimitCriterion(UnitCriterion):
+    """The value keeps to a limit in the metric's own unit."""
+
+    kind: Literal["limit"] = key("limit: against a value in the metric's unit.")
+
+
+class MixCriterion(UnitCriterion):
+    """What whole mixes of jobs came to keeps to a limit, a value a mix: their throughput, or the
+    harmonic mean of a rate (the arithmetic one of a time) over the jobs of a check."""
+
+    kind: Literal["mix"] = key("mix: against what whole mixes of jobs came to.")
+    check: str = key("Check whose jobs count; without it all do, by their throughput.", default="")
+    metric: str = key(
+        "throughput: work of a campaign's `weights` a node and second; of a check one of its"
+        " metrics.",
+        default=THROUGHPUT,
+    )
+    unit: str = key("Unit of the limit.", default="1/s")
 
 
 class RatioCriterion(Criterion):
@@ -152,6 +173,7 @@ KINDS: dict[str, type[Criterion]] = {
     "links": LinksCriterion,
     "efficiency": EfficiencyCriterion,
     "success": SuccessCriterion,
+    "mix": MixCriterion,
 }
 
 AnyCriterion = Annotated[
@@ -161,7 +183,8 @@ AnyCriterion = Annotated[
     | Annotated[NodesCriterion, Tag("nodes")]
     | Annotated[LinksCriterion, Tag("links")]
     | Annotated[EfficiencyCriterion, Tag("efficiency")]
-    | Annotated[SuccessCriterion, Tag("success")],
+    | Annotated[SuccessCriterion, Tag("success")]
+    | Annotated[MixCriterion, Tag("mix")],
     Discriminator(_kind),
 ]
 
@@ -245,3 +268,13 @@ class Criteria(Section):
     )
     criteria: Annotated[list[AnyCriterion], Field(min_length=1)] = key("What must hold.")
     waivers: list[Waiver] = key("What is accepted all the same.", default=[])
+
+    def with_mixes_of(self, blocks: int) -> Criteria:
+        """The same where so many blocks are one mix (0: none): a re-run is of whole ones."""
+        whole = -(-self.rerun_blocks // (blocks or 1)) * (blocks or 1)
+        return self.model_copy(update={"rerun_blocks": whole})
+
+    def by_mix(self, blocks: int) -> Criteria:
+        """The same where each mix of so many blocks has one value."""
+        again = self.with_mixes_of(blocks).rerun_blocks
+        return self.model_copy(update={"rerun_blocks": again // blocks})

@@ -12,6 +12,7 @@ INVALID_ON_PURPOSE = "invalid-reply-before-wait"
 BEYOND_LIMIT = "beyond-limit"
 TOO_SHORT = "too-short"
 UNPROVEN = "unproven"
+DISTURBED = "disturbed"
 REFERENCE_MISSED = "reference-missed"
 EXPECTED_FAILURE = "expected-failure"
 UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105  no password
@@ -30,6 +31,8 @@ MEANINGS = {
     " the machine",
     TOO_SHORT: "it measured for so short a time (less than 0.2 s in one go, 1 ms of samples) that"
     " a clock change or another task decides its values; `assay plan` proposes a size",
+    DISTURBED: "other programs had more than 5 % of a node's processors: their time does not count in"
+    " its values, what they took of caches and memory does",
     UNPROVEN: "no evidence from inside the ranks: that it ran on the nodes of its job is Slurm's"
     " statement, which MPI library served it is not known",
     REFERENCE_MISSED: "the test's own reference was missed; the value counts all the same",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from assay.contracts.judging import STATUS
 from assay.documents.report import write_document
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
 from assay.screens.pages import print_result, show_as_asked
@@ -20,7 +21,7 @@ from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
 from reports.verdicts.mix.result import mix_result
-from reports.verdicts.mix.throughput import is_mix, mix_of
+from reports.verdicts.mix.throughput import mix_of
 from reports.verdicts.papers.definition import load_study, read_study, studies
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
@@ -65,13 +66,13 @@ def mix_command(arguments: argparse.Namespace) -> int:
         raise AssayError(f"--at-least {arguments.at_least:g}: allowed are shares above 0 up to 1")
     run = run_of(
         arguments.run_name,
-        lambda run: is_mix(run.plan()),
+        lambda run: bool(run.plan().mix_blocks),
         "run of a mix",
         "assay run mix",
     )
     result = mix_result(mix_of(run), run.path.name, arguments.at_least)
     print_result(result, as_json=arguments.json)
-    return ExitStatus.PASS if result.data.answer.state == "pass" else ExitStatus.FAIL
+    return STATUS[result.data.answer.word]
 
 
 def paper_command(arguments: argparse.Namespace) -> int:

@@ -38,7 +38,7 @@ from reports.verdicts.contract.forms import (
 )
 from reports.verdicts.contract.result import contract_result
 from reports.verdicts.mix.result import mix_facts
-from reports.verdicts.mix.throughput import is_mix, mix_of
+from reports.verdicts.mix.throughput import mix_of
 
 MACHINE, RISKS, SUMS = "contract.json", "risks.json", "SHA256SUMS"
 #: The names of a document's files without their endings.
@@ -186,6 +186,6 @@ def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tup
     for name in filter(None, (entry.run for entry in course.entries)):
         with suppress(AssayError):
             run = open_run(str(found_run(folder, name)))
-            if is_mix(run.plan()):
+            if run.plan().mix_blocks:
                 found[name] = mix_facts(mix_of(run))
     return found

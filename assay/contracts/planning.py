@@ -20,7 +20,7 @@ from assay.run.named_runs import fitting
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
 from records.contract.model import Contract, Stage
-from records.criteria import SpreadCriterion, SuccessCriterion
+from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion
 from records.errors import AssayError
 from records.run.plan import Plan
 from reports.load.loading import load_run
@@ -70,7 +70,12 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
         raise AssayError(f"stage {name}: {error}", error.status) from error
     checks = {case.check for case in plan.cases}
     for one in loaded.criteria.criteria:
-        if one.check not in checks:
+        if isinstance(one, MixCriterion) and not plan.mix_blocks:
+            raise AssayError(
+                f"stage {name}, criterion {one.id}: judges a mix, and campaign {campaign.name} hands"
+                " in one job after the other; a mix says limits: {jobs_at_once: N}"
+            )
+        if one.check not in checks and not (isinstance(one, MixCriterion) and not one.check):
             raise AssayError(
                 f"stage {name}, criterion {one.id}: judges check {one.check}, which campaign"
                 f" {campaign.name} does not run in this stage; it runs {', '.join(sorted(checks))}"

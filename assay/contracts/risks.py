@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
 
+import msgspec
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
@@ -23,12 +24,13 @@ from records.criteria import (
     Criteria,
     Criterion,
     EfficiencyCriterion,
-    LimitCriterion,
     LinksCriterion,
+    MixCriterion,
     NodesCriterion,
     RatioCriterion,
     SpreadCriterion,
     SuccessCriterion,
+    UnitCriterion,
 )
 from records.errors import AssayError
 from records.run.plan import Plan
@@ -121,7 +123,8 @@ def contract_risks(
     earlier run, and its words; others are assumed. Raises AssayError for a promise that no machine
     of this site can keep."""
     found = list[ContractRisk]()
-    for loaded, plan in stages:
+    for given, plan in stages:
+        loaded = replace(given, criteria=given.criteria.with_mixes_of(plan.mix_blocks))
         for criterion in loaded.criteria.criteria:
             spread = seen.get((loaded.stage.name, criterion.id), (loaded.stage.spread, "assumed"))
             judged = _Judged(contract.risks, loaded, at_most_nodes(plan), rates, *spread)
@@ -142,6 +145,7 @@ class _Judged:
     rates: Nominal
     cv: float
     spread_from: str
+    word: str = "launch"
 
     def risk(self, criterion: Criterion) -> ContractRisk:
         """The risks of a criterion; one that judges nothing that is planned is named so."""
@@ -150,26 +154,35 @@ class _Judged:
         alone = self.loaded.criteria.model_copy(update={"criteria": [criterion], "waivers": []})
         machines = SimulatedMachines(self.plan, alone, self.rates, self.cv, {})
         values = machines.of(criterion)
-        if isinstance(criterion, LimitCriterion):
+        if isinstance(criterion, UnitCriterion):
             self._refuse_beyond_peak(criterion, values)
+        if isinstance(criterion, MixCriterion) and (values or not criterion.check):
+            return self._by_mix()._limit(criterion, len(values) or 1)
         if not values:
             ends = Chances(0.0, 0.0), Chances(0.0, 0.0)
             risk = self._made(criterion, limit="–", promise="–", chances=ends)
             risk.remedy = "it judges nothing that the stage runs here; see environment and where"
             return risk
-        if isinstance(criterion, LimitCriterion | RatioCriterion | EfficiencyCriterion):
+        if isinstance(criterion, UnitCriterion | RatioCriterion | EfficiencyCriterion):
             return self._limit(criterion, len(values))
         return self._machines(criterion, machines)
 
+    def _by_mix(self) -> _Judged:
+        """The same where a mix has one value."""
+        size = self.plan.mix_blocks
+        loaded = replace(self.loaded, criteria=self.loaded.criteria.by_mix(size))
+        plan = msgspec.structs.replace(self.plan, blocks=self.plan.blocks // size)
+        return replace(self, loaded=loaded, plan=plan, word="mix")
+
     def _limit(
-        self, criterion: LimitCriterion | RatioCriterion | EfficiencyCriterion, count: int
+        self, criterion: UnitCriterion | RatioCriterion | EfficiencyCriterion, count: int
     ) -> ContractRisk:
         least = criterion.at_least
         most = None if isinstance(criterion, EfficiencyCriterion) else criterion.at_most
         limit = least if least is not None else (most or 1.0)
         promise = criterion.promise
         margin = log(MARGIN) if not promise else abs(log(promise / limit))
-        unit = criterion.unit if isinstance(criterion, LimitCriterion) else "1"
+        unit = criterion.unit if isinstance(criterion, UnitCriterion) else "1"
         given = (
             limit * exp(margin if least is not None else -margin) if promise is None else promise
         )
@@ -201,7 +214,8 @@ class _Judged:
                 f"no number of repeats up to {REPEATS[-1]} decides: the promise is"
                 f" {percent(margin)} from the limit, and a launch scatters by {percent(self.cv)}"
             )
-        return f"{enough} repeats decide, {self.plan.blocks} do not"
+        what = "repeats" if self.word == "launch" else "mixes"
+        return f"{enough} {what} decide, {self.plan.blocks} do not"
 
     def _machines(self, criterion: Criterion, good: SimulatedMachines) -> ContractRisk:
         """The risks of a criterion on nodes, links or a spread: one just at its limit."""
@@ -262,7 +276,7 @@ class _Judged:
         buyer, vendor = chances[0].passed, 1 - chances[1].passed
         criteria = self.loaded.criteria
         again = f" + {criteria.rerun_blocks} up to {count_text(criteria.reruns_at_most, 'time')}"
-        fixed = count_text(self.plan.blocks, "launch")
+        fixed = count_text(self.plan.blocks, self.word)
         return ContractRisk(
             stage=self.loaded.stage.name,
             criterion=criterion.id,
@@ -278,11 +292,11 @@ class _Judged:
             **words,
         )
 
-    def _refuse_beyond_peak(self, criterion: LimitCriterion, values: Sequence[Values]) -> None:
+    def _refuse_beyond_peak(self, criterion: UnitCriterion, values: Sequence[Values]) -> None:
         """Raise AssayError where limit or promise are better than what bounds the metric here."""
-        metric = self.plan.register.metrics[criterion.metric]
-        least = criterion.at_least if metric.better == "higher" else criterion.at_most
         for one in values:
+            metric = self.plan.register.metrics[criterion.metric]
+            least = criterion.at_least if metric.better == "higher" else criterion.at_most
             case = one.case
             ranks = case.ranks_per_node * len(one.place) or case.ranks
             layout = ranks, case.ranks_per_node, self.rates

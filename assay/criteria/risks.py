@@ -23,11 +23,12 @@ from records.criteria import (
     Criteria,
     Criterion,
     EfficiencyCriterion,
-    LimitCriterion,
     LinksCriterion,
+    MixCriterion,
     NodesCriterion,
     RatioCriterion,
     Selection,
+    UnitCriterion,
 )
 from records.forms import Form, Part, key
 from records.run.plan import Plan, PlannedCase
@@ -71,6 +72,7 @@ def risks(
 ) -> list[Risk]:
     """The risks of an acceptance: a good machine, one with a slow node, one with a slow link."""
     plan, found = at_most_nodes(plan), []
+    criteria = criteria.with_mixes_of(plan.mix_blocks)
     for what, defects in _machines(criteria):
         simulated = SimulatedMachines(plan, criteria, rates, cv, defects)
         ends = [simulated.judged_to_the_end(seed) for seed in range(machines)]
@@ -179,10 +181,12 @@ class SimulatedMachines:
         rng = np.random.default_rng(seed)
         first = range(1, self.plan.blocks + 1)
         values = [self._drawn(series, first, rng) for series in self._all]
+        mixes = self._mixes(first, rng)
         for count in range(self.criteria.reruns_at_most + 1):
-            found = judge(self.criteria, self._evidence(values), date(2000, 1, 1), count)
+            found = judge(self.criteria, self._evidence(values, mixes), date(2000, 1, 1), count)
             start = self.plan.blocks + 1 + count * self.criteria.rerun_blocks
             again = range(start, start + self.criteria.rerun_blocks)
+            mixes |= self._mixes(again, rng)
             for place, series in enumerate(self._all):
                 if series.case.id in found.rerun:
                     before, more = values[place], self._drawn(series, again, rng)
@@ -248,7 +252,7 @@ class SimulatedMachines:
             if isinstance(c, EfficiencyCriterion) and c.peak == "nominal":
                 rate, _ = self._evidence([]).nominal_rate(values)
                 levels += [c.at_least * MARGIN * rate] if rate else []
-            elif isinstance(c, LimitCriterion | RatioCriterion | EfficiencyCriterion):
+            elif isinstance(c, UnitCriterion | RatioCriterion | EfficiencyCriterion):
                 most = None if isinstance(c, EfficiencyCriterion) else c.at_most
                 level = c.at_least * MARGIN if c.at_least else (most or MARGIN) / MARGIN
                 levels.append(level * self._reference_level(c, values))
@@ -272,7 +276,17 @@ class SimulatedMachines:
         scatter = np.exp(self.cv * rng.standard_normal(len(blocks)))
         return replace(series, blocks=np.array(blocks), values=series.values[0] * scatter)
 
-    def _evidence(self, values: list[Values]) -> CriterionEvidence:
+    def _mixes(self, blocks: range, rng: np.random.Generator) -> dict[int, float]:
+        """The throughputs of whole mixes of a good machine, by the first block."""
+        of = [c for c in self.criteria.criteria if isinstance(c, MixCriterion) and not c.check]
+        level = max([MARGIN * (c.at_least or 0.0) for c in of], default=1.0)
+        size = self.plan.mix_blocks or len(blocks) + 1
+        firsts = blocks[: len(blocks) // size * size : size]
+        return {one: level * float(np.exp(self.cv * rng.standard_normal())) for one in firsts}
+
+    def _evidence(
+        self, values: list[Values], throughputs: Mapping[int, float] | None = None
+    ) -> CriterionEvidence:
         cases = [case for case in self.plan.cases if case.skipped is None]
         launches = {
             (case.id, block): LaunchRef("simulated", case.id, block, "ok", (), {})
@@ -283,5 +297,7 @@ class SimulatedMachines:
         names = tuple(f"n{number + 1}" for number in range(nodes))
         fresh = self.plan.blocks + 1
         return CriterionEvidence(
-            values, launches, cases, self.plan.register, self.rates, names, fresh
+            *(values, launches, cases, self.plan.register, self.rates, names, fresh),
+            mix_blocks=self.plan.mix_blocks,
+            throughputs=throughputs or {},
         )

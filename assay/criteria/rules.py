@@ -13,14 +13,17 @@ from assay.schema.problems import model_problems, one_of
 from checks.common.registry import CHECKS, register
 from records.criteria import (
     KINDS,
+    THROUGHPUT,
     Criteria,
     Criterion,
     EfficiencyCriterion,
     LimitCriterion,
     LinksCriterion,
+    MixCriterion,
     RatioCriterion,
     Selection,
     SuccessCriterion,
+    UnitCriterion,
     Waiver,
 )
 
@@ -110,6 +113,13 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
     reference = getattr(chosen, "reference", None)
     if isinstance(reference, Selection):
         yield from _selection_problems(reference, (*place, "reference"))
+    if isinstance(chosen, MixCriterion) and not chosen.check:
+        yield from one_of(chosen.metric, [THROUGHPUT], (*place, "metric"))
+        yield from one_of(chosen.unit, ["1/s"], (*place, "unit"))
+        for name in ("where", "environment"):
+            if getattr(chosen, name):
+                yield Problem((*place, name), "is of no use without check; remove it")
+        return
     definition = CHECKS.get(chosen.check)
     if definition is None:
         yield from one_of(chosen.check, CHECKS, (*place, "check"))
@@ -137,7 +147,7 @@ def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
             yield Problem(place, "has peak: measured but no reference; give the per-node rate")
         if criterion.peak == "nominal" and criterion.reference is not None:
             yield Problem((*place, "reference"), "is not used with peak: nominal; remove it")
-    if not isinstance(criterion, LimitCriterion | RatioCriterion | LinksCriterion):
+    if not isinstance(criterion, UnitCriterion | RatioCriterion | LinksCriterion):
         return
     least, most = criterion.at_least, criterion.at_most
     if least is None and most is None:
@@ -154,5 +164,5 @@ def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
                 )
     elif least is not None and most is not None and least > most:
         yield Problem(place, f"at_least = {least:g} is greater than at_most = {most:g}")
-    if isinstance(criterion, LimitCriterion) and metric is not None:
+    if isinstance(criterion, UnitCriterion) and metric is not None:
         yield from one_of(criterion.unit, [metric.unit], (*place, "unit"))

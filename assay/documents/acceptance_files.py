@@ -89,7 +89,7 @@ def _rerun_file(dossier: Dossier) -> str:
         wanted,
         name=f"{plan.campaign[: _NAME_LENGTH - 6]}-rerun",
         question=f"Do the undecided verdicts of run {run.run_id} hold in fresh launches?",
-        blocks=dossier.criteria.rerun_blocks,
+        blocks=dossier.criteria.with_mixes_of(plan.mix_blocks).rerun_blocks,
         seed=plan.seed + 1 + len(dossier.reruns),
     )
     head = (

@@ -173,3 +173,33 @@ def test_a_criterion_that_judges_nothing_of_its_stage_is_named(here, capsys):
     found = started(here, none, capsys)
     assert not found["dgemm"]["decided"]
     assert "judges nothing that the stage runs here" in found["dgemm"]["remedy"]
+
+
+MIX = CONTRACT[: CONTRACT.index("    campaign:")] + """\
+    campaign: mix
+    criteria:
+      - {id: throughput, kind: mix, title: T, at_least: 0.01, promise: 0.0101}
+      - {id: hpl, kind: mix, title: H, check: hpl, metric: rate, at_least: 1.0e+8, unit: flop/s}
+"""
+
+
+def test_mixes_are_the_repeats_of_what_a_mix_comes_to(here, capsys):
+    found = started(here, MIX, capsys)
+    assert found["throughput"]["repeats"] == "3 mixes + 1 up to 3 times"
+    assert "mixes decide, 3 do not" in found["throughput"]["remedy"]
+    assert found["hpl"]["decided"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("campaign: mix", "campaign: acceptance", "campaign acceptance hands in one job after"),
+        ("at_least: 0.01,", "at_least: 0.01, unit: 1/h,", 'unit: found "1/h" (text) (did you mean 1/s?)'),
+        ("at_least: 0.01,", "at_least: 0.01, where: {n: 1},", "where: is of no use without check"),
+        ("at_least: 1.0e+8", "at_least: 1.0e+14", "beyond the"),
+    ],
+)
+def test_faults_of_a_mix_are_refused(here, capsys, old, new, told):
+    (here / "mine.yaml").write_text(MIX.replace(old, new))
+    assert main(["acceptance", "start", "mine.yaml", "--site", "here"]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())

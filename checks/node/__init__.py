@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
@@ -14,6 +14,7 @@ from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import EachOnce, Parameters, Ranks, Seed, quantity
+from records import flags
 from records.metric import Metric, MetricDefinition
 from records.site.limits import CORE_HZ
 
@@ -75,6 +76,9 @@ WHOLE_TIMES = {
     "dhrystone_time": 5 * 50_000,
     "whetstone_time": 1e5,
 }
+#: Share of the processors that other programs have, above which a launch is flagged: their time does
+#: not count, but they empty caches too.
+DISTURBED = 0.05
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
 #: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.
 GREATEST_OPERATIONS_PER_CYCLE = 64.0
@@ -134,6 +138,16 @@ METRICS = (
     time_metric("floatmath_time", "256 000 repetitions of +, −, × and ÷ in double precision"),
     time_metric("dhrystone_time", "50 000 Dhrystones", "Dhrystone time"),
     time_metric("whetstone_time", "one million Whetstone instructions", "Whetstone time"),
+    MetricDefinition(
+        "others",
+        "1",
+        "lower",
+        "share of the processors that other programs had while a kernel ran; such time does not"
+        " count in its values",
+        may_be_zero=True,
+        title="other programs",
+        kind="share",
+    ),
     MetricDefinition(
         "allocatable_memory",
         "bytes",
@@ -288,13 +302,34 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         by_node: dict[str, list[Metric]] = {}
         for metric in output.metrics:
             by_node.setdefault((metric.at or {})["node"], []).append(metric)
-        derived: list[Metric] = []
+        others = self._others(params, by_node, output.notes_of("others"))
+        if isinstance(others, str):
+            return Reading(wrong=others)
+        derived = others
+        disturbed = any(one.value > DISTURBED for one in others)
         for node, metrics in by_node.items():
             found = self._derived(params, node, metrics)
             if isinstance(found, str):
                 return Reading(wrong=found)
             derived += found
-        return Reading([*output.metrics, *derived])
+        return Reading([*output.metrics, *derived], flags=[flags.DISTURBED] if disturbed else [])
+
+    def _others(
+        self, params: NodeParameters, nodes: Collection[str], notes: Sequence[Any]
+    ) -> list[Metric] | str:
+        """What other programs had of each node while a kernel ran, or what is wrong with it;
+        nothing of programs of earlier versions, which do not say it."""
+        found: dict[tuple[str, str], Metric] = {}
+        for note in notes:
+            match note:
+                case {"node": str(node), "kernel": str(kernel), "share": float() | int() as share}:
+                    key, asked = (node, kernel), node in nodes and kernel in params.kernels
+                    if asked and key not in found and 0 <= share <= 1:
+                        at = {"node": node, "kernel": kernel}
+                        found[key] = measured(self.metrics_by_name["others"], share, at)
+                        continue
+            return f"the program said others = {note!r:.100}; a kernel of a node has one share"
+        return [*found.values()]
 
     def _derived(
         self, params: NodeParameters, node: str, metrics: Sequence[Metric]

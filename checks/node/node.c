@@ -46,6 +46,16 @@ static const struct arg options[] = {
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
+static void report_of_kernel(const char *key, const char *host, size_t kernel, const char *name,
+                             double value) {
+    struct json note;
+    json_begin(&note);
+    json_string(&note, "node", host);
+    json_string(&note, "kernel", kernels[kernel]->name);
+    json_number(&note, name, value);
+    report_note_object(key, &note);
+}
+
 static void report_kernel(const char *host, size_t kernel, const struct measured *measured) {
     int count = (int)settings.repetitions;
     for (int i = 0; i < measured->count; i++) {
@@ -56,14 +66,11 @@ static void report_kernel(const char *host, size_t kernel, const struct measured
         report_metric(part->metric, part->unit, timing_summarise(samples, count).median, at,
                       part->operand ? 3 : 1, samples, (size_t)count);
     }
-    if (measured->instructions_per_work > 0) {
-        struct json note;
-        json_begin(&note);
-        json_string(&note, "node", host);
-        json_string(&note, "kernel", kernels[kernel]->name);
-        json_number(&note, "instructions_per_work", measured->instructions_per_work);
-        report_note_object("counted_instructions", &note);
-    }
+    if (measured->others >= 0)
+        report_of_kernel("others", host, kernel, "share", measured->others);
+    if (measured->instructions_per_work > 0)
+        report_of_kernel("counted_instructions", host, kernel, "instructions_per_work",
+                         measured->instructions_per_work);
 }
 
 /* The first rank of a node sends its results to rank 0. */
@@ -74,6 +81,7 @@ static void send_node(struct measured *own) {
         MPI_Send(own[i].samples, own[i].count * (int)settings.repetitions, MPI_DOUBLE, 0,
                  TAG_RESULT, MPI_COMM_WORLD);
         MPI_Send(&own[i].instructions_per_work, 1, MPI_DOUBLE, 0, TAG_RESULT, MPI_COMM_WORLD);
+        MPI_Send(&own[i].others, 1, MPI_DOUBLE, 0, TAG_RESULT, MPI_COMM_WORLD);
     }
 }
 
@@ -93,6 +101,8 @@ static void report_nodes(const struct turns *turns, struct measured *own) {
                          source, TAG_RESULT, MPI_COMM_WORLD, &status);
                 MPI_Recv(&own[i].instructions_per_work, 1, MPI_DOUBLE, source, TAG_RESULT,
                          MPI_COMM_WORLD, &status);
+                MPI_Recv(&own[i].others, 1, MPI_DOUBLE, source, TAG_RESULT, MPI_COMM_WORLD,
+                         &status);
             }
             report_kernel(turns->hosts.names[node], i, &own[i]);
         }

@@ -244,6 +244,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return schema_1_register()
         return Register.of(self.metrics, self.checks)
 
+    @property
+    def mix_blocks(self) -> int:
+        """Blocks of one mix, whose jobs are handed in at once: as many as limits.jobs_at_once has
+        room for; 0 where one job is handed in after the other."""
+        at_once = int(self.limits.get("jobs_at_once") or 0)
+        jobs = sum(case.skipped is None for case in self.cases)
+        return min(self.blocks, max(1, at_once // jobs)) if at_once and jobs else 0
+
     def to_json(self) -> str:
         """The text of plan.json: small parts first, then one case a line."""
         head = msgspec.json.encode(replace(self, cases=[])).decode()

@@ -35,13 +35,17 @@ def rerun_campaign(
     if missing:
         raise AssayError(f"plan of {plan.campaign}: no case {min(missing)} to run again")
     environments = list(dict.fromkeys(case.environment for case in cases))
+    limits = {name: plan.limits[name] for name in _LIMITS if plan.limits.get(name)}
+    if plan.mix_blocks:  # as great mixes, of the same work
+        limits["jobs_at_once"] = plan.mix_blocks * len(cases)
     return {
         "schema": 1,
         "name": name,
         "question": question,
         "environments": environments,
         "variants": {name: v for name, v in plan.variants.items() if name in environments},
-        "limits": {name: plan.limits[name] for name in _LIMITS if plan.limits.get(name)},
+        "limits": limits,
+        **({"weights": plan.weights} if plan.mix_blocks else {}),
         "blocks": blocks,
         "seed": seed,
         "cases": [

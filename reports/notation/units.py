@@ -240,7 +240,7 @@ _PLURALS = {"series": "series", "criterion": "criteria"}
 
 def count_text(number: int, noun: str, plural: str = "") -> str:
     """ "1 launch", "3 launches"."""
-    ending = "es" if noun.endswith(("s", "ch")) else "s"
+    ending = "es" if noun.endswith(("s", "ch", "x")) else "s"
     several = plural or _PLURALS.get(noun) or noun + ending
     return f"{fixed(number, 0)} {noun if number == 1 else several}"
 

@@ -7,6 +7,7 @@
 #include "multiply.h"
 #include "proof/proof.h"
 #include "solve.h"
+#include "usage.h"
 
 #include <ftw.h>
 #include <limits.h>
@@ -152,8 +153,35 @@ static void limits_are_heeded(void) {
     nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Ten seconds of a machine whose loads are known. */
+static void others_are_told_from_the_machine(void) {
+    static const struct {
+        const char *what;
+        struct usage passed; /* wall, own, unused, withheld */
+        int threads, processors;
+        double others;
+    } known[] = {
+        {"alone", {10, 10, 0, 0}, 1, 1, 0},
+        {"another program had half", {10, 5, 0, 0}, 1, 1, 5},
+        {"a quota of half on an idle machine", {10, 5, 5, 5}, 1, 1, 0},
+        {"a quota of half, which others used", {10, 5, 0, 5}, 1, 1, 0},
+        {"a hypervisor kept a third", {10, 7, 3, 0}, 1, 1, 0},
+        {"quota of half, half of the rest to others", {10, 2.5, 0, 5}, 1, 1, 2.5},
+        {"threads of the job share a processor", {10, 10, 0, 0}, 2, 1, 0},
+        {"two threads, another program on one", {10, 15, 0, 0}, 2, 2, 5},
+        {"a free processor was left", {10, 5, 10, 0}, 1, 2, 0},
+        {"the kernel does not say", {10, 5, -1, 0}, 1, 1, 0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        proof_deviation(
+            known[i].what,
+            usage_others(&known[i].passed, known[i].threads, known[i].processors),
+            known[i].others, 1e-12);
+}
+
 int main(void) {
     limits_are_heeded();
+    others_are_told_from_the_machine();
     for (int n = 1; n < 200; n = n * 3 + 1) {
         products_agree(n);
         solutions_agree(n);

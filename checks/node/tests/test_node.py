@@ -17,10 +17,10 @@ HOSTS = ["n1", "n1", "n2", "n2"]
 PARAMS = NodeParameters(ranks=4, ranks_per_node=2, repetitions=1)
 
 
-def reading(changed=None, further=()):
+def reading(changed=None, further=(), notes=()):
     """Of an answer in which a rate is 1e9, a time 1 ms, and an operation takes a cycle.
 
-    `further` samples of each operation's time."""
+    `further` samples of each operation's time; `notes` of other programs."""
     metrics = []
     for asked in CHECK.expected(PARAMS, HOSTS):
         definition = CHECK.metrics_by_name[asked.metric]
@@ -29,12 +29,34 @@ def reading(changed=None, further=()):
         value = (changed or {}).get(asked.metric, value)
         samples = [value, *further] if asked.metric == "operation_time" else [value]
         metrics.append(measured(definition, value, dict(asked.at), samples))
-    return CHECK.check_values(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
+    said = [("others", note) for note in notes]
+    return CHECK.check_values(PARAMS, Output(metrics=metrics, all_notes=said, evidence=evidence_of(*HOSTS)))
+
+
+def note(share, node="n1", kernel="dgemm"):
+    return {"node": node, "kernel": kernel, "share": share}
+
+
+def test_a_launch_beside_other_programs_is_flagged():
+    found = reading(notes=[note(0.01), note(0.5, "n2")])
+    assert found.flags == ["disturbed"]
+    assert [(m.value, m.at["node"]) for m in found.metrics if m.name == "others"] == [
+        (0.01, "n1"),
+        (0.5, "n2"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "said", [note(1.5), note(-1), note("much"), note(0, "n9"), note(0, kernel="x"), {}, 0.5]
+)
+def test_a_share_of_others_that_cannot_be_is_wrong(said):
+    assert "others" in reading(notes=[said]).wrong
+    assert "others" in reading(notes=[note(0), note(0)]).wrong
 
 
 def test_the_clock_and_operations_per_cycle_follow_from_a_launch():
-    found = reading()
-    assert found.wrong is None
+    found = reading(notes=[note(0.0), note(0.04, "n2")])
+    assert (found.wrong, found.flags) == (None, [])
     values = {(m.name, tuple(sorted((m.at or {}).items()))): m.value for m in found.metrics}
     assert values["core_clock", (("node", "n2"),)] == pytest.approx(4e9)
     where = (("kernel", "linpack_100"), ("node", "n1"))

@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define MOST_PROCESSORS 1024
 #define BATCHES 51
 #define ROUNDS 200
 

@@ -2,12 +2,10 @@
 #pragma once
 
 #include "../kernel.h"
+#include "../usage.h"
 
 /* The steps of vetting one node, without MPI. Each measures for about `seconds`, proves its results
  * and reports metrics (assay/report.h); any error ends the process (fail_if). Local. */
-
-/* The processors that this process may use, in ascending order; returns their number. */
-int processors(int *found, int room);
 
 /* Bind the calling thread to one processor. */
 void bind_to(int processor);

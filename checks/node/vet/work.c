@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* sched_getaffinity, pthread_setaffinity_np */
+#define _GNU_SOURCE /* pthread_setaffinity_np */
 #include "vet.h"
 
 #include "assay/buffer.h"
@@ -11,11 +11,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define MOST_PROCESSORS 1024
 #define LEAST_TURNS 2
 /* Of each of STREAM's arrays, a thread: four times what caches have for a core, and more. */
 #define STREAM_BYTES (1LL << 25)
@@ -34,93 +31,11 @@ struct worker {
     struct part parts[PARTS];
 };
 
-int processors(int *found, int room) {
-    cpu_set_t allowed;
-    int count = 0;
-    fail_if(sched_getaffinity(0, sizeof allowed, &allowed) != 0, __func__,
-            "more processors than %d", CPU_SETSIZE);
-    for (int i = 0; i < CPU_SETSIZE && count < room; i++)
-        if (CPU_ISSET(i, &allowed))
-            found[count++] = i;
-    return count;
-}
-
 void bind_to(int processor) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(processor, &one);
     pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-}
-
-/* Seconds in which no program of this machine had a processor (idle, or a hypervisor kept it), by
- * the kernel's count, which is exact without ticks; -1 where it does not say. */
-static double unused_s(int processor) {
-    char line[512];
-    double found = -1;
-    FILE *file = fopen("/proc/stat", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        int number;
-        long long idle, waiting, stolen;
-        if (sscanf(line, "cpu%d %*d %*d %*d %lld %lld %*d %*d %lld", &number, &idle, &waiting,
-                   &stolen) == 4 &&
-            number == processor)
-            found = (double)(idle + waiting + stolen) / (double)sysconf(_SC_CLK_TCK);
-    }
-    if (file)
-        fclose(file);
-    return found;
-}
-
-/* Seconds, summed over processors, in which a control group was out of its quota: cpu.stat of a
- * folder; 0 where there is none. */
-static double throttled_s(const char *folder) {
-    char path[4200], name[64];
-    long long value;
-    double found = 0;
-    snprintf(path, sizeof path, "%s/cpu.stat", folder);
-    FILE *file = fopen(path, "r");
-    while (file && fscanf(file, "%63s %lld", name, &value) == 2)
-        if (strcmp(name, "throttled_time") == 0) /* version 1: ns */
-            found = 1e-9 * (double)value;
-        else if (strcmp(name, "throttled_usec") == 0) /* version 2 */
-            found = 1e-6 * (double)value;
-    if (file)
-        fclose(file);
-    return found;
-}
-
-/* The same of all control groups that this process is in. A busy machine gives the time of a quota
- * to other programs, so that no processor is idle: only this tells it from their load. */
-static double withheld_s(void) {
-    char line[4096], folder[4160];
-    double sum = 0;
-    FILE *file = fopen("/proc/self/cgroup", "r");
-    while (file && fgets(line, sizeof line, file)) {
-        char *kind = strchr(line, ':'), *path = kind ? strchr(++kind, ':') : NULL;
-        if (!path)
-            continue;
-        *path++ = '\0';
-        path[strcspn(path, "\n")] = '\0';
-        if (*kind && strcmp(kind, "cpu") != 0 && strcmp(kind, "cpu,cpuacct") != 0 &&
-            strcmp(kind, "cpuacct,cpu") != 0)
-            continue;
-        if (strcmp(path, "/") == 0)
-            *path = '\0';
-        for (char *end = path + strlen(path); end; end = strrchr(path, '/')) {
-            *end = '\0';
-            snprintf(folder, sizeof folder, "/sys/fs/cgroup%s%s", *kind ? "/cpu" : "", path);
-            sum += throttled_s(folder);
-        }
-    }
-    if (file)
-        fclose(file);
-    return sum;
-}
-
-static double own_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static double run_once(const struct worker *worker, void *state, int part) {
@@ -142,19 +57,15 @@ static void *work(void *given) {
     for (int i = 0; i < worker->count; i++) /* warm up */
         run_once(worker, state, i);
     pthread_barrier_wait(worker->start);
-    double withheld = withheld_s(), unused = unused_s(worker->processor);
-    double start = timing_monotonic(), own = own_s(), wall;
+    struct usage begin = usage_read(&worker->processor, 1);
     do {
         for (int i = 0; i < worker->count; i++, worker->turns[i - 1]++)
             worker->busy_s[i] += run_once(worker, state, i);
-        wall = timing_monotonic() - start;
-    } while (wall < worker->seconds || worker->turns[0] < LEAST_TURNS);
-    own = own_s() - own;
-    withheld = (withheld_s() - withheld) / (double)worker->settings->ranks_on_node;
-    double lost = unused < 0 ? wall - own : unused_s(worker->processor) - unused;
-    double others = wall - own - (lost > withheld ? lost : withheld);
-    worker->others = others > 0 ? others / wall : 0;
-    worker->ready = own / (wall * (1 - worker->others));
+    } while (timing_monotonic() - begin.wall < worker->seconds || worker->turns[0] < LEAST_TURNS);
+    struct usage passed = usage_since(&begin, &worker->processor, 1);
+    passed.withheld /= (double)worker->settings->ranks_on_node;
+    worker->others = usage_others(&passed, 1, 1) / passed.wall;
+    worker->ready = passed.own / (passed.wall * (1 - worker->others));
     pthread_barrier_wait(worker->start); /* no verification while others measure */
     fail_answer(!worker->kernel->verify(state, message, sizeof message), worker->kernel->name, "%s",
                 message);

@@ -17,8 +17,10 @@ from records.criteria import (
     Criterion,
     EfficiencyCriterion,
     LimitCriterion,
+    MixCriterion,
     RatioCriterion,
     Selection,
+    UnitCriterion,
 )
 from records.flags import UNPROVEN
 from records.run.plan import PlannedCase
@@ -247,11 +249,47 @@ def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
         context.value_item(values, values.values.tolist(), limits, unit=criterion.unit)
         for values in chosen
     )
+    statement = f"{context.metric_title(criterion.metric)} {limit_text(*limits, criterion.unit)}"
+    absolute = _is_absolute(criterion, context)
+    return context.judged(criterion, statement, items, further=further, absolute=absolute)
+
+
+def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
+    """What each whole mix came to, a value a mix, against a limit: the throughput of all jobs, or
+    the mean rate of those of a check."""
+    evidence, limits = context.evidence, (criterion.at_least, criterion.at_most)
+    what = "throughput of a mix, work a node and second,"
+    if criterion.check:
+        what = f"{context.metric_title(criterion.metric)}, mean over the jobs of a mix,"
+    statement, size = f"{what} {limit_text(*limits, criterion.unit)}", evidence.mix_blocks
+    if not (size and evidence.throughputs):
+        note = "no mix of the run is whole" if size else "the jobs were not handed in at once"
+        return judged(criterion, statement, (), note)
+    criteria, items = context.criteria.by_mix(size), list[Item]()
+    for values in evidence.selected(criterion) if criterion.check else [None]:
+        mixes = evidence.throughputs if values is None else evidence.mixes_of(values)
+        case = evidence.planned[0] if values is None else values.case
+        level = level_of_look(criteria, (evidence.fresh - 1) // size, len(mixes))
+        numbers = [*mixes.values()]
+        item = context.item(
+            case,
+            criterion.metric,
+            "all jobs" if values is None else context.point(values) or case.check,
+            median_bounds(numbers or [0.0], level, criteria.least_launches),
+            limits,
+            unit=criterion.unit,
+            launches=tuple(k for k in evidence.launches if values is None or k[0] == case.id),
+            shares=tuple(numbers),
+        )
+        items.append(replace(item, note=item.note.replace("launches", "mixes")))
+    return context.judged(criterion, statement, items, absolute=_is_absolute(criterion, context))
+
+
+def _is_absolute(criterion: UnitCriterion, context: Context) -> bool:
+    """Whether not every machine keeps to the limit."""
     known = context.evidence.register.metrics.get(criterion.metric)
     bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
-    absolute = bad is not None and bad > 0  # else any machine keeps to it
-    statement = f"{context.metric_title(criterion.metric)} {limit_text(*limits, criterion.unit)}"
-    return context.judged(criterion, statement, items, further=further, absolute=absolute)
+    return bad is not None and bad > 0
 
 
 def judge_ratio(

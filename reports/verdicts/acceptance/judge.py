@@ -26,6 +26,7 @@ from reports.verdicts.acceptance.criteria_judges import (
     Context,
     judge_efficiency,
     judge_limit,
+    judge_mix,
     judge_ratio,
 )
 from reports.verdicts.acceptance.links import judge_links
@@ -62,6 +63,7 @@ def judge(
     criteria accept them.
     """
     evidence = evidence if criteria.unproven == "accept" else evidence.proven()
+    criteria = criteria.with_mixes_of(evidence.mix_blocks)
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
     results, left_out = [with_waivers(_answers(context), valid)], []
@@ -257,4 +259,5 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
     "nodes": judge_nodes,
     "links": judge_links,
     "success": _success,
+    "mix": judge_mix,
 }

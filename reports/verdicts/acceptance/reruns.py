@@ -62,11 +62,14 @@ def settled(item: Item, again: Sequence[float], *, at_once: bool = False) -> Ite
 
 
 def cases_to_rerun(results: Sequence[JudgedCriterion], evidence: CriterionEvidence) -> Wanted:
-    """Cases to run once more: suspects, and until it fails what is undecided."""
+    """Cases to run once more: suspects, and until it fails what is undecided; of a mix all, for a
+    job by itself is another load."""
     items: dict[str, list[Item]] = {}
     for item in _undecided(results):
         for case_id in dict.fromkeys(case_id for case_id, _ in item.launches):
             items.setdefault(case_id, []).append(item)
+    if items and evidence.mix_blocks:
+        return {case.id: () for case in evidence.planned if case.skipped is None}
     return {
         case.id: _pairs(items[case.id], evidence, case.id) if case.check in CHECKS_OF_PAIRS else ()
         for case in evidence.planned

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +19,13 @@ from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.provenance import SiteAsRun
 from records.run.rerun import rerun_ids
+from records.run.run_directory import open_run
 from records.site.limits import Nominal, nominal
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, SUMMARY
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
+from reports.verdicts.mix.throughput import mix_of
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]
@@ -149,7 +152,8 @@ class CriterionEvidence:
     """All values, all launches, the run's metrics, and what the site declares of itself.
 
     `nodes` are all that the run's launches were on. Blocks from `fresh` on are those of re-runs.
-    `scans` are not among the values, but for a summary.
+    `scans` are not among the values, but for a summary. Where jobs were handed in at once,
+    `mix_blocks` are one mix, and `throughputs` those of whole mixes by their first block.
     """
 
     values: list[Values]
@@ -160,6 +164,8 @@ class CriterionEvidence:
     nodes: tuple[str, ...]
     fresh: int
     scans: tuple[ScanValues, ...] = ()
+    mix_blocks: int = 0
+    throughputs: Mapping[int, float] = field(default_factory=dict)
 
     def proven(self) -> CriterionEvidence:
         """The same without values of launches that are unproven."""
@@ -207,6 +213,17 @@ class CriterionEvidence:
         """The case of every value in records, and of every scan, that a criterion names."""
         inside = self.inside(criterion, criterion.environment)
         return [values.case for values in inside] + [scan.case for scan in self.scans_of(criterion)]
+
+    def mixes_of(self, values: Values) -> dict[int, float]:
+        """By the first block of each whole mix the mean of a rate over its jobs, the harmonic one,
+        or of what is better lower, the arithmetic one."""
+        rate, found = self.register.metrics[values.metric].better == "higher", {}
+        for first in self.throughputs:
+            mine = (values.blocks >= first) & (values.blocks < first + self.mix_blocks)
+            of = values.values[mine]
+            if len(of) and of.min() > 0:
+                found[first] = float(1 / np.mean(1 / of) if rate else np.mean(of))
+        return found
 
     def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
         """The values a selection names, those of scans after those in records."""
@@ -280,6 +297,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
     launches: dict[tuple[str, int], LaunchRef] = {}
     columns: dict[tuple[str, str, AtKey], list[tuple[Blocks, Floats]]] = {}
     offset = 0
+    size, throughputs = run.plan.mix_blocks, dict[int, float]()
     scans: dict[tuple[str, str], list[tuple[Scan | PairColumns, int]]] = {
         (run.plan.cases[scan.case].id, metric): [] for scan in run.scans for metric in scan.metrics
     }
@@ -294,6 +312,10 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
             key = (case_id, series.metric, series.at)
             columns.setdefault(key, []).append((series.blocks + offset, series.values))
         launches |= dict(_launches(part, ids, offset))
+        if size and part.plan.mix_blocks == size:
+            with suppress(AssayError):  # none of its mixes is whole
+                mix = mix_of(open_run(str(part.directory)))
+                throughputs |= {first + offset: rate for first, rate in mix.throughputs.items()}
         offset += part.plan.blocks
     cases = {case.id: case for case in run.plan.cases}
     values = [
@@ -310,6 +332,8 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         run.nodes,
         run.plan.blocks + 1,
         tuple(ScanValues(cases[key[0]], key[1], tuple(parts)) for key, parts in scans.items()),
+        size,
+        throughputs,
     )
 
 

@@ -2,17 +2,23 @@
 """Makespan and throughput of a mix of jobs, from their records.
 
 Throughput is jobs · work / (nodes · makespan) (NREL ESIF-HPC-4): the makespan reaches from the
-first submission to the last end, and a job that gave no right answer does no work. Rates of the
-jobs of a kind have the harmonic mean, that of work done at each rate one after the other. The
-lowest job counts (IOCB): its rate over the median of its kind.
+first submission to the last end, and a job that gave no right answer does no work. A run may hold
+several mixes, one after the other; their median counts. Rates of the jobs of a kind have the
+harmonic mean, that of work done at each rate one after the other. The lowest job counts (IOCB): its
+rate over the median of its kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
+from math import log
 from statistics import harmonic_mean, median
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
 
 from records.errors import AssayError
 from records.metric import Metric
@@ -21,15 +27,19 @@ from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.run_directory import RunDirectory
 from records.values import utc_seconds
 from reports.notation.labels import case_names
+from reports.statistics.descriptive import LEVEL, robust_spread
 
 #: Seconds without any job after which a mix was not handed in at once.
 LONGEST_PAUSE_S = 30.0
+#: Of a spread by the median of normal deviations, against the pooled one.
+EFFICIENCY = 0.37
 
 
 @dataclass(frozen=True)
 class MixJob:
-    """One job: `during` is when it was handed in and ended, in seconds since 1970; `rate` is its
-    deciding metric in `unit`, of a time the inverse; None for a job that is not valid."""
+    """One job of the mix that begins with block `mix`: `during` is when it was handed in and ended,
+    in seconds since 1970; `rate` is its deciding metric in `unit`, of a time the inverse; None for
+    a job that is not valid."""
 
     kind: str
     nodes: tuple[str, ...]
@@ -38,26 +48,44 @@ class MixJob:
     rate: float | None
     unit: str
     share: float | None = None
+    mix: int = 1
 
 
 @dataclass(frozen=True)
 class Mix:
-    """The jobs of a run and the number of nodes that they could have."""
+    """The jobs of a run's whole mixes, those of one after those of another, and the number of nodes
+    that they could have; `left_out` says of further mixes why they do not count."""
 
     jobs: Sequence[MixJob]
     nodes: int
+    left_out: Sequence[str] = ()
+
+    @cached_property
+    def makespans_s(self) -> dict[int, float]:
+        """From the first submission to the last end of each mix, by its first block."""
+        found = {}
+        for first, jobs in groupby(self.jobs, key=lambda job: job.mix):
+            during = [job.during for job in jobs if job.during]
+            found[first] = max(end for _, end in during) - min(begin for begin, _ in during)
+        return found
+
+    @cached_property
+    def throughputs(self) -> dict[int, float]:
+        """Work of the valid jobs a node and second of each mix, by its first block."""
+        work = dict.fromkeys(self.makespans_s, 0.0)
+        for job in self.jobs:
+            work[job.mix] += job.work * (job.rate is not None)
+        return {first: work[first] / (self.nodes * s) for first, s in self.makespans_s.items()}
 
     @property
     def makespan_s(self) -> float:
-        """From the first submission to the last end."""
-        during = [job.during for job in self.jobs if job.during]
-        return max(end for _, end in during) - min(begin for begin, _ in during)
+        """The median of the makespans."""
+        return median(self.makespans_s.values())
 
     @property
     def throughput(self) -> float:
-        """Work of the valid jobs a node and second."""
-        work = sum(job.work for job in self.jobs if job.rate is not None)
-        return work / (self.nodes * self.makespan_s)
+        """The median of the throughputs."""
+        return median(self.throughputs.values())
 
     @property
     def valid(self) -> int:
@@ -68,6 +96,18 @@ class Mix:
     def slowest(self) -> MixJob | None:
         """The valid job that is slowest against its kind."""
         return slowest_of([job for jobs in self.kinds.values() for job in jobs])
+
+    @property
+    def scatter(self) -> float:
+        """By which factor less than its kind's median a valid job may be as one of `jobs` that are
+        alike: Student's bound for the least of all, by the median deviation, so that the jobs of a
+        slow node do not widen it."""
+        logs = [log(one.share) for jobs in self.kinds.values() for one in jobs if one.share]
+        n, freedom = len(logs), len(logs) - len(self.kinds)
+        if freedom <= 0:
+            return 0.0
+        reach = special.stdtrit(EFFICIENCY * freedom, 1 - (1 - LEVEL) / n) * (n / freedom) ** 0.5
+        return float(np.exp(-reach * robust_spread(np.abs(logs))))
 
     @cached_property
     def kinds(self) -> dict[str, list[MixJob]]:
@@ -96,24 +136,33 @@ def mean_rate(jobs: Sequence[MixJob]) -> float | None:
     return harmonic_mean(rates) if rates else None
 
 
-def is_mix(plan: Plan) -> bool:
-    """Whether jobs of a run are handed in at once."""
-    return bool(plan.limits.get("jobs_at_once"))
-
-
 def mix_of(run: RunDirectory) -> Mix:
-    """The mix of a run. Raises AssayError where its jobs were not handed in at once, and while some
-    are still to come."""
+    """The mixes of a run. Raises AssayError where jobs were not handed in at once, and where no mix
+    is whole."""
     plan, nodes = run.plan(), run.provenance().site.nodes
     if nodes is None:
         raise AssayError(f"{run.path}: the provenance does not say how many nodes the site has")
-    if not is_mix(plan):
+    size = plan.mix_blocks
+    if not size:
         raise AssayError(
             f"campaign {plan.campaign} hands in one job after the other; a mix says"
             " limits: {jobs_at_once: N}"
         )
-    names, jobs = case_names(plan.cases), list[MixJob]()
-    latest = latest_attempts(run.records(), CASE_ID).values()
+    planned = sum(case.skipped is None for case in plan.cases) * size
+    found: dict[int, list[MixJob]] = {first: [] for first in range(1, plan.blocks + 1, size)}
+    for job in _jobs(plan, run.records(), size):
+        found[job.mix].append(job)
+    faults = {first: fault for first, jobs in found.items() if (fault := _fault(jobs, planned))}
+    if len(faults) == len(found):
+        raise AssayError(next(iter(faults.values())))
+    jobs = [job for first, mine in found.items() if first not in faults for job in mine]
+    return Mix(jobs, nodes, [*faults.values()])
+
+
+def _jobs(plan: Plan, records: Iterable[Record], size: int) -> Iterator[MixJob]:
+    """The jobs of mixes of so many blocks."""
+    names = case_names(plan.cases)
+    latest = latest_attempts(records, CASE_ID).values()
     for record in (one for one in latest if one.status != "skipped"):
         kind = names[record.case_id]
         if len(plan.environments) > 1:
@@ -132,27 +181,30 @@ def mix_of(run: RunDirectory) -> Mix:
         elif metric is not None:
             rate, unit = 1 / metric.value, "1/s" if metric.unit == "s" else "1"
         work = float(plan.weights.get(record.check, 1.0))
-        jobs.append(MixJob(kind, tuple(record.nodes), during, work, rate, unit))
-    planned = sum(case.skipped is None for case in plan.cases) * plan.blocks
-    if len(jobs) < planned or not jobs:
-        raise AssayError(f"{len(jobs)} of {planned} jobs of the mix have a record; resume the run")
-    refuse_pause(jobs)
-    return Mix(jobs, nodes)
+        first = (record.block - 1) // size * size + 1
+        yield MixJob(kind, tuple(record.nodes), during, work, rate, unit, mix=first)
 
 
-def refuse_pause(jobs: Sequence[MixJob]) -> None:
-    """Raise AssayError where no job ran, or for longer than LONGEST_PAUSE_S none was handed in."""
+def _fault(jobs: Sequence[MixJob], planned: int) -> str:
+    """Why a mix does not count: it is not whole, no job of it ran, or for longer than
+    LONGEST_PAUSE_S none was handed in; "" where it does."""
+    if len(jobs) < planned:
+        return (
+            f"{len(jobs)} of {planned} jobs of the mix have a record; resume the run, or run it with"
+            " as many blocks as whole mixes have"
+        )
     during = sorted(job.during for job in jobs if job.during)
     if not during:
-        raise AssayError("no job of the mix ran; look at the run: assay status")
+        return "no job of the mix ran; look at the run: assay status"
     last = during[0][1]
     for begin, end in during:
         if begin > last + LONGEST_PAUSE_S:
-            raise AssayError(
+            return (
                 f"for {begin - last:.0f} s no job of the mix was handed in: the run was cut short,"
                 " and its makespan says nothing; run the mix again"
             )
         last = max(last, end)
+    return ""
 
 
 def _deciding(plan: Plan, record: Record) -> Metric | None:
