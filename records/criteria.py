@@ -241,7 +241,7 @@ class Criteria(Section):
     confidence: float = key("Confidence of each one-sided bound.", "1", 0.95, ge=0.8, le=0.999)
     confidence_of: Literal["judgement", "all"] = key(
         "What the confidence is of: each judgement by itself, or the first one and all re-runs"
-        " together, for values held against a limit.",
+        " together.",
         default="judgement",
     )
     least_launches: int = key(

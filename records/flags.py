@@ -20,6 +20,9 @@ UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105  no password
 RAW_LIMIT_BYTES = 64 * 2**20
 RAW_CUT = "raw-cut-to-64-MiB"
 
+#: Share of its processors that other programs have, beyond which they hide a loss of a node.
+DISTURBED_SHARE = 0.25
+
 #: What each flag says; a check may set others, e.g. the version of a foreign program.
 MEANINGS = {
     OVERSUBSCRIBED: "busy ranks shared a core: the times are those of the scheduler",
@@ -31,8 +34,8 @@ MEANINGS = {
     " the machine",
     TOO_SHORT: "it measured for so short a time (less than 0.2 s in one go, 1 ms of samples) that"
     " a clock change or another task decides its values; `assay plan` proposes a size",
-    DISTURBED: "other programs had more than 5 % of a node's processors: their time does not count in"
-    " its values, what they took of caches and memory does",
+    DISTURBED: "other programs had more than 25 % of a node's processors: their time does not count"
+    " in its values, but it can hide a loss, so that an acceptance does not rest on the launch",
     UNPROVEN: "no evidence from inside the ranks: that it ran on the nodes of its job is Slurm's"
     " statement, which MPI library served it is not known",
     REFERENCE_MISSED: "the test's own reference was missed; the value counts all the same",

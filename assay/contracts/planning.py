@@ -72,8 +72,8 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
     for one in loaded.criteria.criteria:
         if isinstance(one, MixCriterion) and not plan.mix_blocks:
             raise AssayError(
-                f"stage {name}, criterion {one.id}: judges a mix, and campaign {campaign.name} hands"
-                " in one job after the other; a mix says limits: {jobs_at_once: N}"
+                f"stage {name}, criterion {one.id}: judges a mix, and campaign {campaign.name}"
+                " hands in one job after the other; a mix says limits: {jobs_at_once: N}"
             )
         if one.check not in checks and not (isinstance(one, MixCriterion) and not one.check):
             raise AssayError(

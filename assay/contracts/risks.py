@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -37,6 +38,7 @@ from records.run.plan import Plan
 from records.site.limits import Nominal, bound, is_beyond
 from reports.notation.units import count_text, percent
 from reports.notation.values import about
+from reports.statistics.descriptive import clopper_pearson
 from reports.statistics.reliability import Demonstration, availability_pass_chance
 from reports.verdicts.acceptance.bounds import level_of_look, row_bounds, share_bounds
 from reports.verdicts.acceptance.model import limit_text
@@ -47,7 +49,7 @@ from reports.verdicts.contract.period import period_id
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.
 TRIALS, TRIALS_OF_SEARCH = 20_000, 2_000
 #: Machines drawn for a criterion on nodes, links or a spread.
-MACHINES = 60
+MACHINES = 200
 #: How much farther from the others than its limit a node or pair is, that is surely found.
 FARTHER = 1.5
 #: Values of one criterion that are drawn one by one; of more, the risks follow from these.
@@ -157,7 +159,7 @@ class _Judged:
         if isinstance(criterion, UnitCriterion):
             self._refuse_beyond_peak(criterion, values)
         if isinstance(criterion, MixCriterion) and (values or not criterion.check):
-            return self._by_mix()._limit(criterion, len(values) or 1)
+            return self._by_mix()._limit(criterion, len({one.case.id for one in values}) or 1)
         if not values:
             ends = Chances(0.0, 0.0), Chances(0.0, 0.0)
             risk = self._made(criterion, limit="–", promise="–", chances=ends)
@@ -235,10 +237,11 @@ class _Judged:
             cv=good.cv + FARTHER * (bad.cv - good.cv),
             defects={name: max(0.05, 1 - FARTHER * (1 - v)) for name, v in bad.defects.items()},
         )
-        ends = [_ends(machine) for machine in (bad, good)]
+        ends = [machine_chances(machine, MACHINES) for machine in (bad, good)]
         risk = self._made(criterion, limit=limit, promise="all alike", chances=(ends[0], ends[1]))
+        risk.error = max(error(one, MACHINES) for one in (risk.buyer, risk.vendor))
         if not risk.decided:
-            passed = percent(_ends(far).passed, 0)
+            passed = percent(machine_chances(far, MACHINES).passed, 0)
             risk.remedy = f"{FARTHER:g} times as far from good it passes in {passed}"
         return risk
 
@@ -270,7 +273,7 @@ class _Judged:
         chances: tuple[Chances, ...],
         repeats: str = "",
         spread: bool = True,
-        **words: str,
+        **words: Any,
     ) -> ContractRisk:
         """The risk of which a machine at the limit and one at the promise come out so."""
         buyer, vendor = chances[0].passed, 1 - chances[1].passed
@@ -388,8 +391,14 @@ def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> s
     return f"{enough}, {n} do not{never}"
 
 
-def _ends(machines: SimulatedMachines) -> Chances:
-    """How the last criterion of simulated machines comes out."""
-    judged = [machines.judged_to_the_end(seed).criteria[-1] for seed in range(MACHINES)]
-    words = [one.effective for one in judged]
-    return Chances(words.count("PASS") / MACHINES, words.count("FAIL") / MACHINES)
+def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> Chances:
+    """How the last criterion of so many simulated machines comes out, from a seed on."""
+    seeds = range(first, first + count)
+    words = [machines.judged_to_the_end(seed).criteria[-1].effective for seed in seeds]
+    return Chances(words.count("PASS") / count, words.count("FAIL") / count)
+
+
+def error(chance: float, count: int) -> float:
+    """Half the width of the 95 % interval of a chance that so many machines show."""
+    found = clopper_pearson(round(chance * count), count)
+    return (found.high - found.low) / 2

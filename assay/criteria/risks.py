@@ -33,6 +33,7 @@ from records.criteria import (
 from records.forms import Form, Part, key
 from records.run.plan import Plan, PlannedCase
 from records.site.limits import Nominal
+from reports.statistics.descriptive import Vector
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.model import AcceptanceJudgement
 from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, Values
@@ -168,28 +169,32 @@ def _machines(criteria: Criteria) -> Iterator[tuple[str, Mapping[str, float]]]:
 
 @dataclass(frozen=True)
 class SimulatedMachines:
-    """Evidence of machines that are good but for `defects`, by metric: the first peer's share."""
+    """Evidence of machines that are good but for `defects`, by metric: the first peer's share.
+    `drift`: the coefficient of variation of what all values of a block have in common."""
 
     plan: Plan
     criteria: Criteria
     rates: Nominal
     cv: float
     defects: Mapping[str, float]
+    drift: float = 0.0
 
     def judged_to_the_end(self, seed: int) -> AcceptanceJudgement:
         """A machine run, judged, and run again until nothing is asked for."""
-        rng = np.random.default_rng(seed)
-        first = range(1, self.plan.blocks + 1)
-        values = [self._drawn(series, first, rng) for series in self._all]
+        rng, planned = np.random.default_rng(seed), self.plan.blocks
+        last = planned + self.criteria.reruns_at_most * self.criteria.rerun_blocks
+        common = self.drift * rng.standard_normal(last + 1) if self.drift else np.zeros(last + 1)
+        first = range(1, planned + 1)
+        values = [self._drawn(series, first, rng, common) for series in self._all]
         mixes = self._mixes(first, rng)
         for count in range(self.criteria.reruns_at_most + 1):
             found = judge(self.criteria, self._evidence(values, mixes), date(2000, 1, 1), count)
-            start = self.plan.blocks + 1 + count * self.criteria.rerun_blocks
+            start = planned + 1 + count * self.criteria.rerun_blocks
             again = range(start, start + self.criteria.rerun_blocks)
             mixes |= self._mixes(again, rng)
             for place, series in enumerate(self._all):
                 if series.case.id in found.rerun:
-                    before, more = values[place], self._drawn(series, again, rng)
+                    before, more = values[place], self._drawn(series, again, rng, common)
                     values[place] = replace(
                         before,
                         blocks=np.concatenate([before.blocks, more.blocks]),
@@ -272,8 +277,10 @@ class SimulatedMachines:
             base *= values.case.ranks / max(1, -(-case.ranks // max(case.nodes, 1)))
         return base
 
-    def _drawn(self, series: Values, blocks: range, rng: np.random.Generator) -> Values:
-        scatter = np.exp(self.cv * rng.standard_normal(len(blocks)))
+    def _drawn(
+        self, series: Values, blocks: range, rng: np.random.Generator, common: Vector
+    ) -> Values:
+        scatter = np.exp(self.cv * rng.standard_normal(len(blocks)) + common[blocks])
         return replace(series, blocks=np.array(blocks), values=series.values[0] * scatter)
 
     def _mixes(self, blocks: range, rng: np.random.Generator) -> dict[int, float]:

@@ -50,7 +50,7 @@ INVALID = {
         "\nWARNING: Incorrect data on read (3 errors found).",
         "ncorrect",
     ),
-    "ior no read": ("ior", "Max Read:", "", "ior_read is missing"),
+    "ior no read": ("ior", "512.0 POSIX      0\nFin", "512.0\nFin", "ior_read is missing"),
     "mdtest own files": ("mdtest", "'-N' '1' ", "", "-N"),
     "mdtest no removal": ("mdtest", "2210.118", "0.000", "mdtest_remove"),
     "io500 invalid": (

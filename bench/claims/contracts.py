@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from functools import cached_property
 from math import log
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from assay.contracts.risks import Chances, chances, share_chances
+from assay.contracts.risks import Chances, chances, machine_chances, share_chances
 from assay.criteria.risks import MARGIN, SimulatedMachines
 from assay.plan import Narrowing, make_plan
 from assay.schema import load_campaign
@@ -108,6 +109,7 @@ def rows(contracts: int) -> Iterator[Row]:
                     "… no more pass than the confidence allows", passed, contracts, most=0.05
                 )
             ends[margin] = found, declared
+    yield from _peers(contracts)
     yield from _answers(contracts)
     for better in (1.0, 6.0):
         yield from _periods(contracts, better)
@@ -118,6 +120,44 @@ def _near(what: str, hits: int, of: int, declared: float) -> Row:
     declared = round(declared, 3)
     told = f"{what} (declared {100 * declared:.1f} %)"
     return share(told, hits, of, most=min(1.0, declared + POINT), least=max(0.0, declared - POINT))
+
+
+def peers(kind: str) -> tuple[SimulatedMachines, SimulatedMachines]:
+    """Machines that keep a criterion on four nodes, their links or a spread, and such as have
+    something just at its limit."""
+    check, metric, limit = {
+        "nodes": ("node", "stream_triad", {"within": 0.05}),
+        "links": ("alltoall_pairs", "pair_bandwidth", {"at_least": 0.93}),
+        "spread": ("su3_rmd", "program_time", {"cv_at_most": 0.05}),
+    }[kind]
+    criteria = criteria_of(
+        criterion(kind, check, metric, **limit),
+        **{"confidence_of": "all", "rerun_blocks": 3, "reruns_at_most": 3},
+    )
+    only = Narrowing(environments=("mpich",), checks=(check,), blocks=8)
+    plan = make_plan(load_campaign("acceptance"), SITE, only)
+    good = SimulatedMachines(plan, criteria, Nominal(), 0.02, {})
+    if kind == "spread":
+        return good, replaced(good, cv=0.05)
+    return good, replaced(good, defects={metric: 0.95 if kind == "nodes" else 0.93})
+
+
+def _peers(contracts: int) -> Iterator[Row]:
+    """Four nodes, their links, and a spread. Declared is what the plan simulates, on as many
+    machines; those of which the verdicts are counted drift by 5 % from block to block besides."""
+    for kind in ("nodes", "links", "spread"):
+        good, bad = peers(kind)
+        for what, machine in (("one at the limit", bad), ("all alike, CV 2 %", good)):
+            declared = machine_chances(machine, contracts)
+            drifting = replaced(machine, drift=0.0 if kind == "spread" else 0.05)
+            found = machine_chances(drifting, contracts, first=contracts)
+            passed, failed = (round(one * contracts) for one in (found.passed, found.failed))
+            head = f"{kind}, 8 launches and 3 re-runs of 3: {what}: passes"
+            yield _near(head, passed, contracts, declared.passed)
+            yield _near("… and fails", failed, contracts, declared.failed)
+            if machine is bad:
+                most = "… no more pass than the confidence allows"
+                yield share(most, passed, contracts, most=0.05)
 
 
 def _answers(contracts: int) -> Iterator[Row]:

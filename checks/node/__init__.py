@@ -76,9 +76,6 @@ WHOLE_TIMES = {
     "dhrystone_time": 5 * 50_000,
     "whetstone_time": 1e5,
 }
-#: Share of the processors that other programs have, above which a launch is flagged: their time does
-#: not count, but they empty caches too.
-DISTURBED = 0.05
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
 #: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.
 GREATEST_OPERATIONS_PER_CYCLE = 64.0
@@ -306,7 +303,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         if isinstance(others, str):
             return Reading(wrong=others)
         derived = others
-        disturbed = any(one.value > DISTURBED for one in others)
+        disturbed = any(one.value > flags.DISTURBED_SHARE for one in others)
         for node, metrics in by_node.items():
             found = self._derived(params, node, metrics)
             if isinstance(found, str):

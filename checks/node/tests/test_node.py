@@ -30,7 +30,9 @@ def reading(changed=None, further=(), notes=()):
         samples = [value, *further] if asked.metric == "operation_time" else [value]
         metrics.append(measured(definition, value, dict(asked.at), samples))
     said = [("others", note) for note in notes]
-    return CHECK.check_values(PARAMS, Output(metrics=metrics, all_notes=said, evidence=evidence_of(*HOSTS)))
+    return CHECK.check_values(
+        PARAMS, Output(metrics=metrics, all_notes=said, evidence=evidence_of(*HOSTS))
+    )
 
 
 def note(share, node="n1", kernel="dgemm"):

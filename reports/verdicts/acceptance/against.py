@@ -26,6 +26,7 @@ from reports.show.tables import Cell, numeric, pivot
 from reports.statistics.descriptive import log_ratio_interval
 from reports.verdicts.acceptance.bounds import Verdict, worst
 from reports.verdicts.acceptance.dossier import Dossier
+from reports.verdicts.acceptance.result import TONES
 from reports.verdicts.acceptance.values import CriterionEvidence
 
 #: Case id, environment, and point without its places.
@@ -200,13 +201,12 @@ _METHOD = (
 
 
 def _table(rows: Sequence[AgainstRow]) -> Iterator[Block | None]:
-    tones = {"PASS": "good", "FAIL": "bad"}
     yield pivot(
         rows,
         [
             ("what must hold", lambda one: one.title),
             ("at", lambda one: one.point),
-            ("verdict", lambda one: Cell(one.verdict, tone=tones.get(one.verdict, "open"))),  # type: ignore[arg-type]
+            ("verdict", lambda one: Cell(one.verdict, tone=TONES[one.verdict])),
             (numeric("accepted", "now", "left", "interval", "n"), _numbers),
             ("note", lambda one: one.note),
         ],

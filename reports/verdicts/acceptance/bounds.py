@@ -166,7 +166,7 @@ def row_bounds(values: Matrix, confidence: float, least_n: int) -> Matrix:
 
 
 def level_of_look(criteria: Criteria, first: int, n: int) -> float:
-    """The level of bounds of n launches held against a limit, `first` of them before any re-run.
+    """The level of bounds of n launches, `first` of them before any re-run.
 
     Where the confidence is of all judgements together, each has the error that is spent between it
     and the one before, so that by Bonferroni's inequality no more than 1 − confidence is spent in

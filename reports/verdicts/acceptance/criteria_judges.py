@@ -22,8 +22,9 @@ from records.criteria import (
     Selection,
     UnitCriterion,
 )
-from records.flags import UNPROVEN
+from records.flags import DISTURBED, UNPROVEN
 from records.run.plan import PlannedCase
+from records.site.pair_scans import NODE, PEER
 from reports.notation.labels import CheckLabels, check_labels
 from reports.notation.units import as_stated, count_text, significant
 from reports.verdicts.acceptance.bounds import (
@@ -41,6 +42,9 @@ from reports.verdicts.acceptance.values import CriterionEvidence, Values
 MOST_OF_NOMINAL = 2.0
 #: Why launches without evidence decide nothing, and what to do.
 NOT_COUNTED = "unproven, which count only where the criteria say `unproven: accept`"
+BUSY = (
+    "beside other programs, which had more than 25 % of a node's processors: free the nodes of them"
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Context:
         return median_bounds(values or [0.0], level, self.criteria.least_launches)
 
     def level(self, n: int) -> float:
-        """The level of bounds of n launches that are held against a limit."""
+        """The level of bounds of n launches."""
         return level_of_look(self.criteria, self.evidence.fresh - 1, n)
 
     def point(self, values: Values, without: Sequence[str] = ()) -> str:
@@ -166,6 +170,7 @@ class Context:
         launches = self._launches.get(case.id, [])
         doubtful = sum(map(self.lacks_proof, launches))
         note = f"planned, but no launch has its {self.metric_title(criterion.metric)}"
+        note = self._disturbed(launches) or note
         return self.item(
             case,
             criterion.metric,
@@ -178,6 +183,11 @@ class Context:
             about="missing",
             decidable=not doubtful,
         )
+
+    def _disturbed(self, keys: Sequence[LaunchKey]) -> str:
+        """That some of these launches were disturbed; "" where none was."""
+        count = sum(DISTURBED in self.evidence.launches[key].flags for key in keys)
+        return f"{count_text(count, 'launch')} {BUSY}" if count else ""
 
     def judged(
         self,
@@ -232,6 +242,8 @@ class Context:
         ]
         if doubtful := sum(map(self.lacks_proof, found)):
             return f"{doubtful} {NOT_COUNTED}"
+        if disturbed := self._disturbed(found):
+            return disturbed
         counts = Counter(self.evidence.launches[key].status for key in found)
         launches = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
         return (
@@ -265,20 +277,29 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
     if not (size and evidence.throughputs):
         note = "no mix of the run is whole" if size else "the jobs were not handed in at once"
         return judged(criterion, statement, (), note)
+    # The jobs of a kind, on whichever nodes each was.
+    kinds: dict[tuple[str, str], list[Values]] = {}
+    for values in evidence.selected(criterion) if criterion.check else ():
+        point = context.point(values, (NODE, PEER)) or criterion.check
+        kinds.setdefault((values.case.id, point), []).append(values)
+    found: list[tuple[str, PlannedCase, Mapping[int, float], str]] = [
+        (name, jobs[0].case, evidence.mixes_of(jobs), case_id)
+        for (case_id, name), jobs in kinds.items()
+    ]
+    if not criterion.check:
+        found = [("all jobs", evidence.planned[0], evidence.throughputs, "")]
     criteria, items = context.criteria.by_mix(size), list[Item]()
-    for values in evidence.selected(criterion) if criterion.check else [None]:
-        mixes = evidence.throughputs if values is None else evidence.mixes_of(values)
-        case = evidence.planned[0] if values is None else values.case
+    for subject, case, mixes, case_id in found:
         level = level_of_look(criteria, (evidence.fresh - 1) // size, len(mixes))
         numbers = [*mixes.values()]
         item = context.item(
             case,
             criterion.metric,
-            "all jobs" if values is None else context.point(values) or case.check,
+            subject,
             median_bounds(numbers or [0.0], level, criteria.least_launches),
             limits,
             unit=criterion.unit,
-            launches=tuple(k for k in evidence.launches if values is None or k[0] == case.id),
+            launches=tuple(key for key in evidence.launches if case_id in ("", key[0])),
             shares=tuple(numbers),
         )
         items.append(replace(item, note=item.note.replace("launches", "mixes")))

@@ -16,6 +16,7 @@ from records.criteria import (
     SuccessCriterion,
     Waiver,
 )
+from records.flags import DISTURBED, UNPROVEN
 from records.run.plan import PlannedCase
 from records.text.natural import natural
 from reports.notation.units import count_text
@@ -60,9 +61,10 @@ def judge(
 
     Limits from the machine itself cannot detect a fault common to all nodes: without an absolute
     limit that something keeps to, nothing passes. Launches that are unproven count only where the
-    criteria accept them.
+    criteria accept them, those that other programs disturbed never.
     """
-    evidence = evidence if criteria.unproven == "accept" else evidence.proven()
+    unproven = [] if criteria.unproven == "accept" else [UNPROVEN]
+    evidence = evidence.without([DISTURBED, *unproven])
     criteria = criteria.with_mixes_of(evidence.mix_blocks)
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]

@@ -64,13 +64,14 @@ def peers_of(logs: Matrix) -> Peers:
 
     The median over rows keeps a few noisy peers out of it.
     """
+    medians = np.median if np.isfinite(logs).all() else np.nanmedian  # the latter is slow
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a row or column without a value
-        centres = np.nanmedian(logs, axis=1)
+        centres = medians(logs, axis=1)
         blocks = np.zeros(logs.shape[1])
         for _ in range(3 if len(logs) > 1 else 0):
-            blocks = np.nanmedian(logs - centres[:, None], axis=0)
-            centres = np.nanmedian(logs - blocks, axis=1)
+            blocks = medians(logs - centres[:, None], axis=0)
+            centres = medians(logs - blocks, axis=1)
     free = logs - np.nan_to_num(blocks)
     counts = np.isfinite(free).sum(axis=1)
     deviations, freedom = deviations_of(free)
@@ -149,10 +150,11 @@ def _cut(values: Matrix) -> int:
 
 
 class Reach(NamedTuple):
-    """One-sided bounds of each row's median."""
+    """One-sided bounds of each row's median, at this confidence."""
 
     low: Matrix
     high: Matrix
+    confidence: float
 
 
 def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
@@ -172,7 +174,7 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
         found = bound_rank(n, confidence)
         rank = n - found[0] if found else n - 1
         high[rows] = np.maximum(high[rows], ordered[rows, rank])
-    return Reach(low, high)
+    return Reach(low, high, confidence)
 
 
 def scores_of(peers: Peers, top: Top) -> Matrix:

@@ -67,9 +67,9 @@ class PeerComparison:
     @cached_property
     def _reach(self) -> list[Reach]:
         """Bounds of each row by all blocks, and by those of the run alone."""
-        confidence = self.context.criteria.confidence
         return [
-            reach_of(*part, confidence) for part in zip(self.by_blocks, self.levels, strict=True)
+            reach_of(peers, level, self.context.level(peers.logs.shape[1]))
+            for peers, level in zip(self.by_blocks, self.levels, strict=True)
         ]
 
     @cached_property
@@ -81,7 +81,7 @@ class PeerComparison:
         """The rows that get an item: all, or of very many those that are not plainly good, and the
         lowest of the others."""
         least, most = self.limits[0] or 0.0, self.limits[1] or inf
-        ends = [np.sort([self._shown(end) for end in reach], axis=0) for reach in self._reach]
+        ends = [np.sort([self._shown(end) for end in reach[:2]], axis=0) for reach in self._reach]
         plain = self.peers.counts >= self.context.criteria.least_launches
         plain &= (ends[0][0] >= least) & (ends[0][1] <= most)
         for low, high in ends[1:]:
@@ -99,12 +99,11 @@ class PeerComparison:
 
     def _bounds(self, row: int, reach: Reach, n: int) -> Bounds:
         """The bounds of a row in shares; none below the launches that a verdict needs."""
-        criteria = self.context.criteria
         ends = sorted(self._shown(np.array([reach.low[row], reach.high[row]])).tolist())
         centre = float(self._shown(self.peers.centres[row] - self.level))
-        if n < criteria.least_launches:
-            return Bounds(n, centre, None, None, criteria.confidence, "none")
-        return Bounds(n, centre, ends[0], ends[1], criteria.confidence, "pooled")
+        if n < self.context.criteria.least_launches:
+            return Bounds(n, centre, None, None, reach.confidence, "none")
+        return Bounds(n, centre, ends[0], ends[1], reach.confidence, "pooled")
 
     def item(self, row: int, about: Subject) -> Item:
         """A node or a pair, judged by its bounds; the run's PASS stays when re-runs scatter."""

@@ -54,7 +54,8 @@ MOST_ITEMS = 120
 #: Launches of one item that are linked one by one; nodes and faults named in a sentence.
 MOST_LINKS, MOST_NODES, MOST_FAULTS = 12, 12, 6
 _MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "SUSPECT": "!"}
-_TONES: dict[str, Literal["good", "bad", "open"]] = {
+#: The colours of verdicts and of what re-runs say.
+TONES: dict[str, Literal["good", "bad", "open"]] = {
     "PASS": "good",
     "FAIL": "bad",
     "SUSPECT": "open",
@@ -171,7 +172,7 @@ def _in_short(dossier: Dossier) -> Iterator[Block | None]:
         if item is not None:
             lines = [f"{item_text(item)} {item.note}".rstrip()] * (result.kind != "answers")
         waived = " (waived)" if result.verdict != result.effective else ""
-        badge = Badge(f"{result.verdict}{waived}", _TONES[result.verdict])
+        badge = Badge(f"{result.verdict}{waived}", TONES[result.verdict])
         title = f"{result.id}: {result.title}"
         yield Section(result.id, title, partial(map, Sentence, lines), badge)
 
@@ -210,7 +211,7 @@ def judged_cell(result: JudgedCriterion) -> Cell:
 
 def _verdict_cell(verdict: Verdict, badge: str = "") -> Cell:
     badges = (badge,) if badge else ()
-    return Cell(f"{_MARK[verdict]} {verdict}", tone=_TONES[verdict], badges=badges)
+    return Cell(f"{_MARK[verdict]} {verdict}", tone=TONES[verdict], badges=badges)
 
 
 def telling_cells(result: JudgedCriterion) -> list[str]:
@@ -232,7 +233,7 @@ def _named(dossier: Dossier) -> Iterator[Block | None]:
     judgement = dossier.judgement
     titles = {result.id: result.title for result in judgement.criteria}
     for number, finding in enumerate(judgement.named, start=1):
-        badge = Badge(finding.state, _TONES.get(finding.state, "plain"))
+        badge = Badge(finding.state, TONES.get(finding.state, "plain"))
         title = sentence_case(finding.title)
         make = partial(_finding, finding, titles, title)
         yield Section(f"finding-{number}", title, make, badge)
@@ -280,7 +281,7 @@ def _reruns(dossier: Dossier) -> Iterator[Block | None]:
 def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block | None]:
     for result in dossier.judgement.criteria:
         make = partial(_criterion, dossier, links, result)
-        badge = Badge(f"{_MARK[result.verdict]} {result.verdict}", _TONES[result.verdict])
+        badge = Badge(f"{_MARK[result.verdict]} {result.verdict}", TONES[result.verdict])
         yield Section(f"criterion-{result.id}", result.title, make, badge)
 
 

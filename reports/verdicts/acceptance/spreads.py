@@ -104,8 +104,8 @@ def _groups(criterion: SpreadCriterion, context: Context) -> Iterator[_SpreadGro
 
 def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> Item:
     """A value that has no peers: the interval of its own deviation."""
-    confidence, least_n = context.criteria.confidence, context.criteria.least_launches
-    numbers = values.values.tolist()
+    numbers, least_n = values.values.tolist(), context.criteria.least_launches
+    confidence = context.level(len(numbers))
     bounds = spread_bounds(numbers, confidence, least_n)
     item = context.value_item(values, numbers, (None, criterion.cv_at_most), bounds=bounds)
     again = values.values[values.blocks >= context.evidence.fresh].tolist()
@@ -189,7 +189,7 @@ def _pooled(found: tuple[Matrix, Matrix], counted: Flags) -> tuple[float, float]
 
 def _bounds(n: int, deviation: float, freedom: float, context: Context) -> Bounds:
     """One-sided bounds of a deviation of so many degrees of freedom."""
-    confidence = context.criteria.confidence
+    confidence = context.level(n)
     if freedom <= 0:
         return Bounds(n, deviation, None, None, confidence, "none")
     low, high = spread_factors(freedom, confidence)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
 from records.errors import AssayError
-from records.flags import INVALID_ON_PURPOSE, UNPROVEN
+from records.flags import INVALID_ON_PURPOSE
 from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.provenance import SiteAsRun
@@ -167,9 +167,11 @@ class CriterionEvidence:
     mix_blocks: int = 0
     throughputs: Mapping[int, float] = field(default_factory=dict)
 
-    def proven(self) -> CriterionEvidence:
-        """The same without values of launches that are unproven."""
-        gone = {key for key, launch in self.launches.items() if UNPROVEN in launch.flags}
+    def without(self, flags: Collection[str]) -> CriterionEvidence:
+        """The same without values of launches that carry one of these flags."""
+        gone = {
+            key for key, launch in self.launches.items() if not {*flags}.isdisjoint(launch.flags)
+        }
         values = []
         for one in self.values if gone else ():
             kept = np.array([(one.case.id, block) not in gone for block in one.blocks.tolist()])
@@ -214,15 +216,16 @@ class CriterionEvidence:
         inside = self.inside(criterion, criterion.environment)
         return [values.case for values in inside] + [scan.case for scan in self.scans_of(criterion)]
 
-    def mixes_of(self, values: Values) -> dict[int, float]:
+    def mixes_of(self, jobs: Sequence[Values]) -> dict[int, float]:
         """By the first block of each whole mix the mean of a rate over its jobs, the harmonic one,
         or of what is better lower, the arithmetic one."""
-        rate, found = self.register.metrics[values.metric].better == "higher", {}
+        blocks = np.concatenate([one.blocks for one in jobs])
+        values = np.concatenate([one.values for one in jobs])
+        rate, found = self.register.metrics[jobs[0].metric].better == "higher", {}
         for first in self.throughputs:
-            mine = (values.blocks >= first) & (values.blocks < first + self.mix_blocks)
-            of = values.values[mine]
-            if len(of) and of.min() > 0:
-                found[first] = float(1 / np.mean(1 / of) if rate else np.mean(of))
+            mine = values[(blocks >= first) & (blocks < first + self.mix_blocks)]
+            if len(mine) and mine.min() > 0:
+                found[first] = float(1 / np.mean(1 / mine) if rate else np.mean(mine))
         return found
 
     def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:

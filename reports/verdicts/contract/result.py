@@ -25,7 +25,6 @@ from reports.result import (
     Sentence,
     Signing,
     Test,
-    Tone,
 )
 from reports.show.panel import Picture
 from reports.show.tables import Cell, Lead, numeric, pivot
@@ -34,26 +33,13 @@ from reports.verdicts.acceptance.pictures import margins
 from reports.verdicts.acceptance.result import (
     NUMBERS,
     OUTCOMES,
+    TONES,
     judged_cell,
     telling_cells,
 )
 from reports.verdicts.acceptance.wording import REHEARSAL, centre_text, item_text, limit_words
 from reports.verdicts.contract.forms import ContractFile, ContractForm, ContractRisk
 
-_TONES: dict[str, Tone] = {
-    "PASS": "good",
-    "FAIL": "bad",
-    "SUSPECT": "open",
-    "INCONCLUSIVE": "open",
-    "NOT RUN": "plain",
-}
-_STATES = {
-    "PASS": State.PASS,
-    "FAIL": State.FAIL,
-    "SUSPECT": State.SUSPECT,
-    "INCONCLUSIVE": State.INCONCLUSIVE,
-    "NOT RUN": State.UNFINISHED,
-}
 _METHOD = (
     "A stage is a run of a campaign, judged by its criteria. Each verdict rests on a bound, not on"
     " a mean: PASS if the whole bound is inside the limit, FAIL if it is outside, else open. What"
@@ -117,7 +103,8 @@ def _answer(contract: ContractFile) -> Answer:
         unknown = f"{count} a risk beyond what the contract allows: {listed(undecided, 3)}"
     with_waivers = f"{sentence.rstrip('.')}, with {waived}." if not waived.startswith("0") else ""
     sentence = fitting(with_waivers or sentence)
-    return Answer(_STATES[course.verdict], sentence, unknown, _next_command(contract))
+    state = State.UNFINISHED if course.verdict == "NOT RUN" else State[course.verdict]
+    return Answer(state, sentence, unknown, _next_command(contract))
 
 
 def _facts(contract: ContractFile) -> list[tuple[str, str]]:
@@ -150,8 +137,7 @@ def _stages(contract: ContractFile) -> Iterator[Block | None]:
 
 
 def _verdict_cell(verdict: ContractVerdict) -> Cell:
-    tone = _TONES[verdict]
-    return Cell(verdict, tone="" if tone == "plain" else tone)
+    return Cell(verdict, tone=TONES.get(verdict, ""))
 
 
 def _open(contract: ContractFile) -> Iterator[Block | None]:
@@ -164,7 +150,7 @@ def _open(contract: ContractFile) -> Iterator[Block | None]:
                 why = (item.note if item else "") or result.note
                 said = item_text(item) if item and item.bounds.low is not None else ""
                 text = f"{stage}, {result.title}: {'; '.join(filter(None, (said, why)))}"
-                badge = Badge(result.effective, _TONES[result.effective])
+                badge = Badge(result.effective, TONES[result.effective])
                 yield Sentence(text.rstrip(": ") + ".", f"#{stage}-{result.id}", badge=badge)
         if judgement.named:
             yield Sentence(f"{stage} names {listed(judgement.named, 6)}.", tone="bad")
@@ -314,7 +300,10 @@ def _spread_text(risk: ContractRisk) -> str:
 
 
 def _risk_cells(risk: ContractRisk | None) -> list[str]:
-    return [percent(risk.buyer, 0), percent(risk.vendor, 0)] if risk else ["–", "–"]
+    if risk is None:
+        return ["–", "–"]
+    error = f" ± {percent(risk.error, 0)}" if risk.error else ""
+    return [f"{percent(one, 0)}{error}" for one in (risk.buyer, risk.vendor)]
 
 
 def _attempts(contract: ContractFile) -> Iterator[Block | None]:
@@ -323,7 +312,7 @@ def _attempts(contract: ContractFile) -> Iterator[Block | None]:
     for stage in course.contract.stages:
         for attempt in course.attempts(stage.name):
             verdict = attempt.verdict or "NOT RUN"
-            badge = Badge(verdict, _TONES[verdict])
+            badge = Badge(verdict, TONES.get(verdict, "plain"))
             title = f"{sentence_case(stage.name)}, attempt {attempt.number}"
             make = partial(_attempt, contract, stage.name, attempt.number)
             yield Section(f"{stage.name}-attempt-{attempt.number}", title, make, badge)

@@ -162,8 +162,7 @@ def _answer(mix: Mix, at_least: float) -> Answer:
         state = State.PASS if worst.share >= at_least else State.FAIL
         return Answer(state, fitting(slow, said))
     unknown = (
-        f"whether that job was slow: the jobs scatter so much that of jobs that are"
-        f" alike one may have {percent(mix.scatter, 0)}; give them cores of their own, or ask for less:"
-        " --at-least"
+        "whether that job was slow: the jobs scatter so much that of jobs that are alike one may"
+        f" have {percent(mix.scatter, 0)}; give them cores of their own, or a lower --at-least"
     )
     return Answer(State.INCONCLUSIVE, fitting(slow, said), unknown)

@@ -190,8 +190,8 @@ def _fault(jobs: Sequence[MixJob], planned: int) -> str:
     LONGEST_PAUSE_S none was handed in; "" where it does."""
     if len(jobs) < planned:
         return (
-            f"{len(jobs)} of {planned} jobs of the mix have a record; resume the run, or run it with"
-            " as many blocks as whole mixes have"
+            f"{len(jobs)} of {planned} jobs of the mix have a record; resume the run, or run it"
+            " with as many blocks as whole mixes have"
         )
     during = sorted(job.during for job in jobs if job.during)
     if not during:

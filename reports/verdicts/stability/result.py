@@ -15,10 +15,9 @@ from reports.notation.units import count_text, percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
 from reports.show.tables import Cell, numeric, pivot
 from reports.statistics.reliability import LEVEL, Demonstration, mean_time_bounds
+from reports.verdicts.acceptance.result import TONES
 from reports.verdicts.stability.booking import Booked, Outage, booked, utc
 from reports.verdicts.stability.judge import BETTER, Figures, JudgedPromise
-
-_TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "open"}
 
 
 class OutagePart(Part):
@@ -226,7 +225,7 @@ def _criteria(form: StabilityForm) -> Iterator[Block | None]:
             percent(risk, 0) if risk is not None else "–"
             for risk in (one.buyers_risk, one.vendors_risk)
         ]
-        verdict = Cell(one.verdict, tone=_TONES[one.verdict])  # type: ignore[arg-type]
+        verdict = Cell(one.verdict, tone=TONES[one.verdict])
         return [f"{one.name} ≥ {promised}", verdict, seen, bounds, *risks]
 
     numbers = numeric("seen", "bounds, 90 % each", "buyer's risk", "vendor's risk")

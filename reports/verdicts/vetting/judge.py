@@ -8,6 +8,7 @@ from math import exp, log, sqrt
 
 from msgspec.structs import replace
 
+from records.flags import DISTURBED_SHARE
 from records.site.node_facts import NodeFacts, facts_by_value
 from records.vetting import METRICS, WORDS, Figure, KindReference, Level, Oddity, Word
 from reports.notation.units import percent
@@ -20,9 +21,7 @@ FALSE_UNFIT = 0.01
 LEAST_DEVIATIONS = 5.0
 #: Greatest chance that a node at FOUND_LOSS is called fit, a figure.
 FALSE_FIT = 0.05
-#: Where other programs had more of a processor than this, a figure is suspect: they hide a loss.
-DISTURBED = 0.25
-#: The one figure that they do not make worse: idle time of a processor whose thread is ready.
+#: What other programs do not make worse: idle time of a processor whose thread is ready.
 UNDISTURBED = "core_share"
 #: Vettings of the node itself that its own level needs.
 OWN_VETTINGS = 5
@@ -48,7 +47,7 @@ def judged_figure(figure: Figure, node: str, reference: KindReference | None) ->
         own = _against(figure, level, level.own[node], level.noise, n, text)
         found = max(found, own, key=lambda one: WORDS.index(one.word))
     sure = found.word == "unfit" and figure.metric == UNDISTURBED
-    if figure.others > DISTURBED and not sure:
+    if figure.others > DISTURBED_SHARE and not sure:
         return replace(found, word="suspect")
     return found
 
