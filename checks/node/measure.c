@@ -80,8 +80,7 @@ static double run_all(const struct kernel *kernel, void *state, const struct mea
     for (int repetition = 0; repetition < repetitions; repetition++)
         for (int i = 0, place; i < count; i++) {
             place = i * repetitions + repetition;
-            own[place] =
-                run_once(kernel, state, &measured->parts[i], i, turns, timer, &off[place]);
+            own[place] = run_once(kernel, state, &measured->parts[i], i, turns, timer, &off[place]);
         }
     double others = -1;
     if (measured->parts[0].kind != PART_AMOUNT)

@@ -173,10 +173,9 @@ static void others_are_told_from_the_machine(void) {
         {"the kernel does not say", {10, 5, -1, 0}, 1, 1, 0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        proof_deviation(
-            known[i].what,
-            usage_others(&known[i].passed, known[i].threads, known[i].processors),
-            known[i].others, 1e-12);
+        proof_deviation(known[i].what,
+                        usage_others(&known[i].passed, known[i].threads, known[i].processors),
+                        known[i].others, 1e-12);
 }
 
 int main(void) {
