@@ -144,7 +144,7 @@ def peers(kind: str) -> tuple[SimulatedMachines, SimulatedMachines]:
 
 def _peers(contracts: int) -> Iterator[Row]:
     """Four nodes, their links, and a spread. Declared is what the plan simulates, on as many
-    machines; those of which the verdicts are counted drift by 5 % from block to block besides."""
+    machines; those of which the verdicts are counted drift by 5 % from block to block."""
     for kind in ("nodes", "links", "spread"):
         good, bad = peers(kind)
         for what, machine in (("one at the limit", bad), ("all alike, CV 2 %", good)):

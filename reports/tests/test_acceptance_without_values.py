@@ -117,10 +117,10 @@ def test_a_document_holds_no_scalars_of_numpy(tmp_path):
         as_bytes(1j)
 
 
-def test_no_verdict_rests_on_launches_beside_other_programs(tmp_path):
+def test_no_verdict_rests_on_disturbed_launches(tmp_path):
     run = runs.write_run(tmp_path / "run", checks=("node",))
     edit_records(run, "node", lambda record: record | {"flags": ["disturbed"]})
     evidence = gather(load_run(run), [])
     found = judge(criteria(entry("nodes", "node", "dgemm_rate")), evidence, DAY, 0).criteria[-1]
     assert found.verdict == "INCONCLUSIVE"
-    assert found.note.startswith("5 launches beside other programs")
+    assert found.note.startswith("5 launches disturbed by other programs")

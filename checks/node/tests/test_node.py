@@ -39,7 +39,7 @@ def note(share, node="n1", kernel="dgemm"):
     return {"node": node, "kernel": kernel, "share": share}
 
 
-def test_a_launch_beside_other_programs_is_flagged():
+def test_a_disturbed_launch_is_flagged():
     found = reading(notes=[note(0.01), note(0.5, "n2")])
     assert found.flags == ["disturbed"]
     assert [(m.value, m.at["node"]) for m in found.metrics if m.name == "others"] == [

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -42,9 +42,7 @@ from reports.verdicts.acceptance.values import CriterionEvidence, Values
 MOST_OF_NOMINAL = 2.0
 #: Why launches without evidence decide nothing, and what to do.
 NOT_COUNTED = "unproven, which count only where the criteria say `unproven: accept`"
-BUSY = (
-    "beside other programs, which had more than 25 % of a node's processors: free the nodes of them"
-)
+BUSY = "disturbed by other programs, with more than 25 % of a node's processors; run on idle nodes"
 
 
 @dataclass(frozen=True)
@@ -277,33 +275,33 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
     if not (size and evidence.throughputs):
         note = "no mix of the run is whole" if size else "the jobs were not handed in at once"
         return judged(criterion, statement, (), note)
-    # The jobs of a kind, on whichever nodes each was.
-    kinds: dict[tuple[str, str], list[Values]] = {}
-    for values in evidence.selected(criterion) if criterion.check else ():
-        point = context.point(values, (NODE, PEER)) or criterion.check
-        kinds.setdefault((values.case.id, point), []).append(values)
-    found: list[tuple[str, PlannedCase, Mapping[int, float], str]] = [
-        (name, jobs[0].case, evidence.mixes_of(jobs), case_id)
-        for (case_id, name), jobs in kinds.items()
-    ]
-    if not criterion.check:
-        found = [("all jobs", evidence.planned[0], evidence.throughputs, "")]
     criteria, items = context.criteria.by_mix(size), list[Item]()
-    for subject, case, mixes, case_id in found:
+    for subject, case, mixes, launches in _by_mix(criterion, context):
         level = level_of_look(criteria, (evidence.fresh - 1) // size, len(mixes))
         numbers = [*mixes.values()]
-        item = context.item(
-            case,
-            criterion.metric,
-            subject,
-            median_bounds(numbers or [0.0], level, criteria.least_launches),
-            limits,
-            unit=criterion.unit,
-            launches=tuple(key for key in evidence.launches if case_id in ("", key[0])),
-            shares=tuple(numbers),
-        )
+        bounds = median_bounds(numbers or [0.0], level, criteria.least_launches)
+        more = {"unit": criterion.unit, "launches": launches, "shares": tuple(numbers)}
+        item = context.item(case, criterion.metric, subject, bounds, limits, **more)
         items.append(replace(item, note=item.note.replace("launches", "mixes")))
     return context.judged(criterion, statement, items, absolute=_is_absolute(criterion, context))
+
+
+def _by_mix(
+    criterion: MixCriterion, context: Context
+) -> Iterator[tuple[str, PlannedCase, Mapping[int, float], tuple[LaunchKey, ...]]]:
+    """What each mix came to, by its first block: of all jobs, or of each kind of a check, on
+    whichever nodes its jobs were; its name, case and launches."""
+    evidence = context.evidence
+    if not criterion.check:
+        yield "all jobs", evidence.planned[0], evidence.throughputs, tuple(evidence.launches)
+        return
+    kinds: dict[tuple[str, str], list[Values]] = {}
+    for values in evidence.selected(criterion):
+        point = context.point(values, (NODE, PEER)) or criterion.check
+        kinds.setdefault((values.case.id, point), []).append(values)
+    for (case_id, name), jobs in kinds.items():
+        launches = tuple(key for key in evidence.launches if key[0] == case_id)
+        yield name, jobs[0].case, evidence.mixes_of(jobs), launches
 
 
 def _is_absolute(criterion: UnitCriterion, context: Context) -> bool:
