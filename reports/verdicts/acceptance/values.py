@@ -300,7 +300,6 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
     launches: dict[tuple[str, int], LaunchRef] = {}
     columns: dict[tuple[str, str, AtKey], list[tuple[Blocks, Floats]]] = {}
     offset = 0
-    size, throughputs = run.plan.mix_blocks, dict[int, float]()
     scans: dict[tuple[str, str], list[tuple[Scan | PairColumns, int]]] = {
         (run.plan.cases[scan.case].id, metric): [] for scan in run.scans for metric in scan.metrics
     }
@@ -315,10 +314,6 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
             key = (case_id, series.metric, series.at)
             columns.setdefault(key, []).append((series.blocks + offset, series.values))
         launches |= dict(_launches(part, ids, offset))
-        if size and part.plan.mix_blocks == size:
-            with suppress(AssayError):  # none of its mixes is whole
-                mix = mix_of(open_run(str(part.directory)))
-                throughputs |= {first + offset: rate for first, rate in mix.throughputs.items()}
         offset += part.plan.blocks
     cases = {case.id: case for case in run.plan.cases}
     values = [
@@ -335,9 +330,21 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         run.nodes,
         run.plan.blocks + 1,
         tuple(ScanValues(cases[key[0]], key[1], tuple(parts)) for key, parts in scans.items()),
-        size,
-        throughputs,
+        run.plan.mix_blocks,
+        _throughputs([run, *reruns]),
     )
+
+
+def _throughputs(parts: Sequence[Run]) -> dict[int, float]:
+    """Those of the whole mixes of a run and its re-runs, by their first blocks."""
+    found, offset = dict[int, float](), 0
+    for part in parts:
+        if part.plan.mix_blocks:
+            with suppress(AssayError):  # none of its mixes is whole
+                mix = mix_of(open_run(str(part.directory)))
+                found |= {first + offset: rate for first, rate in mix.throughputs.items()}
+        offset += part.plan.blocks
+    return found
 
 
 def _is_summary(series: Series) -> bool:
