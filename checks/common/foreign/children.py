@@ -8,7 +8,6 @@ at most MOST_SERVERS.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -17,6 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Self
 
@@ -85,6 +86,7 @@ class _Server:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection
         self._isolated = False
 
     def __enter__(self) -> Self:
@@ -100,11 +102,10 @@ class _Server:
             self._start()
         began = time.monotonic()
         try:
-            self._say(path)
-            reply = msgspec.json.decode(
-                self._line(self._order.around.limit_s + _PATIENCE_S), type=Reply
-            )
-        except (BrokenPipeError, msgspec.MsgspecError):
+            self._pipe.send_bytes(as_bytes(path))
+            answer = self._answer(self._order.around.limit_s + _PATIENCE_S)
+            reply = msgspec.json.decode(answer, type=Reply)
+        except (OSError, EOFError, msgspec.MsgspecError):
             self._end()
             reply = Reply(ended="ends the process that lists files")
         found = Listing(file=path)
@@ -126,52 +127,39 @@ class _Server:
         """Raises InfrastructureError where it cannot serve."""
         python = [sys.executable, "-P", "-m", "checks.common.foreign.server"]
         own = ("LD_LIBRARY_PATH", "PATH", "PYTHONPATH")
-        with tempfile.TemporaryFile() as log:
+        self._pipe, theirs = Pipe()
+        with tempfile.TemporaryFile() as log, theirs:
             self._process = subprocess.Popen(
-                python,
+                [*python, str(theirs.fileno())],
                 env={name: os.environ[name] for name in own if name in os.environ},
                 cwd="/",
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
                 stderr=log,
-                bufsize=0,
+                pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
+            theirs.close()
             try:
-                self._say(self._order)
-                ready = self._line(_PATIENCE_S)
-                self._isolated = msgspec.json.decode(ready, type=bool)
-            except (BrokenPipeError, msgspec.MsgspecError) as error:
+                self._pipe.send_bytes(as_bytes(self._order))
+                self._isolated = msgspec.json.decode(self._answer(_PATIENCE_S), type=bool)
+            except (OSError, EOFError, msgspec.MsgspecError) as error:
                 self._end()
                 log.seek(0)
                 said = end_of_output(log.read().decode(errors="replace").splitlines())
                 raise InfrastructureError(f"files cannot be listed: {said}") from error
 
-    def _say(self, what: object) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        text = as_bytes(what) + b"\n"
-        while text:
-            text = text[self._process.stdin.write(text) :]
-
-    def _line(self, limit_s: float) -> bytes:
-        """The next line of the server, or what came of it until it ended or time ran out."""
-        assert self._process is not None
-        assert self._process.stdout is not None
-        line, until = bytearray(), time.monotonic() + limit_s
-        while not line.endswith(b"\n"):
-            left_s = max(0.0, until - time.monotonic())
-            ready, _, _ = select.select([self._process.stdout], [], [], left_s)
-            if not ready or not (chunk := self._process.stdout.read(1 << 20)):
-                break
-            line += chunk
-        return bytes(line)
+    def _answer(self, limit_s: float) -> bytes:
+        """What the server says; raises EOFError where it ends or time runs out."""
+        if not self._pipe.poll(limit_s):
+            raise EOFError
+        return self._pipe.recv_bytes()
 
     def _end(self) -> None:
         if self._process is None:
             return
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        with self._process:
-            self._process.kill()
+        self._process.wait()
         self._process = None
+        self._pipe.close()

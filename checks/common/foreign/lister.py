@@ -13,7 +13,6 @@ import pwd
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -78,28 +77,22 @@ def listing(file: str, variables: Mapping[str, Any]) -> Listing:
     for name, value in variables.items():
         for cls in registry if not isinstance(value, str) else ():  # ReFrame takes texts alone
             cls.setvar(name.removeprefix(f"{cls.__name__}."), value)
-    return Listing(file=file, classes=[_class(cls, file) for cls in registry])
+    return Listing(file=file, classes=[*map(_class, registry)])
 
 
-def _class(cls: Any, file: str) -> ListedClass:
+def _class(cls: Any) -> ListedClass:
     variants = [_variant(cls, number) for number in range(min(cls.num_variants, MOST_VARIANTS))]
     space = cls.var_space.vars
 
     def default(name: str, otherwise: Any) -> Any:
         return space[name].default_value if space[name].is_defined() else otherwise
 
-    line = 0
-    with suppress(OSError):  # a class that a function makes
-        if Path(inspect.getfile(cls)).resolve() == Path(file).resolve():
-            line = inspect.getsourcelines(cls)[1]
     doc = default("descr", "") or inspect.cleandoc(cls.__doc__ or "").partition("\n\n")[0]
     return ListedClass(
         name=cls.__name__,
-        line=line,
         kind=_kind(cls),
         doc=" ".join(str(doc).split())[:KEPT_CHARACTERS],
         tags=sorted(map(str, default("tags", ()))),
-        maintainers=[*map(str, default("maintainers", ()))],
         parameters=[
             ListedParameter(name, [*map(plain, param.values[:KEPT_ENTRIES])])
             for name, param in cls.raw_params.items()
@@ -125,7 +118,7 @@ def _kind(cls: Any) -> str:
 def _fixtures(cls: Any, above: str = "") -> Iterator[ListedFixture]:
     for name, one in cls.fixture_space.fixtures.items():
         path = f"{above}{name}"
-        yield ListedFixture(path, one.cls.__name__, _kind(one.cls), one.scope, one.action)
+        yield ListedFixture(path, one.cls.__name__, _kind(one.cls), one.scope)
         yield from _fixtures(one.cls, f"{path}.")
 
 

@@ -63,7 +63,6 @@ class ListedFixture(Part):
     test_class: Annotated[str, key("Its class.")]
     kind: Annotated[str, key("What it does: compile and run, run or compile.")]
     scope: Annotated[str, key("What shares it: session, partition, environment or test.")]
-    action: Annotated[str, key("fork: a variant of the class for each of its variants; join.")]
 
 
 class ListedParameter(Part):
@@ -109,11 +108,9 @@ class ListedClass(Part):
     """A test class that the file registers with `simple_test`."""
 
     name: Annotated[str, key("Its name.")]
-    line: Annotated[int, key("Where it begins; 0: in another file.")]
     kind: Annotated[str, key("What it does: compile and run, run or compile.")]
     doc: Annotated[str, key("Its `descr` or documentation, the first paragraph.")]
     tags: Annotated[list[str], key("Its tags.")]
-    maintainers: Annotated[list[str], key("Its maintainers.")]
     parameters: Annotated[list[ListedParameter], key("Its parameters.")]
     variables: Annotated[list[ListedVariable], key("The suite's variables.")]
     fixtures: Annotated[list[ListedFixture], key("Its fixtures, and theirs.")]

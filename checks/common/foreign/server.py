@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that has loaded ReFrame once and forks a child for each file: `python -m` of this.
+"""A process that has loaded ReFrame once and forks a child for each file: `python -m` of this, and
+the number of a pipe.
 
-The first line of standard input is an Order as JSON, each further one a file's path as JSON; each
-gets one line of standard output, a Reply. It runs no foreign code itself.
+The first message is an Order as JSON, each further one a file's path; each gets one, a Reply. It
+runs no foreign code itself.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from secrets import token_bytes
 from typing import Any
@@ -148,22 +150,20 @@ def _how(found: Any) -> str:
 
 
 def main() -> None:
-    """Serve until standard input ends."""
+    """Serve until the pipe ends."""
     isolation.end_with_parent()
-    orders = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115  for the whole life
-    replies = os.dup(1)
-    os.dup2(2, 1)
-    order = msgspec.json.decode(orders.readline(), type=Order)
+    parent = Connection(int(sys.argv[1]))
+    order = msgspec.json.decode(parent.recv_bytes(), type=Order)
     user = order.around.user
     processes = isolation.processes_of(os.getuid() if user is None else user[0])
     isolated = order.namespaces and isolation.enter() and isolation.can_hide_system(order.folder)
     server = Server(order, processes, isolated=isolated)
     set_up(order.around.configuration)
-    os.write(replies, as_bytes(server.isolated) + b"\n")
-    for line in orders:
-        reply = as_bytes(server.reply(msgspec.json.decode(line, type=str))) + b"\n"
-        while reply:
-            reply = reply[os.write(replies, reply) :]
+    parent.send_bytes(as_bytes(server.isolated))
+    with suppress(EOFError):
+        while True:
+            file = msgspec.json.decode(parent.recv_bytes(), type=str)
+            parent.send_bytes(as_bytes(server.reply(file)))
 
 
 if __name__ == "__main__":
