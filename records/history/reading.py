@@ -48,7 +48,8 @@ def read_history(store: Store, site: str, campaign: str) -> History:
 def _fill(history: History, store: Store, row: dict[int, int], site: str, campaign: str) -> None:
     """Read the values of all nights and re-runs; `row`: the store's id → row of the matrices."""
     column = {night.id: place for place, night in enumerate(history.nights)}
-    of_group = "FROM value v JOIN night n ON n.id=v.night WHERE n.site=? AND n.campaign=?"
+    # CROSS: values first, of which no index knows the nights.
+    of_group = "FROM value v CROSS JOIN night n ON n.id=v.night WHERE n.site=? AND n.campaign=?"
     found = store.tuples(
         f"SELECT v.series, v.night, v.launches, v.median, v.unexplained {of_group}"
         " AND n.rerun_of IS NULL",

@@ -124,6 +124,15 @@ class NotANumber(_Prints):
 
 
 @rfm.simple_test
+class Rounded(_Prints):
+    """A time so short that it is printed as 0."""
+
+    @performance_function("s")
+    def short(self):
+        return 0.0
+
+
+@rfm.simple_test
 class OldStyle(_Prints):
     """perf_patterns, and a reference that a hook computes and that is missed."""
 

@@ -7,13 +7,12 @@ flag. A planned figure that is not there, or is no number, makes the launch wron
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any, Literal
 
 from checks.common.evidence.printed import read_printed
 from checks.common.evidence.ranks import Claim, contradictions, flags
-from checks.common.json_lines import OutputError, parse
+from checks.common.json_lines import OutputError, measured, parse
 from checks.common.reframe_tests.derived import TIMES
 from checks.common.session.faults import fault_of
 from checks.common.session.outcome import Outcome, check_encoding, emit, report_refusal, send
@@ -140,12 +139,12 @@ def _figures(test: Any, values: dict[str, Any]) -> tuple[list[Metric], str | Non
     found = []
     for name in filter(values.__contains__, planned):
         figure, value, unit = planned[name], values[name][0], values[name][4]
-        if not math.isfinite(value):
-            return [], f"{name} is {value}"
         if figure.unit and unit != figure.unit:
             return [], f"{name} is in {unit!r}; the plan has {figure.unit!r}"
-        made = figure.metric
-        found.append(Metric(made.name, made.unit, made.better, float(value) * figure.factor))
+        try:
+            found.append(measured(figure.metric, float(value) * figure.factor))
+        except OutputError as error:
+            return [], str(error)
     return found, None
 
 
