@@ -23,6 +23,7 @@ HELP_GOAL_S = 0.05
 COMMANDS: dict[str, tuple[list[str], int, float | None]] = {
     "assay --help": (["--help"], TIMES, HELP_GOAL_S),
     "assay checks": (["checks"], TIMES, None),
+    "assay plan quick": (["plan", "quick", "--site", "virtual"], TIMES, None),
     f"assay status of a run of {LAUNCHES} launches": (["status", "RUN"], TIMES, None),
     "assay report of it, HTML": (["report", "RUN", "--format", "html"], 3, None),
 }

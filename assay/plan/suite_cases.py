@@ -193,9 +193,7 @@ class SuiteTest:
             asked, seen = variant.valid_prog_environs, self.seen_as.get(name, name)
             if LAUNCHERS[described.launcher].daemons != "none":
                 self.left_out.append(f"{name}: its launcher boots daemons")
-            elif (
-                asked is not None and seen not in asked and name not in (variant.environments or ())
-            ):
+            elif asked is not None and seen not in asked and name not in variant.environments:
                 theirs = asked[0] if asked else "NAME"
                 theirs = theirs if theirs[:1].isalpha() else json.dumps(theirs)
                 self.left_out.append(

@@ -79,6 +79,11 @@ def test_parameters_select_variants_and_variables_are_part_of_the_id(planned):
     assert one.id != other.id
 
 
+def test_environments_are_accepted_whatever_system_a_class_asks_for(planned):
+    plan = planned(entry("vars: {valid_prog_environs: ['*']}"))
+    assert {one.environment for one in plan.cases} == {"mpich", "openmpi"}
+
+
 def test_another_meaning_of_passed_is_another_case(planned):
     speed = f"metrics: {{speed: {{better: higher, unit: MB/s}}}}, {MAP}"
     one = planned(entry(speed, "OldStyle"))

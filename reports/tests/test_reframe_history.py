@@ -211,8 +211,8 @@ def test_nan_of_httpjson_is_no_value(tmp_path: Path) -> None:
     with Store(tmp_path / "h.sqlite") as store:
         history = read_history(store, "s", CAMPAIGN)
         assert history.nights[0].statuses == {"wrong": 1}
-        ((*_, (figures,)),) = stored_launches(store, "s", CAMPAIGN)
-    assert [value for _, value in figures] == [2e6]
+        ((*_, counts, figures),) = stored_launches(store, "s", CAMPAIGN)
+    assert (counts, figures[:, 1].tolist()) == ([1], [2e6])
 
 
 def test_a_report_of_a_session_and_its_log_are_the_same_launches(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def _variant(cls: Any, number: int) -> ListedVariant:
             unset = [name for name in unset if not hasattr(test, name)]
         for name in {*_VALID} - {*unset}:
             setattr(known, name, [*getattr(test, name)])
-        known.environments = _environments(known)
+        _match(known)
         known.num_tasks = getattr(test, "num_tasks", None)
         known.num_tasks_per_node = test.num_tasks_per_node
         known.time_limit_s = test.time_limit
@@ -161,11 +161,14 @@ def _variant(cls: Any, number: int) -> ListedVariant:
     return known
 
 
-def _environments(variant: ListedVariant) -> list[str] | None:
-    """The environments that a variant accepts, as ReFrame matches them; None: not this system."""
-    asked = variant.valid_systems, variant.valid_prog_environs
-    fit = reframe_runtime.valid_sysenv_comb(*(["*"] if one is None else one for one in asked))
-    return next(([one.name for one in environs] for environs in fit.values()), None)
+def _match(variant: ListedVariant) -> None:
+    """Find by ReFrame's own matching whether a variant fits the system, and its environments."""
+    asked = (variant.valid_systems, variant.valid_prog_environs)
+    systems, environs = (["*"] if one is None else one for one in asked)
+    match = reframe_runtime.valid_sysenv_comb
+    variant.elsewhere = not match(systems, environs, check_environs=False)
+    (accepted,) = match(systems, environs, check_systems=False).values()
+    variant.environments = [one.name for one in accepted]
 
 
 def _figures(test: Any) -> Iterator[ListedFigure]:

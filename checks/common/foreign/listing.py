@@ -90,10 +90,8 @@ class ListedVariant(Part):
     valid_prog_environs: Annotated[
         list[str] | None, key("As the class says; null: it does not.")
     ] = None
-    environments: Annotated[
-        list[str] | None,
-        key("The site's environments that it accepts; null: it asks for another system."),
-    ] = None
+    elsewhere: Annotated[bool, key("Whether it asks for another system.")] = False
+    environments: Annotated[list[str], key("The site's environments that it accepts.")] = []
     num_tasks: Annotated[int | None, key("Ranks; 0: as many as the site allows.")] = None
     num_tasks_per_node: Annotated[int | None, key("Ranks on each node; null: not said.")] = None
     time_limit_s: Annotated[float | None, key("Its `time_limit` in s; null: none.")] = None

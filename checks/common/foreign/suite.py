@@ -90,7 +90,7 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
     accepted, mappable, lacks = set[str](), set[str](), ""
     for variant in made:
         asked = variant.valid_prog_environs or ()
-        if variant.environments is None:
+        if variant.elsewhere:
             (partition,) = system["partitions"]
             names = {one["name"] for one in partition.get("resources", ())}
             has = ", ".join(sorted({*partition["features"], *partition.get("extras", ()), *names}))

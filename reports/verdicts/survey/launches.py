@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,16 +48,18 @@ def launches_of(
     store: Store, history: History, levels: Matrix, site: str, campaign: str
 ) -> ImportedLaunches:
     """The imported launches of a group; those of Assay's own nights are in no table."""
-    tests, names, results, sets = (dict[str, int]() for _ in range(4))
+    tests, _, results, sets = kinds = [defaultdict[str, int]() for _ in range(4)]
+    for one in kinds:
+        one.default_factory = one.__len__  # texts by numbers, in the order in which they came first
     launches, values = [np.zeros((6, 0), dtype=np.int64)], [np.zeros((5, 0))]
-    for ids, *texts, figures in stored_launches(store, site, campaign):
-        kinds = zip(texts, (tests, names, results, sets), strict=True)
-        of = np.array([ids, *(_numbers(*column) for column in kinds)])
-        counts = np.array([*map(len, figures)], dtype=np.int64)
-        launches.append(np.vstack([of, counts]))
-        pairs = np.array([*chain.from_iterable(figures)], dtype=np.float64).reshape(-1, 2)
+    for ids, *texts, counts, pairs in stored_launches(store, site, campaign):
+        numbers = (
+            [*map(one.__getitem__, column)] for one, column in zip(kinds, texts, strict=True)
+        )
+        of = np.array([ids, *numbers, counts], dtype=np.int64)
+        launches.append(of)
         values.append(np.vstack([np.repeat(of[[0, 1, 4]], counts, axis=1), pairs.T]))
-    *numbers, result, _, count = np.hstack(launches)
+    *ran, result, _, count = np.hstack(launches)
     *columns, found = np.hstack(values)
     nights, test_of, ran_on, series = (column.astype(np.int64) for column in columns)
     row_of = {number: row for row, number in enumerate(history.series_ids)}
@@ -68,7 +71,7 @@ def launches_of(
         np.isin(result, [results[one] for one in kind & results.keys()])
         for kind in (_FAILED, _PASSED)
     )
-    counted = _failing(numbers, failed, passed, failed & (count == 0))
+    counted = _failing(ran, failed, passed, failed & (count == 0))
     failing = [FailingTestPart(site, listed[one], *row) for one, row in counted]
     return ImportedLaunches(
         rows[order],
@@ -79,11 +82,6 @@ def launches_of(
         {row: listed[one] for row, one in zip(known.tolist(), test_of[first], strict=True)},
         sorted(failing, key=lambda one: (-one.hidden, -one.failed)),
     )
-
-
-def _numbers(texts: Sequence[str], known: dict[str, int]) -> list[int]:
-    """The texts by numbers, in the order in which they came first."""
-    return [known.setdefault(text, len(known)) for text in texts]
 
 
 def _placed(numbers: Numbers, place: Callable[[int], int]) -> Numbers:
