@@ -11,8 +11,12 @@ from reports.analysis.cells import Comparison
 from reports.analysis.leaders import rankings
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
+from reports.show.raw_links import RawLinks
+from reports.show.tables import Table
 from reports.statistics.signed_rank import paired_effect
+from reports.tests import synthetic
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.verdicts.choice.result import choice_result
 from reports.verdicts.choice.sentences import summary
 
 pytestmark = pytest.mark.numerical
@@ -162,3 +166,17 @@ def test_a_block_without_one_point_keeps_its_others(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, cases, blocks=8, edit=lose)
     assert (overall(analysis).n, overall(analysis).points) == (8, 3)
     assert [cell.n for cell in analysis.comparisons.groups] == [7, 7, 7]
+
+
+def test_of_several_figures_of_a_check_each_is_named(tmp_path: Path) -> None:
+    def measured(record: dict[str, Any]) -> dict[str, Any]:
+        rates = (synthetic.metric(name, 1e9 + record["block"]) for name in ("rate", "bandwidth"))
+        return record | {"metrics": [*rates]}
+
+    cases = [case("mine", name, {"n": 1}) for name in ("mpich", "lam")]
+    analysis = analysed(tmp_path, cases, blocks=7, edit=measured)
+    result = choice_result(analysis, [], RawLinks(".."))
+    (leaders,) = [one for one in result.sections if one.anchor == "leaders"]
+    (table,) = leaders.blocks
+    assert isinstance(table, Table)
+    assert {row[0].text.rpartition(", ")[2] for row in table.rows} == {"rate", "bandwidth"}

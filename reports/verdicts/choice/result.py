@@ -391,9 +391,14 @@ def _leaders_table(analysis: Analysis) -> Table | None:
     cells = [one.comparison for one in leaders]
     found = [(one.judgement, one.effect.interval if one.effect else None) for one in cells]
     heading, ends = _ends(found, ratios_between)
+    figures = Counter(one.scope for one in leaders)
     rows = [
         [
-            Cell(one.scope),
+            Cell(
+                one.scope
+                if figures[one.scope] == 1
+                else f"{one.scope}, {analysis.register.metric_title(one.metric)}"
+            ),
             name_cell(one.best),
             name_cell(one.runner_up),
             Cell(signed_percent(cell.effect.ratio if cell.effect else 1.0)),
