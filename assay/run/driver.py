@@ -9,17 +9,16 @@ from being run gets no record: it stays to be run.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import groupby, islice
 
 from assay.plan import clock_of
 from assay.run.allocation import START_S, Allocations, InOneJob
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interruption import Interruption
 from assay.run.kept_builds import KeptBuilds
-from assay.run.launches import Attempts, FailedBuilds, Launch, judge, launches_to_come
+from assay.run.launches import Attempts, FailedBuilds, Launch, in_sessions, judge, launches_to_come
 from assay.run.preflight import Preflight, broken_message, lately_right
 from assay.run.progress import Building, Progress, Waiting
 from assay.run.provenance import with_facts
@@ -34,14 +33,11 @@ from checks.common.slurm.text import HALTING_S, limits_s
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.run.chain import SEAL
-from records.run.plan import MOST_BLOCKS
 from records.run.record import Record, RecordWriter
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, launch_stem
 from reports.notation.labels import case_names
 
-#: Launches of one ReFrame session, which keeps each test in memory until its end.
-LAUNCHES_PER_SESSION = 2000
 #: Seconds without a message after which a session counts as hung. While a job waits or runs the
 #: session says so again and again.
 PATIENCE_S = 900.0
@@ -220,7 +216,7 @@ class Driver:
             self.progress.begin(coming, len(entries), clock_of(self.run_directory, entries))
             before, fault, over = self._results, None, None
             try:
-                for batch in self._sessions(coming):
+                for batch in in_sessions(coming, self.plan.mix_blocks):
                     fault = self._run_batch(batch, writer) or fault
             except _PauseError as pause:
                 fault = str(pause)
@@ -239,13 +235,6 @@ class Driver:
                 self.progress.say("Slurm, work folder and nodes serve; the run goes on")
             if rounds_without_result == ROUNDS_WITHOUT_RESULT and self._to_come():
                 raise InfrastructureError(f"launches are not run: {fault or over}")
-
-    def _sessions(self, coming: Sequence[Launch]) -> Iterator[list[Launch]]:
-        """What one session runs after the other: mixes, and as many launches as it can have."""
-        size = self.plan.mix_blocks or MOST_BLOCKS
-        for _, launches in groupby(coming, key=lambda one: (one.block - 1) // size):
-            while batch := [*islice(launches, LAUNCHES_PER_SESSION)]:
-                yield batch
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""

@@ -6,17 +6,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, groupby, islice
 from typing import Any
 
 from assay.plan import block_order, interval, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
 from records.run.interims import Ended, Interim, asked_blocks, has_ended, write_interims
-from records.run.plan import Plan, PlannedCase
+from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory
+
+#: Launches of one ReFrame session, which keeps each test in memory until its end.
+LAUNCHES_PER_SESSION = 2000
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,15 @@ def launches_to_come(
                 undisturbed=alone or bool(drawn),
                 drawn_alone=drawn,
             )
+
+
+def in_sessions(coming: Sequence[Launch], mix_blocks: int) -> Iterator[list[Launch]]:
+    """The launches of one session after the other: a mix each where `mix_blocks` are one, and no
+    more than a session can have."""
+    size = mix_blocks or MOST_BLOCKS
+    for _, launches in groupby(coming, key=lambda one: (one.block - 1) // size):
+        while batch := [*islice(launches, LAUNCHES_PER_SESSION)]:
+            yield batch
 
 
 class FailedBuilds:

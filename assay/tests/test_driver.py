@@ -2,7 +2,7 @@
 """What is still to be run, from a plan and the records so far."""
 
 from assay.plan import make_plan, runs_alone
-from assay.run.launches import launches_to_come
+from assay.run.launches import in_sessions, launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from records.tests.made import record
@@ -34,6 +34,13 @@ def test_a_fresh_run_has_every_feasible_case_once_in_every_block():
     cases = [case.id for case in plan().cases if case.skipped is None]
     assert len(cases) == 4
     assert sorted(found) == sorted((case, block) for case in cases for block in (1, 2, 3))
+
+
+def test_a_session_has_one_mix_where_jobs_are_handed_in_at_once():
+    coming = [*launches_to_come(plan(), [])]
+    sessions = [[launch.block for launch in one] for one in in_sessions(coming, 2)]
+    assert sessions == [[1] * 4 + [2] * 4, [3] * 4]
+    assert [*in_sessions(coming, 0)] == [coming]
 
 
 def test_blocks_come_one_after_the_other_each_in_its_own_order():
