@@ -198,7 +198,8 @@ class Context:
         """The criterion with its items and those of cases without a value, or why there is none;
         `needs` is what it would take, `more` are further fields."""
         found = [*items, *self._absent(criterion)]
-        note = "" if found else self.lacking(criterion) + needs
+        why = "" if found else self.lacking(criterion)
+        note = why + needs if why and not why.endswith(BUSY) else why
         return judged(criterion, statement, found, note, **more)
 
     def _absent(self, criterion: Criterion) -> list[Item]:
