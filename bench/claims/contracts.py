@@ -144,9 +144,8 @@ def peers(kind: str) -> tuple[SimulatedMachines, SimulatedMachines]:
 
 def _peers(contracts: int) -> Iterator[Row]:
     """Four nodes, their links, and a spread. Declared is what the plan simulates, on as many
-    machines; those of which the verdicts are counted drift by 5 % from block to block. The level
-    of few nodes is lower for the one at the limit among them, so that a little more than the
-    confidence allows pass: that is declared too."""
+    machines; those of which the verdicts are counted drift by 5 % from block to block. Of nodes
+    a little more pass than the confidence allows, which is declared."""
     for kind in ("nodes", "links", "spread"):
         good, bad = peers(kind)
         for what, machine in (("one at the limit", bad), ("all alike, CV 2 %", good)):
