@@ -146,6 +146,7 @@ def test_the_good_nodes_of_an_accepted_run_are_peers(tmp_path, monkeypatch, caps
         ("gcc", 2**27, "3 nodes, 15 vettings"),
         ("gcc", 2**20, "no reference"),
         ("icx", 2**27, "no reference"),
+        ("disturbed gcc", 2**27, "no reference"),
     ],
 )
 def test_figures_of_an_accepted_run_are_a_reference_where_they_are_measured_alike(
@@ -156,7 +157,10 @@ def test_figures_of_an_accepted_run_are_a_reference_where_they_are_measured_alik
     params = acceptance_runs.CASES["node"] | {"stream_bytes": stream_bytes}
     monkeypatch.setitem(acceptance_runs.CASES, "node", params)
     version = run_here(["cc", "--version"]).stdout.partition("\n")[0].partition(" ")[2]
-    run = accepted_run(tmp_path, f"gcc {version}" if compiler == "gcc" else "icx 2026.1")
+    run = accepted_run(tmp_path, f"gcc {version}" if "gcc" in compiler else "icx 2026.1")
+    if compiler == "disturbed gcc":
+        records = run / "records.jsonl"
+        records.write_text(records.read_text().replace('"flags":[]', '"flags":["disturbed"]'))
     main(["accept", str(run), "--criteria", "mine.yaml"])
     assert main(["vet", "--accepted", str(run), "--folder", "v"]) == 0
     told = vetting_of(vet(tmp_path / "v", "--steps", "memory", "--json").stdout)

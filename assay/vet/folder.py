@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from checks.common.slurm.commands import run_here
 from records.errors import AssayError
 from records.files import force_to_disk, held, write_whole
+from records.flags import DISTURBED
 from records.forms import as_bytes
 from records.history.model import Night, NightValues, SeriesKey
 from records.history.reading import read_history
@@ -137,8 +138,8 @@ def _alike(
     run: RunDirectory, provenance: Provenance
 ) -> tuple[dict[str, list[tuple[str, Figure]]], str]:
     """Times and figures of a node's launches that measure STREAM's triad as a vetting does: the
-    same compiler, a rank on each processor, arrays above the caches; and what is taken, or why it
-    is not. DGEMM never is: that of a run is a BLAS's."""
+    same compiler, a rank on each processor that no other program had, arrays above the caches; and
+    what is taken, or why it is not. DGEMM never is: that of a run is a BLAS's."""
     found: dict[str, list[tuple[str, Figure]]] = {}
     why, compiler = "no STREAM", run_here(["cc", "--version"]).stdout.partition("\n")[0]
     for record in run.records():
@@ -149,6 +150,7 @@ def _alike(
             facts = provenance.nodes.get(node := str((metric.at or {}).get(NODE)), NodeFacts())
             cores = (facts.cores or 0) * (facts.threads_per_core or 1)
             alike = its.partition(" ")[2] == compiler.partition(" ")[2] and ranks == cores
+            alike &= DISTURBED not in record.flags
             if metric.name == "stream_triad" and alike and size >= STREAM_BYTES:
                 figure = Figure(metric=metric.name, value=metric.value, unit=metric.unit)
                 found.setdefault(node, []).append((record.started_at or "", figure))
