@@ -45,12 +45,12 @@ static double count_instructions(const struct kernel *kernel, void *state, const
 
 /* The processors of all ranks of the node. Collective over it. */
 static int node_processors(const struct turns *turns, int *found) {
-    char allowed[MOST_PROCESSORS] = {0};
+    int mine[MOST_PROCESSORS] = {0}, allowed[MOST_PROCESSORS];
     int own = processors(found, MOST_PROCESSORS), count = 0;
     for (int i = 0; i < own; i++)
         if (found[i] < MOST_PROCESSORS)
-            allowed[found[i]] = 1;
-    MPI_Allreduce(MPI_IN_PLACE, allowed, MOST_PROCESSORS, MPI_CHAR, MPI_MAX, turns->node);
+            mine[found[i]] = 1;
+    MPI_Allreduce(mine, allowed, MOST_PROCESSORS, MPI_INT, MPI_MAX, turns->node);
     for (int i = 0; i < MOST_PROCESSORS; i++)
         if (allowed[i])
             found[count++] = i;
@@ -60,7 +60,8 @@ static int node_processors(const struct turns *turns, int *found) {
 /* Take the time of others off the durations. Collective over the node. */
 static double without_others(struct usage passed, const struct turns *turns, int processors,
                              double *durations, const double *off, int count) {
-    MPI_Allreduce(MPI_IN_PLACE, &passed.own, 1, MPI_DOUBLE, MPI_SUM, turns->node);
+    double own = passed.own; /* MPI-1.2 has no MPI_IN_PLACE */
+    MPI_Allreduce(&own, &passed.own, 1, MPI_DOUBLE, MPI_SUM, turns->node);
     double others = usage_others(&passed, turns->on_node, processors);
     double all_off = turns->on_node * passed.wall - passed.own;
     double share = all_off > others ? others / all_off : others > 0;
