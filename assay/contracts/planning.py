@@ -27,6 +27,7 @@ from reports.load.loading import load_run
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.values import gather, stated_rates
 from reports.verdicts.contract.forms import ContractRisk
+from reports.verdicts.mix.throughput import NO_MIX
 
 #: Launches of a case below which an earlier run shows no spread.
 LEAST_LAUNCHES = 3
@@ -73,7 +74,7 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
         if isinstance(one, MixCriterion) and not plan.mix_blocks:
             raise AssayError(
                 f"stage {name}, criterion {one.id}: judges a mix, and campaign {campaign.name}"
-                " hands in one job after the other; a mix says limits: {jobs_at_once: N}"
+                f" {NO_MIX}"
             )
         if one.check not in checks and not (isinstance(one, MixCriterion) and not one.check):
             raise AssayError(

@@ -239,7 +239,7 @@ class _Judged:
         )
         ends = [machine_chances(machine, MACHINES) for machine in (bad, good)]
         risk = self._made(criterion, limit=limit, promise="all alike", chances=(ends[0], ends[1]))
-        risk.error = max(error(one, MACHINES) for one in (risk.buyer, risk.vendor))
+        risk.error = max(half_width(one, MACHINES) for one in (risk.buyer, risk.vendor))
         if not risk.decided:
             passed = percent(machine_chances(far, MACHINES).passed, 0)
             risk.remedy = f"{FARTHER:g} times as far from good it passes in {passed}"
@@ -398,7 +398,7 @@ def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> 
     return Chances(words.count("PASS") / count, words.count("FAIL") / count)
 
 
-def error(chance: float, count: int) -> float:
+def half_width(chance: float, count: int) -> float:
     """Half the width of the 95 % interval of a chance that so many machines show."""
     found = clopper_pearson(round(chance * count), count)
     return (found.high - found.low) / 2

@@ -27,7 +27,7 @@ from checks.common.slurm.commands import Slurm
 from checks.common.slurm.text import is_usable, pairs
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_bytes
-from records.vetting import STATUS, WORDS, Vetting, vetting_of
+from records.vetting import STATUS, WORDS, Vetting, Word, vetting_of
 
 #: Vettings of each node for a reference.
 _REFERENCE_VETTINGS = 5
@@ -99,7 +99,7 @@ def _vet_nodes(
         lines = folder.collect()
     except AssayError as error:  # it fails open: records and lines are there, no node is drained
         print(f"vet: no new reference and no drain: {error}", file=sys.stderr)
-        return _status([*found, not_vetted("", "")])
+        return _status(found, "suspect")
     if arguments.drain:
         drains = Drains(folder, most, site.slurm())
         lines += [drains.act(vetting, *reasons(vetting)[:1]) for vetting in found]
@@ -202,8 +202,8 @@ def _show(
                 raise InfrastructureError(why) from error
 
 
-def _status(vettings: Sequence[Vetting]) -> ExitStatus:
-    return STATUS[max((one.word for one in vettings), key=WORDS.index)]
+def _status(vettings: Sequence[Vetting], least: Word = "fit") -> ExitStatus:
+    return STATUS[max([least, *(one.word for one in vettings)], key=WORDS.index)]
 
 
 def _answer(port: int, seconds: float) -> int:

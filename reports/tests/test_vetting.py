@@ -66,6 +66,12 @@ def test_a_node_at_half_is_unfit_and_one_at_nine_tenths_is_hardly_ever_fit(sprea
     assert tenths.count("fit") <= 0.1 * len(tenths)
 
 
+def test_a_burst_of_a_noisy_host_is_not_unfit_and_half_is() -> None:
+    level = known(spread=0.1)
+    assert word_of(level, np.exp(level.centre - 4.3 * level.spread)) == "suspect"
+    assert word_of(level, np.exp(level.centre) / 2) == "unfit"
+
+
 @pytest.mark.parametrize(("spread", "said"), [(0.01, False), (0.2, True)])
 def test_a_reference_that_can_exclude_no_loss_says_so(spread: float, said: bool) -> None:
     figure = Figure(metric="dgemm_rate", value=1e10, unit="flop/s")

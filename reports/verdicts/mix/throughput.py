@@ -31,6 +31,8 @@ from reports.statistics.descriptive import LEVEL, robust_spread
 
 #: Seconds without any job after which a mix was not handed in at once.
 LONGEST_PAUSE_S = 30.0
+#: What a campaign does whose jobs are no mix.
+NO_MIX = "hands in one job after the other; a mix says limits: {jobs_at_once: N}"
 #: Of a spread by the median of normal deviations, against the pooled one.
 EFFICIENCY = 0.37
 
@@ -144,10 +146,7 @@ def mix_of(run: RunDirectory) -> Mix:
         raise AssayError(f"{run.path}: the provenance does not say how many nodes the site has")
     size = plan.mix_blocks
     if not size:
-        raise AssayError(
-            f"campaign {plan.campaign} hands in one job after the other; a mix says"
-            " limits: {jobs_at_once: N}"
-        )
+        raise AssayError(f"campaign {plan.campaign} {NO_MIX}")
     planned = sum(case.skipped is None for case in plan.cases) * size
     found: dict[int, list[MixJob]] = {first: [] for first in range(1, plan.blocks + 1, size)}
     for job in _jobs(plan, run.records(), size):
