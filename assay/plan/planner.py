@@ -5,7 +5,7 @@ which order each block runs, and after which blocks a sequential design is judge
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -220,13 +220,18 @@ def sequential_design(blocks: Blocks) -> Sequential:
     return Sequential(interims=found, until=list(dict.fromkeys(blocks.until)))
 
 
-def block_order(case_ids: Iterable[str], seed: int, block: int) -> list[str]:
-    """The cases of one block in random order, always the same for one seed and block. They are
-    sorted by SHA-256 of "seed:block:case_id": the order needs no state, does not depend on the
-    order of `case_ids`, and a case that is left out does not move the others."""
-    return sorted(
-        case_ids, key=lambda one: hashlib.sha256(f"{seed}:{block}:{one}".encode()).digest()
-    )
+def block_order(cases: Mapping[str, str], seed: int, block: int) -> list[str]:
+    """The cases of one block in random order, always the same for one seed and block; `cases` are
+    ids with what each asks (`PlannedCase.asked`). Those that ask the same of different environments
+    follow each other, in random order, so that a machine that changes from minute to minute is the
+    same for all of them. They are sorted by SHA-256 of "seed:block:…": the order needs no state,
+    does not depend on the order of `cases`, and a case that is left out does not move the others.
+    """
+
+    def drawn(text: str) -> bytes:
+        return hashlib.sha256(f"{seed}:{block}:{text}".encode()).digest()
+
+    return sorted(cases, key=lambda one: (drawn(cases[one]), drawn(one)))
 
 
 def runs_alone(case_id: str, seed: int, block: int, at_once: int) -> bool:

@@ -95,9 +95,9 @@ def launches_to_come(
     several run `at_once`, some of those that may run side by side are drawn to run alone."""
     cases = {case.id: case for case in plan.cases if case.skipped is None}
     done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
-    index = count()
+    index, asks = count(), {case.id: case.asked for case in cases.values()}
     for block in range(1, max(asked.values(), default=0) + 1):
-        for case_id in block_order(cases, plan.seed, block):
+        for case_id in block_order(asks, plan.seed, block):
             case, before = cases[case_id], done.get((case_id, block))
             if block > asked[case.environment, case.check]:
                 continue

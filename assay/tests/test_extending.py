@@ -53,8 +53,8 @@ def coming(run: RunDirectory) -> list[tuple[int, str]]:
 def test_new_blocks_have_the_same_cases_in_the_order_of_the_seed(tmp_path: Path) -> None:
     run = more(a_run(tmp_path, 3), 2)
     plan = run.plan()
-    ids = [one.id for one in plan.cases]
-    assert coming(run) == [(n, one) for n in (4, 5) for one in block_order(ids, plan.seed, n)]
+    asks = {one.id: one.asked for one in plan.cases}
+    assert coming(run) == [(n, one) for n in (4, 5) for one in block_order(asks, plan.seed, n)]
     status = run_status(run)
     assert (status.planned, status.done, status.ended) == (15, 9, False)
     assert any("extended after block 3 to at most 5" in text for text in status.judged)

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from itertools import permutations
+from itertools import groupby, permutations
 
 import msgspec
 import pytest
@@ -405,15 +405,15 @@ def test_a_site_without_nodes_is_refused() -> None:
         dataclasses.replace(SITE, name="x", nodes=0)
 
 
-IDS = [f"hpl-{i:08x}" for i in range(50)]
+IDS = {f"hpl-{i:08x}": f"{i}" for i in range(50)}
 
 
 def test_the_order_never_changes_for_a_seed_and_block() -> None:
-    assert block_order(["a", "b", "c", "d", "e"], 1, 1) == ["e", "a", "c", "d", "b"]
+    assert block_order({one: one for one in "abcde"}, 1, 1) == ["e", "a", "c", "d", "b"]
 
 
 def test_every_case_comes_once() -> None:
-    assert sorted(block_order(IDS, 3, 2)) == IDS
+    assert sorted(block_order(IDS, 3, 2)) == [*IDS]
 
 
 def test_blocks_and_seeds_differ() -> None:
@@ -422,15 +422,27 @@ def test_blocks_and_seeds_differ() -> None:
 
 
 def test_the_order_does_not_depend_on_how_the_cases_come() -> None:
-    assert block_order(reversed(IDS), 3, 2) == block_order(IDS, 3, 2)
+    assert block_order(dict(reversed(IDS.items())), 3, 2) == block_order(IDS, 3, 2)
 
 
 def test_a_case_left_out_does_not_move_the_others() -> None:
-    whole = block_order(IDS, 3, 2)
-    assert block_order(IDS[:-1], 3, 2) == [i for i in whole if i != IDS[-1]]
+    whole, last = block_order(IDS, 3, 2), [*IDS][-1]
+    fewer = {one: asked for one, asked in IDS.items() if one != last}
+    assert block_order(fewer, 3, 2) == [i for i in whole if i != last]
+
+
+def test_environments_of_one_case_follow_each_other_in_any_order() -> None:
+    cases = {f"{asked}-{environment}": asked for asked in "abcd" for environment in "xyz"}
+    first = set()
+    for block in range(20):
+        order = block_order(cases, 3, block)
+        assert len([*groupby(one[0] for one in order)]) == 4
+        first.add(order[0])
+    assert len(first) > 6
 
 
 def test_all_orders_are_about_equally_frequent() -> None:
-    counts = Counter(tuple(block_order("abc", seed, 1)) for seed in range(6000))
+    cases = {one: one for one in "abc"}
+    counts = Counter(tuple(block_order(cases, seed, 1)) for seed in range(6000))
     assert set(counts) == set(permutations("abc"))
     assert all(850 < count < 1150 for count in counts.values())

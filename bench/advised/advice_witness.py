@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from assay.profile.collecting import profile_of, read_recordings
-from bench.advised.advice import SEED, ProgramVariant, pairs, show, summary
+from bench.advised.advice import ProgramVariant, pairs, show, summary
 from bench.prediction_witness import LATTICE_INPUT, build, printed_by, simulated
 from records.application_profile import ApplicationProfile
 from reports.analysis.run import analyse
@@ -53,7 +53,7 @@ PROFILED_ON = 4
 #: Times as long, on so many ranks; by these the constants of the advice were chosen.
 CHANGES = ((1, 4), (4, 4), (1, 8))
 #: Of these as many as `BLIND` were drawn by `SEED` before any of them ran.
-FURTHER, BLIND = ((2, 4), (8, 4), (1, 6), (2, 8), (4, 8)), 10
+SEED, FURTHER, BLIND = 2033, ((2, 4), (8, 4), (1, 6), (2, 8), (4, 8)), 10
 _SIZES = "8,64,512,2048,4000,6000,8192,12000,24000,49152,65536,98304"
 
 

@@ -109,6 +109,12 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
         return "measured" if self.measured else "rough" if self.rough_s is None else "scaled"
 
     @property
+    def asked(self) -> str:
+        """What the case asks of its environment: the same of its like in each other one."""
+        asked = self.check, self.params, self.nodes, self.ranks, self.ranks_per_node, self.switches
+        return msgspec.json.encode(asked, order="sorted").decode()
+
+    @property
     def shipped_s(self) -> float:
         """The shipped estimate."""
         return self.estimate_s if self.rough_s is None else self.rough_s

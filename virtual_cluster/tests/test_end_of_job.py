@@ -12,11 +12,15 @@ import pytest
 
 import virtual_cluster
 from virtual_cluster.api import Cluster
+from virtual_cluster.network import namespace_file
+from virtual_cluster.processes import inside_network
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, wait_for
 
 pytestmark = NEEDS_CLUSTER
 
+#: Where the kernel is asked not to let cores sleep.
+AWAKE = Path("/dev/cpu_dma_latency")
 #: The times that processes sleep, in seconds, tell them apart.
 KEPT, CHILD, LEFT = "9001", "9002", "9003"
 #: A daemon whose keeper adopts it, as those of LAM and PVM, and a child in a session of its own.
@@ -93,3 +97,18 @@ def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
     finally:
         as_user(cluster, "scancel", other)
     wait_for(lambda: not sleeping(cluster, KEPT) and not sleeping(cluster, CHILD))
+
+
+@pytest.mark.skipif(not AWAKE.exists(), reason=f"this kernel has no {AWAKE}")
+def test_cores_stay_awake_as_long_as_a_job_runs(cluster: Cluster) -> None:
+    def held(times: int) -> bool:
+        inside = inside_network([namespace_file(cluster._state.spec.name, "n1")])
+        files = [os.path.realpath(f"/proc/{one.pid}/fd/3") for one in inside]
+        return files.count(str(AWAKE)) == times
+
+    jobs = [submitted(cluster, "--wrap", "sleep 9004") for _ in range(2)]
+    wait_for(lambda: held(2))
+    as_user(cluster, "scancel", jobs[0])
+    wait_for(lambda: held(1))
+    as_user(cluster, "scancel", jobs[1])
+    wait_for(lambda: held(0))
