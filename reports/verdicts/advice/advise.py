@@ -51,11 +51,11 @@ MOST_UNEXPLAINED = 2.0
 #: Relative error of a family's time in another environment than the profile's: at least, and what
 #: is added for each factor e that the curves are off by [choice; `bench advice_witness` counts the
 #: coverage]. Of messages a ping-pong does not show what it means that the receiver is late.
-MODEL_ERROR: dict[Family, float] = {"messages": 0.08, "collectives": 0.06}
+MODEL_ERROR: dict[Family, float] = {"messages": 0.05, "collectives": 0.05}
 ERROR_OF_FACTOR = 0.1
 #: … and for each factor e between its curves and those of the profile's environment [choice, by
 #: `bench advice`]: a library that sleeps while it waits gains from what a ping-pong does not show.
-ERROR_OF_DISTANCE = 0.15
+ERROR_OF_DISTANCE = 0.05
 #: The same where the profile is of no environment of the run.
 UNCALIBRATED_ERROR = 0.3
 #: One launch against the next: of the profile, of which there is one.
