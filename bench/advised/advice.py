@@ -187,7 +187,7 @@ def summary(found: Sequence[ComparedPair]) -> Iterator[Row]:
         yield Row(f"{what}: refused", "", text)
 
 
-def trials(found: Sequence[ComparedPair]) -> Row:
+def trials(found: Sequence[ComparedPair]) -> Iterator[Row]:
     """Of each program the tuning of a library that is advised: what is said to be faster than the
     default, else the default itself."""
     tried: dict[int, list[ComparedPair]] = {}
@@ -202,9 +202,9 @@ def trials(found: Sequence[ComparedPair]) -> Row:
         advised += sorted(faster, key=lambda one: one.predicted.value if one.predicted else 1)[:1]
     slower = sum(one.measured > 1.03 for one in advised)
     text = f"{slower} of {len(tried)} trials; another than the default in {len(advised)}"
-    return Row(
-        "tunings: the advised one is slower than the default by > 3 %", "none", text, not slower
-    )
+    if tried:
+        title = "tunings: the advised one is slower than the default by > 3 %"
+        yield Row(title, "none", text, not slower)
 
 
 def table(found: Sequence[ComparedPair], heading: str) -> str:
@@ -226,7 +226,7 @@ def table(found: Sequence[ComparedPair], heading: str) -> str:
         lines.append(f"{head} {ends} | {one.measured:.2f} | {', '.join(words)} |")
     refused = {one.variant.name: one.refused for one in found if one.refused}
     lines += ["", *(f"- {name.replace(' | ', ', ')}: {why}" for name, why in refused.items())]
-    kept = [*summary(found), trials(found)]
+    kept = [*summary(found), *trials(found)]
     rows = [f"| {row.what} | {row.target or '–'} | {row.found} |" for row in kept]
     return "\n".join([*lines, "", "| over | target | found |", "|---|---|---|", *rows])
 
