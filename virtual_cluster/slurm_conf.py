@@ -67,11 +67,11 @@ TCPTimeout=2
 ReturnToService=2
 TreeWidth=65533
 """
-#: The prolog that each node runs before a job: a core that waits does not go to sleep, or, where
-#: that costs at most 3 µs, not deeply, as with the profile `latency-performance` of tuned. To wake
-#: one of a virtual machine costs 20 to 70 µs, ten times a message, whichever sleep. The kernel
-#: grants it as long as a process holds the file open; the epilog ends that process. It has a
-#: session of its own, because slurmd ends all that is left of the prolog's group.
+#: The prolog that each node runs before a job: cores sleep only in states that take at most 3 µs to
+#: leave, as with the profile `latency-performance` of tuned; in a virtual machine not at all, since
+#: to wake one takes 20 to 70 µs there, ten times a message. The kernel grants this as long as
+#: a process holds the file open; the epilog ends that process. It has a session of its own, because
+#: slurmd ends all that is left of the prolog's group.
 _PROLOG = """\
 #!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin

@@ -108,7 +108,7 @@ class ComparedPair:
 
 
 def variants(analysis: Analysis) -> list[ProgramVariant]:
-    """Every program of the run, by name, size, ranks and place."""
+    """Every program of the run, by name, size, ranks, place and case."""
     found: dict[tuple[str, int, int, bool, str], dict[str, ByBlock]] = {}
 
     def add(case: PlannedCase, times: ByBlock) -> None:

@@ -110,9 +110,8 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def asked(self) -> str:
-        """What the case asks of its environment: the same of its like in each other one."""
-        asked = self.check, self.params, self.nodes, self.ranks, self.ranks_per_node, self.switches
-        return msgspec.json.encode(asked, order="sorted").decode()
+        """What the case asks of its environment: the same as its like asks of each other one."""
+        return self._digest("")
 
     @property
     def shipped_s(self) -> float:
@@ -132,10 +131,13 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     @property
     def has_its_id(self) -> bool:
         """Whether its id is that of its check, environment, parameters and job."""
+        digest = self._digest(self.environment)
+        return self.id in (f"{self.check}-{digest[:n]}" for n in (SHORT_DIGITS, LONG_DIGITS))
+
+    def _digest(self, environment: str) -> str:
         asked = ("cpus_per_task", "resources", "switches")
         job = {name: value for name in asked if (value := getattr(self, name))}
-        digest = case_digest(self.check, self.environment, canonical_json(self.params), job)
-        return self.id in (f"{self.check}-{digest[:n]}" for n in (SHORT_DIGITS, LONG_DIGITS))
+        return case_digest(self.check, environment, canonical_json(self.params), job)
 
 
 #: What a campaign can go on until it is known: what `Sequential.until` names.

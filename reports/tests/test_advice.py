@@ -66,7 +66,7 @@ def test_the_ratio_turns_with_the_size_of_messages(run: Path) -> None:
 def test_ninety_percent_intervals_hold_the_truth_in_ninety_percent(tmp_path: Path) -> None:
     """A program's calls differ from the check's in each library by what is allowed for."""
     rng, inside = np.random.default_rng(5), list[bool]()
-    error = MODEL_ERROR["messages"] + ERROR_OF_FACTOR * math.log(1.2)
+    error = MODEL_ERROR + ERROR_OF_FACTOR * math.log(1.2)
     for seed in range(6):
         at = curves_run(tmp_path / str(seed), seed=seed, noise=0.03)
         profile = profile_of(HALO[:1], compute_s=0.05, factor=1.2)

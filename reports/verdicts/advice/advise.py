@@ -51,7 +51,7 @@ MOST_UNEXPLAINED = 2.0
 #: Relative error of a family's time in another environment than the profile's: at least, and what
 #: is added for each factor e that the curves are off by [choice; `bench advice_witness` counts the
 #: coverage]. Of messages a ping-pong does not show what it means that the receiver is late.
-MODEL_ERROR: dict[Family, float] = {"messages": 0.05, "collectives": 0.05}
+MODEL_ERROR = 0.05
 ERROR_OF_FACTOR = 0.1
 #: … and for each factor e between its curves and those of the profile's environment [choice, by
 #: `bench advice`]: a library that sleeps while it waits gains from what a ping-pong does not show.
@@ -232,7 +232,7 @@ class Advice:
             return 1.0, UNCALIBRATED_ERROR
         if name == self.profiled_in and self.asked is self.profile:
             return measured / own, 0.0
-        error = MODEL_ERROR[family] + ERROR_OF_FACTOR * abs(math.log(measured / own[0]))
+        error = MODEL_ERROR + ERROR_OF_FACTOR * abs(math.log(measured / own[0]))
         if (there := self._asked_s.get(family)) is not None:
             error += ERROR_OF_DISTANCE * abs(math.log(found[0] / there[0]))
         return measured / own, error
