@@ -73,6 +73,14 @@ class Ahead:
         times[~possible] = generator.choice(times[possible], int((~possible).sum()))
         return times
 
+    def resampled_s(self, message_bytes: float, p: int, seed: int) -> Vector:
+        """The best law's time in row 0, which there must be, and where a draw has no bound; in the
+        other rows `drawn_s`, the same for all times on so many processes."""
+        best_s = self.model.best.time_s(message_bytes, p)
+        times = self.drawn_s(message_bytes, p, np.random.default_rng([seed, p]))
+        times[0] = best_s
+        return np.where(np.isfinite(times), times, best_s)
+
     def _of(
         self, fit: Fit, rows: NDArray[np.int64], there: Points, generator: np.random.Generator
     ) -> Vector:

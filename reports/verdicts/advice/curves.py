@@ -10,7 +10,7 @@ so few blocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -18,8 +18,9 @@ from scipy import special  # type: ignore[import-untyped]
 
 from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row, flags_of
+from reports.answers import listed
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
-from reports.checks.collectives.measured import METRIC, points_of
+from reports.checks.collectives.measured import METRIC, points_of, words
 from reports.checks.common.blocks import ByBlock, by_block, echo_times, median_by_block, rows_where
 from reports.models.collectives import CollectiveModel, fit_collective
 from reports.models.collectives_ahead import Ahead
@@ -49,12 +50,8 @@ class EnvironmentCurves:
 
     def __init__(self, analysis: Analysis, environment: str) -> None:
         self.analysis, self.environment = analysis, environment
-        mine = [
-            row.series for row in analysis.rows if analysis.case(row).environment == environment
-        ]
-        blocks = sorted({int(block) for one in mine for block in one.blocks})
-        self.resampled = Resampled(tuple(blocks))
-        n = len(blocks)
+        self.resampled = Resampled.of(analysis, environment)
+        n = len(self.resampled.blocks)
         wide = special.stdtrit(n - 1, 0.95) / special.ndtri(0.95) if n > 1 else 1.0
         self._wider = wide * math.sqrt(n / (n - 1)) if n > 1 else 1.0
         self._ways: dict[str, dict[int, LengthCurve]] = {}
@@ -154,7 +151,7 @@ class EnvironmentCurves:
         rows, curves = self._operations[key]
         layout = "" if alone or on_node == 1 else f" with {on_node} ranks a node"
         layout += " within a node" if alone else ""
-        name = operation.replace("_", " ") + layout
+        name = words(operation) + layout
         if not curves:
             return NoCurve(f"{name} was not measured", COLLECTIVES)
         if demand.ranks in curves:
@@ -199,7 +196,9 @@ class EnvironmentCurves:
         straight line in log₂p through the two counts next to it."""
         p, counts = demand.ranks, sorted(curves)
         beyond = max(p / counts[-1], counts[0] / p, 1.0)
-        text = f"{name} on {p} ranks, {_counts(counts)} measured"
+        several = listed([*map(str, counts)], most=len(counts))
+        known = several if len(counts) > 1 else count_text(counts[0], "rank")
+        text = f"{name} on {p} ranks, {known} measured"
         if beyond > MOST_BEYOND or len(counts) < 2:
             return NoCurve(text, COLLECTIVES)
         crowded = any(curve.crowded for curve in curves.values())
@@ -207,9 +206,7 @@ class EnvironmentCurves:
         if isinstance(model, CollectiveModel) and model.best.time_s(demand.message_bytes, p) > 0:
             medians = self._medians([row.series.by_block() for row in rows])
             ahead = Ahead(model, points_of(self.analysis, rows), medians)
-            drawn = ahead.drawn_s(demand.message_bytes, p, np.random.default_rng([SEED, p]))
-            drawn[0] = model.best.time_s(demand.message_bytes, p)
-            return CallTime(drawn, 0.0, text, crowded)
+            return CallTime(ahead.resampled_s(demand.message_bytes, p, SEED), 0.0, text, crowded)
         place = int(np.clip(np.searchsorted(counts, p), 1, len(counts) - 1))
         low, high = counts[place - 1], counts[place]
         few, many = (at_length(curves[k], demand.message_bytes) for k in (low, high))
@@ -220,12 +217,3 @@ class EnvironmentCurves:
         time_s = np.maximum(first + share * (second - first), 0.5 * np.minimum(first, second))
         error = math.hypot(many.error, ERROR_PER_DOUBLING * (1 + math.log2(beyond)))
         return CallTime(time_s, error, text, crowded)
-
-
-def _counts(counts: Iterable[int]) -> str:
-    every = [*counts]
-    return (
-        f"{', '.join(map(str, every[:-1]))} and {every[-1]}"
-        if every[1:]
-        else count_text(every[0], "rank")
-    )

@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -44,6 +45,14 @@ class Resampled:
     """Medians over launches and over resampled blocks; the same blocks in every call."""
 
     blocks: tuple[int, ...]
+
+    @classmethod
+    def of(cls, analysis: Analysis, environment: str) -> Self:
+        """Of all blocks in which an environment has a value."""
+        mine = (
+            row.series for row in analysis.rows if analysis.case(row).environment == environment
+        )
+        return cls(tuple(sorted({int(block) for one in mine for block in one.blocks})))
 
     def medians(self, values: Sequence[ByBlock]) -> Matrix:
         """A column for each series: the median over its launches, then those of the resamples."""
@@ -198,11 +207,7 @@ class Library:
         Comput. Appl. 19, 2005)."""
         ahead = self.law_of_sums(ranks, nodes)
         if ahead is not None:
-            one_s = ahead.model.best.time_s(SUM_BYTES, ranks)
-            drawn_s = ahead.drawn_s(SUM_BYTES, ranks, np.random.default_rng([SEED, ranks]))
-            drawn_s[0] = one_s
-            # A resample without a block of one of the law's points has no law.
-            return np.asarray(count * np.where(np.isfinite(drawn_s), drawn_s, one_s))
+            return np.asarray(count * ahead.resampled_s(SUM_BYTES, ranks, SEED))
         starts = count * math.ceil(math.log2(ranks))
         between = nodes > 1
         return self.messages_s([Transfer(starts, starts * SUM_BYTES, between)] if starts else [])
@@ -224,8 +229,7 @@ class Library:
 
 def library_of(analysis: Analysis, environment: str, left_out: Collection[int]) -> Library:
     """The library as the run measured it; of global sums without the node counts `left_out`."""
-    mine = [row.series for row in analysis.rows if analysis.case(row).environment == environment]
-    resampled = Resampled(tuple(sorted({int(block) for one in mine for block in one.blocks})))
+    resampled = Resampled.of(analysis, environment)
     inside, between = (
         _link(echo_times(analysis, environment, placement=place), resampled)
         for place in ("within-node", "between-nodes")
