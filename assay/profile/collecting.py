@@ -13,6 +13,7 @@ import msgspec
 from records.application_profile import ApplicationProfile, OverRanks, ProfiledCall
 from records.errors import AssayError
 from records.input_files import decoded, read_whole
+from reports.notation.units import count_text
 
 #: Entries of a profile: 1 MB holds as many.
 MOST_ENTRIES = 2000
@@ -77,10 +78,14 @@ def read_recordings(folder: Path) -> list[Recording]:
     if not found:
         raise AssayError(
             "profile: no rank wrote a profile: the program called no MPI_Init, ended within its"
-            " first second without MPI_Finalize, or its start did not pass LD_PRELOAD on"
+            " first second without MPI_Finalize, is of another MPI library than the compiler that"
+            " was found (--mpicc CC gives its own), or its start did not pass LD_PRELOAD on"
         )
     if {one.ranks for one in found} != {found[0].ranks} or len(found) > found[0].ranks:
-        raise AssayError(f"profile: {folder} holds recordings of several launches")
+        raise AssayError(
+            f"profile: {folder} holds recordings of several launches; profile one at a time, by the"
+            " launcher of the program's own MPI library"
+        )
     return found
 
 
@@ -105,7 +110,7 @@ def profile_of(
         library=first.library,
         ranks=first.ranks,
         nodes=first.nodes,
-        ranks_per_node=max(per_node.values()),
+        ranks_per_node=max(*per_node.values(), -(-first.ranks // first.nodes)),
         complete=len(recordings) == first.ranks and all(one.complete for one in recordings),
         wall_s=wall_s,
         elapsed_s=OverRanks.of([one.elapsed_s for one in recordings]),
@@ -124,11 +129,13 @@ def _notes(recordings: Sequence[Recording], level: int, sampled_s: float) -> Ite
         yield f"{missing} of {recordings[0].ranks} ranks left no recording"
     ended = sum(not one.complete for one in recordings)
     if ended:
-        yield f"{ended} ranks did not reach MPI_Finalize: the last part of their calls is missing"
+        yield f"{count_text(ended, 'rank')} did not reach MPI_Finalize: the last part of their calls is missing"
     if level >= 1:
         yield "the program has many message sizes: they are merged up to powers of two"
     if level >= 2:
         yield "the program has many communicators: their sizes are merged"
+    if any(one.mpi_s > 1.01 * one.elapsed_s for one in recordings):
+        yield "several threads are in MPI at once: the time in MPI is the sum of theirs"
     if any(one.unordered for one in recordings):
         yield "several threads call MPI, or requests are cancelled: waits are not measured since"
     elif not sampled_s:

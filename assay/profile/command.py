@@ -6,16 +6,17 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.profile.collecting import profile_of, read_recordings
 from assay.profile.of_run import profile_of_run
-from assay.profile.program import build_library, program_place
+from assay.profile.program import build_library, has_profile, program_places
 from assay.terminal import say
 from records.application_profile import ApplicationProfile, write_profile
 from records.errors import AssayError, ExitStatus, InfrastructureError
@@ -24,7 +25,7 @@ from records.run.run_directory import open_run
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.load.mpip import any_profile
-from reports.notation.units import bytes_text, percent
+from reports.notation.units import bytes_text, count_text, percent
 
 #: Calls in the summary.
 _MOST_CALLS = 8
@@ -35,6 +36,9 @@ def profile_command(arguments: argparse.Namespace) -> int:
     given = [arguments.show, arguments.run_name, arguments.words]
     if sum(map(bool, given)) > 1:
         raise AssayError("profile: give a command, --show FILE or --run RUN, not two of them")
+    output = arguments.output or (None if arguments.show else Path("profile.json"))
+    if output and (output.is_dir() or not os.access(output.absolute().parent, os.W_OK)):
+        raise InfrastructureError(f"{output}: cannot be written; give another: --output FILE")
     status = 0
     if arguments.show:
         profile = any_profile(arguments.show)
@@ -44,7 +48,6 @@ def profile_command(arguments: argparse.Namespace) -> int:
         )
     else:
         profile, status = _profiled(arguments)
-    output = arguments.output or (None if arguments.show else Path("profile.json"))
     if output:
         try:
             write_profile(profile, output)
@@ -63,19 +66,18 @@ def profile_command(arguments: argparse.Namespace) -> int:
 def _profiled(arguments: argparse.Namespace) -> tuple[ApplicationProfile, int]:
     """The profile of a command's run, and its exit status."""
     command: list[str] = arguments.words
-    place = program_place(command)
+    places = program_places(command)
     with _folder(arguments.folder, arguments.keep) as folder:
-        library = build_library(command, place, arguments.mpicc, folder)
-        preload = ":".join([str(library), *filter(None, [os.environ.get("LD_PRELOAD")])])
-        setting = ["env", f"ASSAY_PROFILE_FOLDER={folder}", f"LD_PRELOAD={preload}"]
+        setting = ["env", f"ASSAY_PROFILE_FOLDER={folder}"]
+        if not has_profile(Path(shutil.which(command[places[0]]) or "")):
+            library = build_library(command, places[0], arguments.mpicc, folder)
+            preload = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
+            setting.append(f"LD_PRELOAD={':'.join(preload)}")
+        words = [*command]
+        for place in reversed(places):
+            words[place:place] = setting
         begun = time.monotonic()
-        process = subprocess.Popen([*command[:place], *setting, *command[place:]])
-        while True:
-            try:
-                status = process.wait()
-                break
-            except KeyboardInterrupt:
-                continue  # the command got it, too, and ends
+        status = _ended(subprocess.Popen(words))
         wall_s = time.monotonic() - begun
         try:
             recordings = read_recordings(folder)
@@ -84,6 +86,17 @@ def _profiled(arguments: argparse.Namespace) -> tuple[ApplicationProfile, int]:
                 raise AssayError(f"{error}; the command ended with status {status}") from error
             raise
         return profile_of(recordings, command, wall_s), status
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int:
+    """The exit status of the command, which gets SIGTERM, too."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: process.send_signal(number))
+    try:
+        while True:
+            with suppress(KeyboardInterrupt):  # the command got it, too, and ends
+                return process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -109,16 +122,16 @@ def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
     """What a profile says, in a few lines."""
     whole = profile.elapsed_s.mean
     inside = percent(profile.mpi_s.mean / whole if whole else 0.0)
-    nodes = "1 node" if profile.nodes == 1 else f"{profile.nodes} nodes"
+    ranks, nodes = count_text(profile.ranks, "rank"), count_text(profile.nodes, "node")
     library = f", {profile.library}" if profile.library else ""
-    yield f"{profile.ranks} ranks on {nodes}{library}: {whole:.3g} s, {inside} of it in MPI"
+    yield f"{ranks} on {nodes}{library}: {whole:.3g} s, {inside} of it in MPI"
     total = sum(one.time_s for one in profile.calls) or 1.0
     for one in sorted(profile.calls, key=lambda call: -call.time_s)[:_MOST_CALLS]:
         size = bytes_text(one.greatest_bytes) if one.greatest_bytes else ""
         place = {1: "in a node", 0: ""}.get(one.nodes, "between nodes")
         wait = "" if one.wait_share is None else f", {percent(one.wait_share)} of it wait"
         words = " ".join(filter(None, [one.call, size, place]))
-        yield f"  {words}: {one.count} calls, {percent(one.time_s / total)} of the time{wait}"
+        yield f"  {words}: {count_text(one.count, 'call')}, {percent(one.time_s / total)} of the time{wait}"
     yield from (f"note: {note}" for note in profile.notes)
     if output:
         yield f"written: {output}"

@@ -29,8 +29,19 @@ _LOOK_BYTES = 1 << 28
 _TRIAL = "int MPI_Initialized(int *); int main(void) { int up; return MPI_Initialized(&up); }\n"
 
 
-def program_place(command: Sequence[str]) -> int:
-    """The place of the program among the words of a launcher's command.
+def program_places(command: Sequence[str]) -> list[int]:
+    """The place of the program among the words of a launcher's command; where the command has
+    several parts (`:`), of the program of each. Raises AssayError as `_program_place` does."""
+    ends = [*(place for place, word in enumerate(command) if word == ":"), len(command)]
+    begins = [1, *(end + 1 for end in ends[:-1])]
+    return [
+        begin - 1 + _program_place([*command[:1], *command[begin:end]])
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+
+
+def _program_place(command: Sequence[str]) -> int:
+    """The place of the program; 0 of a script that calls the launcher, and of a program without one.
 
     Raises AssayError, with the remedy, for a program that is linked statically or without MPI. A
     script and an interpreter may start any program: of them nothing is known before they run.
@@ -39,19 +50,22 @@ def program_place(command: Sequence[str]) -> int:
     if not command or not found or found[0][0] != 0:
         what = f"{command[0]}: no such program" if command else "no command"
         raise AssayError(f"profile: {what}; give it after --: assay profile -- mpirun -np 4 ./app")
-    following = [(place, Path(path)) for place, path in found[1:]]
-    linked = [place for place, path in following if mpi_libraries(path)]
+    (_, first), *following = [(place, Path(path)) for place, path in found]
+    linked = [place for place, path in following if mpi_libraries(path) or has_profile(path)]
     if linked:
         return linked[0]
     unclear = [place for place, path in following if _is_script(path)]
     for place, path in following:
-        if place not in unclear and _defines_mpi(path):
+        if place not in unclear and _holds(path, b"MPI_Init"):
             raise AssayError(
                 f"profile: {path} is linked statically with MPI, so that nothing can be preloaded;"
                 " link it dynamically, or build the profile in: `make -C"
-                f" {LIBRARY / 'mpiprofile'} CC=mpicc OUT=DIR`, add DIR/profile.o before the MPI"
-                " library when linking, and run it with ASSAY_PROFILE_FOLDER=DIR"
+                f" {LIBRARY / 'mpiprofile'} CC=mpicc OUT=DIR` with its compiler for CC, add"
+                " DIR/profile.o before the MPI library when linking, and give this command again"
             )
+    calls_launcher = _INTERPRETERS.match(first.name) and first.name != "env"
+    if calls_launcher or (not following and (_is_script(first) or mpi_libraries(first))):
+        return 0
     if unclear:
         return unclear[0]
     programs = ", ".join(str(path) for _, path in following) or "it names no program"
@@ -77,9 +91,14 @@ def _is_script(path: Path) -> bool:
         return file.read(2) == b"#!" or bool(_INTERPRETERS.match(path.name))
 
 
-def _defines_mpi(path: Path) -> bool:
+def has_profile(path: Path) -> bool:
+    """Whether the profile is linked into a program."""
+    return _holds(path, b"ASSAY_PROFILE_FOLDER")
+
+
+def _holds(path: Path, text: bytes) -> bool:
     with path.open("rb") as file:
-        return b"MPI_Init" in file.read(_LOOK_BYTES)
+        return text in file.read(_LOOK_BYTES)
 
 
 def build_library(command: Sequence[str], place: int, compiler: str | None, folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
+from checks.common.sources import LIBRARY
 from records.application_profile import ApplicationProfile, ProfiledCall, read_profile
 
 SOURCES = Path(__file__).parent / "profiled"
@@ -21,7 +22,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     for library in LIBRARIES:
         compile_with(f"mpicc.{library}", "known.c", folder / f"known.{library}")
-        compile_with(f"mpif90.{library}", "ring.f90", folder / f"ring.{library}")
+        for module in ("MPI", "F08"):
+            program = folder / f"ring.{module}.{library}"
+            compile_with(f"mpif90.{library}", "ring.f90", program, "-cpp", f"-D{module}")
     return folder
 
 
@@ -40,8 +43,11 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def profiled(library: str, *program: str, status: int = 0) -> ApplicationProfile:
-    words = ["profile", "--", f"mpirun.{library}", "-np", "2", *program]
-    assert main(words) == status
+    return command_profiled(f"mpirun.{library}", "-np", "2", *program, status=status)
+
+
+def command_profiled(*command: str, status: int = 0) -> ApplicationProfile:
+    assert main(["profile", "--", *command]) == status
     assert not list(Path().glob("assay-profile-*"))
     return read_profile(Path("profile.json"))
 
@@ -50,9 +56,12 @@ def call_of(profile: ApplicationProfile, name: str) -> ProfiledCall:
     return next(one for one in profile.calls if one.call == name and one.greatest_bytes)
 
 
+@pytest.mark.parametrize("module", ["MPI", "F08"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_fortran_programs_calls_are_counted_once(programs: Path, library: str) -> None:
-    profile = profiled(library, str(programs / f"ring.{library}"))
+def test_a_fortran_programs_calls_are_counted_once(
+    programs: Path, library: str, module: str
+) -> None:
+    profile = profiled(library, str(programs / f"ring.{module}.{library}"))
     found = {one.call: (one.count, one.greatest_bytes) for one in profile.calls}
     assert found == {**RING, "Waitall": (20, 0)}
     assert profile.complete
@@ -120,6 +129,48 @@ def test_a_program_that_ends_early_leaves_its_profile_so_far(
     assert "ended with status" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_types_of_gibibytes_are_counted_and_absent_ones_end_nothing(
+    programs: Path, library: str
+) -> None:
+    profile = profiled(library, str(programs / f"known.{library}"), "absent")
+    assert call_of(profile, "Send").greatest_bytes == 1 << 32
+    assert call_of(profile, "Gather").bytes == 1
+
+
+def test_every_part_of_a_command_and_a_script_with_a_launcher_are_profiled(
+    programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = str(programs / "known.mpich")
+    part = ["-np", "1", known, "late"]
+    assert command_profiled("mpirun.mpich", *part, ":", *part).ranks == 2
+    assert command_profiled(known, "barrier").ranks == 1
+    script, line = Path("script"), f"mpirun.mpich -np 2 {known} barrier\n"
+    script.write_text(f"#!/bin/sh\n{line}")
+    script.chmod(0o755)
+    for command in (["./script"], ["sh", "./script"], ["sh", "-c", line]):
+        assert main(["profile", "--mpicc", "mpicc.mpich", "--", *command]) == 0
+    script.write_text(f"#!/bin/sh\n{2 * line}")
+    assert main(["profile", "--mpicc", "mpicc.mpich", "--", "./script"]) == 2
+    assert "recordings of several launches" in capsys.readouterr().err
+
+
+def test_what_cannot_be_written_is_said_before_the_program_runs(
+    programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (".", "none/profile.json"):
+        words = ["profile", "--output", name, "--", "mpirun.mpich", "-np", "2"]
+        assert main([*words, str(programs / "known.mpich"), "barrier"]) == 4
+        assert f"{name}: cannot be written" in capsys.readouterr().err
+
+
+def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Path) -> None:
+    made = ["make", "-s", "-C", str(LIBRARY / "mpiprofile"), "CC=mpicc.mpich", f"OUT={tmp_path}"]
+    subprocess.run([*made, str(tmp_path / "profile.o")], check=True)
+    compile_with("mpicc.mpich", "known.c", tmp_path / "known", str(tmp_path / "profile.o"))
+    assert call_of(profiled("mpich", "./known", "late"), "Recv").sampled == 20
+
+
 def test_a_statically_linked_program_is_refused_with_the_remedy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,7 +206,7 @@ def test_what_cannot_be_profiled_is_refused(
 def test_the_profile_is_printed_as_its_form(
     programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    profiled("mpich", str(programs / "ring.mpich"))
+    profiled("mpich", str(programs / "ring.MPI.mpich"))
     text = Path("profile.json").read_text()
     capsys.readouterr()
     assert main(["profile", "--show", "profile.json", "--json"]) == 0

@@ -8,7 +8,9 @@
  *   sizes N   N messages of N sizes to the next rank
  *   together  10 times three messages of 1 to 3 bytes, completed together
  *   killed    messages for 2.5 s, then SIGKILL
- *   abort     one message, then MPI_Abort */
+ *   abort     one message, then MPI_Abort
+ *   absent    a message of 4 GiB to MPI_PROC_NULL, and one byte gathered to
+ * rank 0 from the other side of an intercommunicator, without a type there */
 #define _DEFAULT_SOURCE
 #include <mpi.h>
 #include <signal.h>
@@ -69,6 +71,20 @@ static void together(void) {
   }
 }
 
+static void absent(void) {
+  MPI_Datatype large;
+  MPI_Comm own, between;
+  MPI_Type_contiguous(1 << 30, MPI_INT, &large);
+  MPI_Type_commit(&large);
+  MPI_Send(out, 1, large, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &own);
+  MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, 1 - rank, 0, &between);
+  if (rank == 0)
+    MPI_Gather(NULL, 0, MPI_DATATYPE_NULL, in, 1, MPI_CHAR, MPI_ROOT, between);
+  else
+    MPI_Gather(out, 1, MPI_CHAR, NULL, 0, MPI_DATATYPE_NULL, 0, between);
+}
+
 int main(int argc, char **argv) {
   const char *what = argv[1];
   MPI_Init(&argc, &argv);
@@ -81,6 +97,8 @@ int main(int argc, char **argv) {
     barriers();
   else if (!strcmp(what, "together"))
     together();
+  else if (!strcmp(what, "absent"))
+    absent();
   else if (!strcmp(what, "sizes"))
     for (int size = 0; size < atoi(argv[2]); size++)
       exchange(size, 0);

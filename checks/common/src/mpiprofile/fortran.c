@@ -10,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where Open MPI's Fortran bindings are; empty if they are not loaded. */
+/* Where the Fortran bindings are (Open MPI's; MPICH's as Debian and as others call them); empty if
+ * they are not loaded. */
 static uintptr_t begin, end;
 
 static int find(struct dl_phdr_info *info, size_t size, void *nothing) {
     (void)size;
     (void)nothing;
-    if (!strstr(info->dlpi_name, "libmpi_mpifh"))
+    const char *const file = info->dlpi_name;
+    if (!strstr(file, "libmpi_mpifh") && !strstr(file, "libmpichfort") && !strstr(file, "libmpifort"))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {

@@ -4,8 +4,8 @@
 #include "profile.h"
 
 /* A recording: what assay_profile_start begins where ASSAY_PROFILE_FOLDER names a folder, and each
- * rank writes there as rank.NUMBER.json: in MPI_Finalize, MPI_Abort and exit, and now and then
- * before, so that a program that is killed leaves what it had done until then.
+ * rank writes there as rank.NUMBER.PROCESS.json: in MPI_Finalize, MPI_Abort and exit, and now and
+ * then before, so that a program that is killed leaves what it had done until then.
  *
  *   {"assay":"recording","rank":…,"ranks":…,"node":…,"nodes":…,"library":…,"complete":…,
  *    "unordered":…,"elapsed_s":…,"mpi_s":…,"level":…,"clock":[AT,OFFSET,ERROR,AT,OFFSET,ERROR],

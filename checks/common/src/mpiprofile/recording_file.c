@@ -56,7 +56,8 @@ static void add_entries(struct json *line) {
 /* A file of the name is replaced as a whole; what fails leaves none or the earlier one. */
 static void write_text(struct json *line) {
     char path[4096], part[4096 + 8];
-    int length = snprintf(path, sizeof path, "%s/rank.%06d.json", folder, recording_rank);
+    int length = snprintf(path, sizeof path, "%s/rank.%06d.%ld.json", folder, recording_rank,
+                          (long)own_process);
     snprintf(part, sizeof part, "%s.part", path);
     FILE *file = length < (int)sizeof path ? fopen(part, "w") : NULL;
     if (!file) {
