@@ -8,7 +8,7 @@ sizes) on communicators of one shape. The times of all entries add up to the tim
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isclose, isfinite
+from math import inf, isclose, isfinite
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -161,12 +161,21 @@ def write_profile(profile: ApplicationProfile, path: Path) -> None:
 
 def _faults(profile: ApplicationProfile) -> Iterator[str]:
     spread = (profile.elapsed_s, profile.mpi_s, profile.outside_s)
-    if not all(0 <= one.least <= one.greatest and isfinite(one.greatest) for one in spread):
-        yield "a time over the ranks is negative, infinite or its least is above its greatest"
-    if not 1 <= profile.nodes <= profile.ranks:
-        yield f"{profile.ranks} ranks on {profile.nodes} nodes"
+    low, high = 1 - _ROUNDING, 1 + _ROUNDING
+    if not all(
+        one.least >= 0 and one.least * low <= one.mean <= one.greatest * high < inf
+        for one in spread
+    ):
+        yield "a time over the ranks is negative, infinite, or its mean not between its ends"
+    if not (1 <= profile.nodes <= profile.ranks and 1 <= profile.ranks_per_node <= profile.ranks):
+        on = f"{profile.nodes} nodes, {profile.ranks_per_node} on one"
+        yield f"{profile.ranks} ranks on {on}"
+    if not (0 <= profile.sampled_share <= 1 + _ROUNDING and (profile.wall_s or 0) >= 0):
+        yield f"{profile.sampled_share} of the time sampled, {profile.wall_s} s in all"
     for one in profile.calls:
         where = f"{one.call} of {one.least_bytes} to {one.greatest_bytes} bytes"
+        if min(one.ranks, one.nodes) < 0:
+            yield f"{where}: {one.ranks} ranks on {one.nodes} nodes"
         if one.count < 1 or not 0 <= one.sampled <= one.count:
             yield f"{where}: {one.count} calls, {one.sampled} sampled"
         low, high = one.count * one.least_bytes, one.count * one.greatest_bytes

@@ -129,7 +129,10 @@ def _notes(recordings: Sequence[Recording], level: int, sampled_s: float) -> Ite
         yield f"{missing} of {recordings[0].ranks} ranks left no recording"
     ended = sum(not one.complete for one in recordings)
     if ended:
-        yield f"{count_text(ended, 'rank')} did not reach MPI_Finalize: the last part of their calls is missing"
+        yield (
+            f"{count_text(ended, 'rank')} did not reach MPI_Finalize: the last part of their calls"
+            " is missing"
+        )
     if level >= 1:
         yield "the program has many message sizes: they are merged up to powers of two"
     if level >= 2:

@@ -131,7 +131,8 @@ def _summary(profile: ApplicationProfile, output: Path | None) -> Iterator[str]:
         place = {1: "in a node", 0: ""}.get(one.nodes, "between nodes")
         wait = "" if one.wait_share is None else f", {percent(one.wait_share)} of it wait"
         words = " ".join(filter(None, [one.call, size, place]))
-        yield f"  {words}: {count_text(one.count, 'call')}, {percent(one.time_s / total)} of the time{wait}"
+        calls = count_text(one.count, "call")
+        yield f"  {words}: {calls}, {percent(one.time_s / total)} of the time{wait}"
     yield from (f"note: {note}" for note in profile.notes)
     if output:
         yield f"written: {output}"

@@ -41,7 +41,7 @@ def program_places(command: Sequence[str]) -> list[int]:
 
 
 def _program_place(command: Sequence[str]) -> int:
-    """The place of the program; 0 of a script that calls the launcher, and of a program without one.
+    """The place of the program; 0 of a script that calls the launcher, or a program without one.
 
     Raises AssayError, with the remedy, for a program that is linked statically or without MPI. A
     script and an interpreter may start any program: of them nothing is known before they run.

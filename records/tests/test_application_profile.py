@@ -65,6 +65,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ({"bytes": 1}, "200 messages have 1 bytes"),
         ({"wait_s": 0.006}, "0.006 s of wait in 0.005 s"),
         ({"sampled": 201}, "200 calls, 201 sampled"),
+        ({"ranks": -2}, "-2 ranks on 2 nodes"),
     ],
 )
 def test_a_profile_that_contradicts_itself_is_refused(
@@ -73,5 +74,22 @@ def test_a_profile_that_contradicts_itself_is_refused(
     profile = sample()
     profile.calls[0] = msgspec.structs.replace(profile.calls[0], **change)
     write_profile(profile, tmp_path / "halo.json")
+    with pytest.raises(AssayError, match=fault):
+        read_profile(tmp_path / "halo.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"ranks_per_node": 0}, "2 ranks on 2 nodes, 0 on one"),
+        ({"ranks_per_node": 3}, "2 ranks on 2 nodes, 3 on one"),
+        ({"elapsed_s": OverRanks(mean=9.0, least=1.0, greatest=1.1)}, "its mean not between"),
+        ({"wall_s": -1.0}, "-1.0 s in all"),
+    ],
+)
+def test_a_head_that_contradicts_itself_is_refused(
+    tmp_path: Path, change: dict[str, object], fault: str
+) -> None:
+    write_profile(msgspec.structs.replace(sample(), **change), tmp_path / "halo.json")
     with pytest.raises(AssayError, match=fault):
         read_profile(tmp_path / "halo.json")

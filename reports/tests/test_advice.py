@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
-from records.application_profile import ApplicationProfile, ProfiledCall
+from records.application_profile import ApplicationProfile, OverRanks, ProfiledCall
 from records.errors import AssayError
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
@@ -147,6 +148,32 @@ def test_more_ranks_without_a_new_profile_use_the_operations_on_so_many(run: Pat
     assert found["openmpi"].communication_s.value == pytest.approx(truth, rel=0.1)
 
 
+def sentence_of(run: Path, profile: ApplicationProfile) -> str:
+    result = advice_result(advice_of(run, profile), profile, None)
+    assert result.answer is not None
+    return result.answer.sentence
+
+
+def test_what_cannot_be_told_apart_is_said_as_the_table_has_it(tmp_path: Path) -> None:
+    """The profile's own environment has the narrowest interval: apart from one, tied with another
+    that is not apart from that one."""
+    own, first, last = (Machine(alpha_s=micro * 1e-6) for micro in (20.3, 20.0, 22.7))
+    profile = profile_of((("Send", 64, 20_000),), own, factor=1.0, compute_s=0.01)
+    pair = curves_run(tmp_path / "pair", {"lam": first, "mpich": own}, noise=0.005)
+    assert "lam and mpich cannot be told apart: mpich takes" in sentence_of(pair, profile)
+    machines = {"lam": first, "mpich": own, "openmpi": last}
+    three = curves_run(tmp_path / "three", machines, noise=0.005)
+    found = by_name(advice_of(three, profile))
+    assert found["openmpi"].tied_with == ["lam"]
+    assert "lam cannot be told apart from mpich and openmpi" in sentence_of(three, profile)
+
+
+def test_what_the_curves_of_its_environment_were_not_held_against_is_said(run: Path) -> None:
+    profile = profile_of((("Send", 64, 20_000),), further=[call("Alltoall", 0.01)])
+    notes = advice_result(advice_of(run, profile), profile, None).data.notes
+    assert any("no curves of mpich for the profile's collectives" in note for note in notes)
+
+
 def test_what_is_beyond_the_measured_lengths_is_named_and_wider(run: Path) -> None:
     profile = profile_of((("Send", SIZES[-1], 100),), compute_s=0.01)
     inside, beyond = advice_of(run, profile), advice_of(run, profile, sizes=4)
@@ -163,6 +190,11 @@ def call(name: str, time_s: float, **further: float) -> ProfiledCall:
     return ProfiledCall(call=name, time_s=time_s, **fixed | further)  # type: ignore[arg-type]
 
 
+def of_threads() -> ApplicationProfile:
+    profile = profile_of()
+    return structs.replace(profile, elapsed_s=OverRanks.of([profile.mpi_s.mean / 2]))
+
+
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
@@ -173,12 +205,17 @@ def call(name: str, time_s: float, **further: float) -> ProfiledCall:
         (profile_of(ranks=64), "64 ranks"),
         (profile_of(factor=9), "times what the curves"),
         (profile_of(()), "no communication"),
+        (of_threads(), "several threads were in MPI at once"),
     ],
-    ids=["wait", "unknown-call", "no-curve", "crowded-node", "too-many-ranks", "off", "none"],
+    ids=[
+        *("wait", "unknown-call", "no-curve", "crowded-node", "too-many-ranks", "off", "none"),
+        "threads",
+    ],
 )
 def test_it_refuses_where_it_cannot_know(run: Path, profile: ApplicationProfile, why: str) -> None:
     advice = advice_of(run, profile)
     assert why in "; ".join(advice.refused)
+    assert why != "64 ranks" or advice.confirm is None
     result = advice_result(advice, profile, advice.confirm)
     assert result.answer is not None
     assert result.answer.sentence.startswith("It cannot be told from the profile")

@@ -200,7 +200,7 @@ class EnvironmentCurves:
         known = several if len(counts) > 1 else count_text(counts[0], "rank")
         text = f"{name} on {p} ranks, {known} measured"
         if beyond > MOST_BEYOND or len(counts) < 2:
-            return NoCurve(text, COLLECTIVES)
+            return NoCurve(text, COLLECTIVES if beyond <= MOST_BEYOND else "")
         crowded = any(curve.crowded for curve in curves.values())
         model = fit_collective(points_of(self.analysis, rows))
         if isinstance(model, CollectiveModel) and model.best.time_s(demand.message_bytes, p) > 0:

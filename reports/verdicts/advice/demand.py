@@ -44,6 +44,9 @@ _COMPLETES_MANY = ("Waitall", "Waitsome")
 #: Calls that a program makes once and no library is chosen for.
 SET_UP = ("Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Wtime", "Get_count")
 
+#: A thread is in MPI for no more than the program's time, but for a report's rounding.
+MOST_IN_MPI = 1.05
+
 #: What of the time in MPI a demand is part of; each has a calibration of its own.
 Family = Literal["messages", "collectives"]
 
@@ -75,7 +78,7 @@ class Demand:
 class Application:
     """A profile as times of a mean rank in s. `compute_s` is outside MPI, `wait_s` the part of the
     time in MPI that others were late, `measured_s` the rest by family, `other_s` the time of calls
-    that no curve is for, by call."""
+    that no curve is for, by call; `threads`: several were in MPI at once."""
 
     ranks: int
     nodes: int
@@ -86,6 +89,7 @@ class Application:
     other_s: dict[str, float]
     demands: tuple[Demand, ...]
     wait_known: bool
+    threads: bool = False
 
     @property
     def mpi_s(self) -> float:
@@ -141,6 +145,7 @@ def application_of(profile: ApplicationProfile) -> Application:
         other_s=other,
         demands=tuple(demands),
         wait_known=profile.sampled_share > 0,
+        threads=profile.mpi_s.mean > MOST_IN_MPI * profile.elapsed_s.mean,
     )
 
 

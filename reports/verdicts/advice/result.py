@@ -124,14 +124,19 @@ def _answer(form: AdviceForm, command: NextCommand, launch_s: float) -> Answer:
     first, rest = form.environments[0], form.environments[1:]
     ties = [one for one in rest if first.environment in one.tied_with]
     slower = [one for one in rest if one not in ties]
+    names = [one.environment for one in ties]
+    mutual = all(len({*names} - {*one.tied_with}) == 1 for one in ties)
     alike = (
-        f"{listed([first.environment, *(one.environment for one in ties)])} cannot be told apart"
+        f"{listed([first.environment, *names])} cannot be told apart"
+        if mutual
+        else f"{first.environment} cannot be told apart from {listed(names)}"
     )
     more = f"which is faster; run {_cases(form.confirm)}" if form.confirm else ""
     if not slower:
         low, high = min(one.ratio.low for one in ties), max(one.ratio.high for one in ties)
         ends = between(low, high, significant)
-        sentence = fitting(f"{alike}: the others take {ends} times as long as {first.environment}.")
+        take = "the others take" if names[1:] else f"{names[0]} takes"
+        sentence = fitting(f"{alike}: {take} {ends} times as long as {first.environment}.")
         return Answer(State.OPEN, sentence, more, command)
     least = slower[0]
     behind = f"{least.environment} takes {_ratio(least.ratio)} times as long"
@@ -179,6 +184,14 @@ def _notes(advice: Advice) -> Iterator[str]:
         yield (
             "the profile is of no environment of the run: the curves were not held against it;"
             " --environment NAME says which it is"
+        )
+    elif not advice.refused and (
+        lost := {one.family for one in advice.profile.demands}
+        - {one.family for one in advice.explained}
+    ):
+        yield (
+            f"the run has no curves of {advice.profiled_in} for the profile's"
+            f" {listed(sorted(lost))}: theirs were not held against it"
         )
     if not advice.profile.wait_known:
         yield "no call's wait was measured: all time in MPI counts as transfer"

@@ -18,7 +18,8 @@ static int find(struct dl_phdr_info *info, size_t size, void *nothing) {
     (void)size;
     (void)nothing;
     const char *const file = info->dlpi_name;
-    if (!strstr(file, "libmpi_mpifh") && !strstr(file, "libmpichfort") && !strstr(file, "libmpifort"))
+    if (!strstr(file, "libmpi_mpifh") && !strstr(file, "libmpichfort") &&
+        !strstr(file, "libmpifort"))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {

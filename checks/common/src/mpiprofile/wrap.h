@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
-/* NEXT(name): the library's function. The Fortran bindings of Open MPI and MPICH (mpi_f08) call PMPI_
- * functions of C, so the preloaded library wraps those too: from the bindings they are the program's
- * calls, from anywhere else the library's. */
+/* NEXT(name): the library's function. The Fortran bindings of Open MPI and MPICH (mpi_f08) call
+ * PMPI_ functions of C, so the preloaded library wraps those too: from the bindings they are the
+ * program's calls, from anywhere else the library's. */
 #if defined(PROFILE_PRELOADED) && (defined(OPEN_MPI) || defined(MPICH_VERSION))
 #define PROFILE_FORTRAN
 int profile_from_fortran(const void *caller);
