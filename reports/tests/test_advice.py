@@ -83,9 +83,26 @@ def test_messages_both_ways_have_a_curve_of_their_own(tmp_path: Path) -> None:
     """LAM's take twice as long when another comes at the same time, MPICH's do not."""
     at = curves_run(tmp_path / "run", exchange={"mpich": 1.0, "openmpi": 1.0, "lam": 2.0})
     halo, one_way = ((((call), 20_000, 4000),) for call in ("Isend", "Send"))
-    both = by_name(advice_of(at, profile_of(halo, wait=0.0)))["lam"].communication_ratio
-    alone = by_name(advice_of(at, profile_of(one_way, wait=0.0)))["lam"].communication_ratio
+    profiles = (profile_of(one, factor=1.0, wait=0.0) for one in (halo, one_way))
+    both, alone = (by_name(advice_of(at, one))["lam"].communication_ratio for one in profiles)
     assert both.value == pytest.approx(2 * alone.value, rel=0.05)
+
+
+def test_what_calls_take_longer_than_the_checks_is_the_same_time_in_every_library(
+    tmp_path: Path,
+) -> None:
+    """A factor of 1.5 over MPICH is half a message more; over LAM, twice as slow, a quarter."""
+    at = curves_run(tmp_path / "run", exchange={"mpich": 1.0, "lam": 2.0})
+    mix = (("Isend", 20_000, 4000),)
+    profiles = (profile_of(mix, factor=one, wait=0.0, compute_s=0.0) for one in (1.0, 1.5, 0.8))
+    exact, longer, shorter = (by_name(advice_of(at, one)) for one in profiles)
+
+    def of(name: str, found: dict[str, AdvisedPart]) -> float:
+        return found[name].communication_s.value
+
+    more_s = of("mpich", longer) - of("mpich", exact)
+    assert of("lam", longer) - of("lam", exact) == pytest.approx(more_s, rel=0.01)
+    assert of("lam", shorter) / of("lam", exact) == pytest.approx(0.8, rel=0.01)
 
 
 def test_messages_that_pass_at_once_take_as_long_as_in_such_a_window(tmp_path: Path) -> None:

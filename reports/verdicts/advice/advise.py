@@ -2,9 +2,10 @@
 """An application's time in each environment of a run: computing + wait + Σ calls · time of a call.
 
 The profile's own time in messages and in collectives is what the curves of its environment are held
-against; the factor between the two, which tells how the program's calls differ from the check's,
-is taken over to the other environments, with an error that grows with it. Wait is the program's
-imbalance and the same everywhere. All numbers of a row come from the same resampled blocks.
+against. What the program's calls take longer than the check's (cold caches, ranks that come apart)
+is the same time in every environment; where they are faster, it is the same factor. The error
+grows with the factor between the two. Wait is the program's imbalance and the same everywhere. All
+numbers of a row come from the same resampled blocks.
 """
 
 from __future__ import annotations
@@ -230,12 +231,14 @@ class Advice:
         measured = self.profile.measured_s[family]
         if own is None or measured <= 0:
             return 1.0, UNCALIBRATED_ERROR
+        longer_s = measured - own
+        factor = np.where(longer_s > 0, 1 + longer_s / found, measured / own)
         if name == self.profiled_in and self.asked is self.profile:
-            return measured / own, 0.0
+            return factor, 0.0
         error = MODEL_ERROR + ERROR_OF_FACTOR * abs(math.log(measured / own[0]))
         if (there := self._asked_s.get(family)) is not None:
             error += ERROR_OF_DISTANCE * abs(math.log(found[0] / there[0]))
-        return measured / own, error
+        return factor, error
 
     @cached_property
     def refused(self) -> list[str]:
