@@ -149,8 +149,13 @@ def read_profile(path: Path) -> ApplicationProfile:
     profile = decoded_once(decode, read_whole(path), str(path), "an application's MPI profile")
     if profile.schema != 1:
         raise AssayError(f"{path}: schema {profile.schema}; this version reads schema 1")
+    return checked(profile, str(path))
+
+
+def checked(profile: ApplicationProfile, where: str) -> ApplicationProfile:
+    """The profile. Raises AssayError for one that contradicts itself."""
     if fault := next(_faults(profile), None):
-        raise AssayError(f"{path}: the profile contradicts itself: {fault}")
+        raise AssayError(f"{where}: the profile contradicts itself: {fault}")
     return profile
 
 

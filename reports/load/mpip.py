@@ -21,12 +21,13 @@ from records.application_profile import (
     ApplicationProfile,
     OverRanks,
     ProfiledCall,
+    checked,
 )
 from records.application_profile import read_profile as read_own
 from records.errors import AssayError
 from records.input_files import read_whole
 
-_MARK = "@ mpiP"
+_MARK, _END = "@ mpiP", "End of Report"
 _SECTION = re.compile(r"^@--- (.*?)[ -]*$")
 _NUMBER = r"(\d[-+.\de]*|inf|nan)"
 _TASK = re.compile(rf"^\s*(\d+)\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}$")
@@ -49,7 +50,11 @@ def any_profile(path: Path) -> ApplicationProfile:
     content = read_whole(path)
     if not content.startswith(_MARK.encode()):
         return read_own(path)
-    return mpip_profile(content.decode(errors="replace"), str(path))
+    try:
+        profile = mpip_profile(content.decode(errors="replace"), str(path))
+    except (ValueError, OverflowError) as error:  # of no finite number
+        raise AssayError(f"{path}: a damaged report of mpiP: {error}") from error
+    return checked(profile, str(path))
 
 
 def mpip_profile(text: str, where: str) -> ApplicationProfile:
@@ -64,9 +69,10 @@ def mpip_profile(text: str, where: str) -> ApplicationProfile:
     hosts = {int(f[1]): f[2] for line in sections[""] if (f := _ASSIGNED.match(line))}
     tasks = [f for line in _of(sections, "MPI Time") if (f := _TASK.match(line))]
     calls, concise = _calls(sections)
-    if not tasks or not calls:
-        lacks = "section 'MPI Time (seconds)'" if not tasks else "time of a call site"
-        raise AssayError(f"{where}: a report of mpiP without the {lacks}; give a complete one")
+    parts = {"section 'MPI Time (seconds)'": tasks, "time of a call site": calls}
+    parts[f"section '{_END}'"] = name == _END
+    if lacks := [part for part, found in parts.items() if not found]:
+        raise AssayError(f"{where}: a report of mpiP without the {lacks[0]}; give a complete one")
     ranks = len(tasks)
     per_node = Counter(hosts.values()) or Counter({"": ranks})
     _place(calls, ranks, per_node)

@@ -212,6 +212,10 @@ def of_threads() -> ApplicationProfile:
     return structs.replace(profile, elapsed_s=OverRanks.of([profile.mpi_s.mean / 2]))
 
 
+def without_sizes() -> ApplicationProfile:
+    return structs.replace(profile_of((("Send", 0, 1000),)), source="mpiP")
+
+
 @pytest.mark.parametrize(
     ("profile", "why"),
     [
@@ -223,10 +227,11 @@ def of_threads() -> ApplicationProfile:
         (profile_of(factor=9), "times what the curves"),
         (profile_of(()), "no communication"),
         (of_threads(), "several threads were in MPI at once"),
+        (without_sizes(), "no message sizes"),
     ],
     ids=[
         *("wait", "unknown-call", "no-curve", "crowded-node", "too-many-ranks", "off", "none"),
-        "threads",
+        *("threads", "no-sizes"),
     ],
 )
 def test_it_refuses_where_it_cannot_know(run: Path, profile: ApplicationProfile, why: str) -> None:

@@ -112,7 +112,21 @@ def test_a_concise_report_says_what_it_lacks(tmp_path: Path) -> None:
     assert any("only the costliest call sites" in note for note in profile.notes)
 
 
-@pytest.mark.parametrize("section", ["@--- MPI Time", "@--- Callsites"])
+@pytest.mark.parametrize("section", ["@--- MPI Time", "@--- Callsites", "@--- Callsite Message"])
 def test_a_report_without_a_section_is_refused_naming_it(tmp_path: Path, section: str) -> None:
     with pytest.raises(AssayError, match="a report of mpiP without"):
         profile_of(tmp_path, VERBOSE[: VERBOSE.index(section)])
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("0.00101", "inf"), ("0.00101", "0.0.1"), ("0.0157", "nan"), ("1000\n", "nan\n")],
+)
+def test_numbers_that_are_none_are_refused(tmp_path: Path, right: str, wrong: str) -> None:
+    with pytest.raises(AssayError, match=r"damaged report|contradicts itself"):
+        profile_of(tmp_path, VERBOSE.replace(right, wrong))
+
+
+def test_a_report_that_lacks_a_rank_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="1 ranks on 2 nodes"):
+        profile_of(tmp_path, VERBOSE.replace("   1    0.00132   0.000243    18.41\n", ""))

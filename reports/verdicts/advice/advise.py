@@ -250,6 +250,8 @@ class Advice:
         if of.mpi_s <= 0 or not of.demands:
             yield "the profile has no communication that a library could be chosen for"
             return
+        if not of.sizes_known:
+            yield "the report has no message sizes: mpiP gives them without its option -c"
         if of.threads:
             yield "the time in MPI exceeds the program's: several threads were in MPI at once"
         share = (of.wait_s + self.overlap_s) / (of.mpi_s + self.overlap_s)

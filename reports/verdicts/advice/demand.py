@@ -78,7 +78,8 @@ class Demand:
 class Application:
     """A profile as times of a mean rank in s. `compute_s` is outside MPI, `wait_s` the part of the
     time in MPI that others were late, `measured_s` the rest by family, `other_s` the time of calls
-    that no curve is for, by call; `threads`: several were in MPI at once."""
+    that no curve is for, by call; `threads`: several were in MPI at once;
+    `sizes_known`: of messages, which a concise report of mpiP has not."""
 
     ranks: int
     nodes: int
@@ -90,6 +91,7 @@ class Application:
     demands: tuple[Demand, ...]
     wait_known: bool
     threads: bool = False
+    sizes_known: bool = True
 
     @property
     def mpi_s(self) -> float:
@@ -145,6 +147,7 @@ def application_of(profile: ApplicationProfile) -> Application:
         other_s=other,
         demands=tuple(demands),
         wait_known=profile.sampled_share > 0,
+        sizes_known=profile.source != "mpiP" or any(one.bytes for one in profile.calls),
         threads=profile.mpi_s.mean > MOST_IN_MPI * profile.elapsed_s.mean,
     )
 
