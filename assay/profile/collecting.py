@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -97,10 +97,8 @@ def profile_of(
     clocks = _clocks(recordings)
     waits = list(_waits(recordings, clocks))
     level = max(one.level for one in recordings)
-    calls = _merged(recordings, waits, level)
-    while len(calls) > MOST_ENTRIES and level < 4:
+    while len(calls := _merged(recordings, waits, level)) > MOST_ENTRIES and level < 4:
         level += 1
-        calls = _merged(recordings, waits, level)
     time_s = sum(one.time_s for one in calls)
     sampled_s = sum(one.sampled_s for one in calls)
     per_node = Counter(one.node for one in recordings)
@@ -154,8 +152,7 @@ def _power_above(value: int) -> int:
 
 def _key(entry: _Entry, level: int) -> tuple[str, int, int, int]:
     """Call, nodes, ranks and size, as coarse as the level says (histogram.c)."""
-    exact = level == 0
-    size = entry.greatest if exact else _power_above(entry.greatest)
+    size = entry.greatest if level == 0 else _power_above(entry.greatest)
     if level < 2:
         return entry.call, entry.nodes, entry.ranks, size
     if level == 2:
@@ -172,17 +169,12 @@ def _merged(
     whether the message had been sent before."""
     found: dict[tuple[str, int, int, int], ProfiledCall] = {}
     for entry in (entry for one in recordings for entry in one.entries):
-        key = _key(entry, level)
+        key = name, nodes, ranks, _ = _key(entry, level)
         call = found.get(key)
         if call is None:
-            shape = (
-                {"ranks": key[2], "nodes": key[1]}
-                if level >= 2
-                else {"ranks": entry.ranks, "nodes": entry.nodes}
-            )
             call = found[key] = ProfiledCall(
-                call=entry.call, least_bytes=entry.least, greatest_bytes=entry.greatest, bytes=0,
-                count=0, time_s=0.0, **shape,
+                call=name, least_bytes=entry.least, greatest_bytes=entry.greatest, bytes=0,
+                ranks=ranks, nodes=nodes, count=0, time_s=0.0,
             )  # fmt: skip
         call.least_bytes = min(call.least_bytes, entry.least)
         call.greatest_bytes = max(call.greatest_bytes, entry.greatest)
@@ -208,31 +200,28 @@ def _merged(
 
 
 class _Clock(NamedTuple):
-    """A node's clock against that of rank 0."""
+    """A node's clock against that of rank 0, ns: `offset` at the stamp `at`, then `slope` more each
+    ns; `error` is its uncertainty."""
 
-    to_common: Callable[[int], float]
-    error: float
+    at: int = 0
+    offset: int = 0
+    slope: float = 0.0
+    error: float = 0.0
+
+    def to_common(self, stamp: int) -> float:
+        """A stamp of this clock by the clock of rank 0."""
+        return stamp + self.offset + self.slope * (stamp - self.at)
 
 
 def _clocks(recordings: Sequence[Recording]) -> dict[int, _Clock]:
-    """The clock of each node, ns: from its lowest rank, which compared it at begin and end."""
-    found: dict[int, _Clock] = {}
+    """The clock of each node: from its lowest rank, which compared it at begin and end."""
+    found = {recordings[0].node: _Clock()}
     for one in recordings:
-        if one.node in found:
-            continue
-        at, offset, error, *end = one.clock
-        slope = (end[1] - offset) / max(1, end[0] - at) if end else 0.0
-        if one.node == recordings[0].node:
-            found[one.node] = _Clock(float, 0.0)
-            continue
-        drifted = 0.0 if end else _DRIFT * 1e9 * one.elapsed_s
-
-        def to_common(
-            stamp: int, at: int = at, offset: int = offset, slope: float = slope
-        ) -> float:
-            return stamp + offset + slope * (stamp - at)
-
-        found[one.node] = _Clock(to_common, max(error, end[2] if end else 0) + drifted)
+        if one.node not in found:
+            at, offset, error, *end = one.clock
+            slope = (end[1] - offset) / max(1, end[0] - at) if end else 0.0
+            most = max(error, end[2]) if end else error + _DRIFT * 1e9 * one.elapsed_s
+            found[one.node] = _Clock(at, offset, slope, most)
     return found
 
 
@@ -265,12 +254,13 @@ def _waits(
                 if other is sample or (sample.role == _IS_GIVEN and other.role != _GIVES):
                     continue
                 ready = clocks[other_node].to_common(other.ready)
-                if sample.role == _RECEIVES and other.role == _SENDS:
+                received = sample.role == _RECEIVES and other.role == _SENDS
+                if received:
                     ahead = ready < own(sample.begin)
                 if other_node != node:
                     ready -= clocks[node].error + clocks[other_node].error
                 late = ready < own(sample.end) and sample.role != _GIVES
-                if late or (sample.role == _RECEIVES and other.role == _SENDS):
+                if late or received:
                     wait = max(wait, min(ready, own(sample.end)) - own(sample.begin))
             length = max(1, sample.end - sample.begin)
             blocked = sample.blocked * min(1.0, wait / length)
