@@ -19,8 +19,6 @@ from records.files import write_whole
 from records.forms import Form, Part, as_text, key
 from records.input_files import decoded_once, read_whole
 
-#: Bytes of a profile file, at most.
-MOST_PROFILE_BYTES = 1 << 20
 #: Point to point: two ranks, on one node or on two.
 PAIR = 2
 #: Calls by what they do; each message is counted once, where it is sent.
@@ -30,7 +28,7 @@ SENDS = (
 )
 RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
 #: They have no message of their own, and complete what was begun.
-COMPLETES = (*("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"),)
+COMPLETES = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
 #: Rounding of sums that were added in another order, and of numbers with nine digits.
 _ROUNDING = 1e-6
 

@@ -23,9 +23,11 @@ _NAMES = (
     *("Comm_split", "Comm_free", "Intercomm_create", "Intercomm_merge", "Cart_create"),
 )
 _PLACES = {name: place for place, name in enumerate(_NAMES)}
-_SENDS = {*_NAMES[:4], *_NAMES[5:9]}
-_RECEIVES = {"Recv", "Irecv"}
 _EXCHANGES = {"Sendrecv", "Sendrecv_replace"}
+#: Calls that hand a message to a known peer. Started persistent requests are not among them: a
+#: start does not tell whether it sends or receives.
+SENDS = {*_NAMES[:4], *_NAMES[5:9], *_EXCHANGES}
+RECEIVES = {"Recv", "Irecv"}
 _PERSISTENT = {"Start", "Startall"}
 _NONBLOCKING = {*_NAMES[5:10], "Start"}
 _COMPLETIONS = {*_NAMES[15:22]}
@@ -175,7 +177,7 @@ def _unmatched(profile: Sequence[RankProfile], own: bool) -> Iterator[str]:
     blind: set[int] = set()
     for rank in profile:
         for call in rank.calls:
-            sends, takes = call.call in _SENDS | _EXCHANGES, call.call in _RECEIVES
+            sends, takes = call.call in SENDS, call.call in RECEIVES
             if call.call in _EXCHANGES | _PERSISTENT or ((sends or takes) and call.peer is None):
                 blind.add(rank.rank)
             elif (sends or takes) and call.peer is not None:

@@ -15,7 +15,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 
-from records.run.mpi_profile import CallProfile, RankProfile
+from records.run.mpi_profile import RECEIVES, SENDS, CallProfile, RankProfile
 from records.run.plan import PlannedCase
 from records.run.record import Record, decode_line, latest_attempts
 from reports.analysis.run import Analysis
@@ -27,12 +27,6 @@ from reports.show.tables import Cell, Column, Lead, Table, numeric, pivot, slug
 from reports.statistics.descriptive import Vector, summarise
 
 _MARK = b'"profile":'
-#: Calls that hand a message to a known peer. Started persistent requests are not among them: a
-#: start does not tell whether it sends or receives.
-SENDS = (
-    *("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"),
-    *("Sendrecv", "Sendrecv_replace"),
-)
 #: Pairs of ranks in the table of messages; larger cases have too many to read.
 MOST_PAIRS = 240
 #: Calls that get a colour of their own; the others are drawn together.
@@ -106,7 +100,7 @@ class CaseTotals:
         """Messages a rank by class of size; receives are not counted a second time."""
         counts: Counter[int] = Counter()
         for call in self.calls:
-            if "ecv" not in call.call or call.call.startswith("Sendrecv"):
+            if call.call not in RECEIVES:
                 counts.update(call.sizes)
         return counts
 
