@@ -94,7 +94,7 @@ class ComparedPair:
     @property
     def separated(self) -> bool:
         """Whether the two are said to be apart."""
-        return self.predicted is not None and not self.predicted.low <= 1 <= self.predicted.high
+        return self.predicted is not None and not self.predicted.tied
 
     @property
     def must_be_right(self) -> bool:

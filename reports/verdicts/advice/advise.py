@@ -110,7 +110,7 @@ class Advice:
     def _times(self, asked: Application, environment: str) -> list[CallTime | NoCurve]:
         curves = self._curves[environment]
         return [
-            NoCurve(differs, "")
+            NoCurve(differs)
             if (differs := self._otherwise_sent(one, own, environment))
             else curves.of(one, asked.on_node, asked.nodes)
             for one, own in zip(asked.demands, self.profile.demands, strict=True)
@@ -191,20 +191,20 @@ class Advice:
         lost = sorted(
             ((one.time_s, gap.why) for one, gap in pairs if isinstance(gap, NoCurve)), reverse=True
         )
-        known = [(one, time) for one, time in pairs if isinstance(time, CallTime)]
+        known = [time for time in times if isinstance(time, CallTime)]
         if not known or sum(time_s for time_s, _ in lost) > MOST_UNKNOWN * self.profile.mpi_s:
             return WithoutPart(environment=name, why=[*dict.fromkeys(why for _, why in lost)])
-        crowded = any(time.crowded for _, time in known)
+        crowded = any(time.crowded for time in known)
         luck = np.random.default_rng([SEED, place])
         shared = np.random.default_rng(SEED)
-        rows = len(known[0][1].time_s)
+        rows = len(known[0].time_s)
         total, own_factor = np.zeros(rows), dict[Family, float]()
         for family in _FAMILIES:
             found, beyond = _family_time(self.asked, times, family)
             if found[0] <= 0:
                 continue
             factor, error = self._factor(family, name, found)
-            own_factor[family] = float(np.ravel(factor)[0])
+            own_factor[family] = float(factor[0])
             error = math.hypot(error * (CROWDED if crowded else 1.0), beyond)
             noise = LAUNCH_ERROR * shared.standard_normal(rows) + error * luck.standard_normal(rows)
             noise[0] = 0.0
@@ -220,17 +220,17 @@ class Advice:
                 else 0.0
                 for one, time in pairs
             ),
-            beyond=tuple(dict.fromkeys(time.beyond for _, time in known if time.beyond)),
+            beyond=tuple(dict.fromkeys(time.beyond for time in known if time.beyond)),
             crowded=crowded,
         )
 
-    def _factor(self, family: Family, name: str, found: Vector) -> tuple[Vector | float, float]:
+    def _factor(self, family: Family, name: str, found: Vector) -> tuple[Vector, float]:
         """What a family's time by the curves is multiplied with in an environment, and its error:
         none where it is what was measured."""
         own = self._own_s.get(family)
         measured = self.profile.measured_s[family]
         if own is None or measured <= 0:
-            return 1.0, UNCALIBRATED_ERROR
+            return np.ones(1), UNCALIBRATED_ERROR
         longer_s = measured - own
         factor = np.where(longer_s > 0, 1 + longer_s / found, measured / own)
         if name == self.profiled_in and self.asked is self.profile:
@@ -293,30 +293,36 @@ class Advice:
         first = every[0]
         parts = []
         for one in every:
-            ties = [other.environment for other in every if other is not one and _tied(one, other)]
-            slower = [
-                other for other in every if LikelyPart.of(one.whole_s / other.whole_s).low > 1
-            ]
+            ratios = {
+                other.environment: LikelyPart.of(one.whole_s / other.whole_s)
+                for other in every
+                if other is not one
+            }
             part = AdvisedPart(
                 environment=one.environment,
-                place=1 + len(slower),
+                place=1 + sum(ratio.low > 1 for ratio in ratios.values()),
                 time_s=LikelyPart.of(one.whole_s),
                 communication_s=LikelyPart.of(one.communication_s),
                 ratio=LikelyPart.of(one.whole_s / first.whole_s),
                 communication_ratio=LikelyPart.of(one.communication_s / first.communication_s),
-                tied_with=ties,
+                tied_with=[name for name, ratio in ratios.items() if ratio.tied],
             )
             parts.append(part)
         return parts
+
+    @property
+    def _ties(self) -> list[str]:
+        """Environments that cannot be told apart from the first."""
+        first = self.advised[0].environment
+        return [one.environment for one in self.advised if first in one.tied_with]
 
     @property
     def deciding(self) -> list[DecidingPart]:
         """The calls that differ most between the first environment and the next that is apart from
         it, else the next one."""
         every = self.predicted
-        first = every[0]
-        apart = [one for one in every[1:] if not _tied(one, first)]
-        other = (apart or every[1:])[0]
+        (first, *rest), ties = every, self._ties
+        other = next((one for one in rest if one.environment not in ties), rest[0])
         gaps = [b - a for a, b in zip(first.demand_s, other.demand_s, strict=True)]
         whole = sum(map(abs, gaps)) or 1.0
         order = sorted(range(len(gaps)), key=lambda place: -abs(gaps[place]))
@@ -345,7 +351,7 @@ class Advice:
             checks = {one.check for one in gaps if isinstance(one, NoCurve) and one.check}
             names = [*self._curves]
         else:
-            ties = [one.environment for one in every[1:] if _tied(one, every[0])]
+            ties = self._ties
             names = [every[0].environment, *ties]
             decide = self.deciding if ties and not self.refused else []
             calls = [one.call for one in decide if one.share >= LEAST_SHARE]
@@ -397,9 +403,3 @@ def _family_time(
     total = sum((time_s for time_s, _ in known), np.zeros(1))
     beyond = sum(float(time_s[0]) * error for time_s, error in known)
     return total, beyond / max(float(total[0]), 1e-300)
-
-
-def _tied(one: Forecast, other: Forecast) -> bool:
-    """Whether the interval of the two's ratio holds 1."""
-    ratio = LikelyPart.of(one.whole_s / other.whole_s)
-    return ratio.low <= 1 <= ratio.high

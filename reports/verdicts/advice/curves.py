@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -65,8 +66,13 @@ class EnvironmentCurves:
 
     def asks_first(self, demand: Demand) -> bool:
         """Whether the library announces such messages, so that a sender waits for the receiver."""
-        echo = self._messages("within-node" if demand.within else "between-nodes").get(0)
+        echo = self._messages(demand.within).get(0)
         return echo is not None and echo.asks_at(demand.message_bytes)
+
+    def _rows(self, check: str, metric: str, params: Mapping[str, Any], **at: str) -> list[Row]:
+        """As `rows_where`, of this environment."""
+        rows = rows_where(self.analysis, check, metric, params, **at)
+        return [row for row in rows if self.analysis.case(row).environment == self.environment]
 
     def _medians(self, series: list[ByBlock]) -> Matrix:
         rows = self.resampled.medians(series)
@@ -74,14 +80,15 @@ class EnvironmentCurves:
         wider[0] = rows[0]
         return wider
 
-    def _messages(self, place: str) -> dict[int, LengthCurve]:
+    def _messages(self, within: bool) -> dict[int, LengthCurve]:
         """A message, by how many pass each way at the same time; 0: it is alone; -1: it is one of a
         stream, whose sender and receiver take as long as each other."""
+        place = "within-node" if within else "between-nodes"
         if place not in self._ways:
             times = {0: echo_times(self.analysis, self.environment, placement=place)}
             shortest = times[0][min(times[0])] if times[0] else {}
             params = {"placement": place, "transport": "library", "hops": 0}
-            for row in rows_where(self.analysis, EXCHANGE, "window_rate", params):
+            for row in self._rows(EXCHANGE, "window_rate", params):
                 case, length = self.analysis.case(row), message_bytes(row)
                 window, ways = int(case.params.get("window", 1)), 1
                 if row.series.at_value("direction") == "both-ways":
@@ -89,8 +96,6 @@ class EnvironmentCurves:
                 elif window >= _STREAM:
                     key = -1
                 else:
-                    continue
-                if case.environment != self.environment:
                     continue
                 once = times.setdefault(key, {}).setdefault(length, {})
                 for block, rate in row.series.by_block().items():
@@ -108,7 +113,7 @@ class EnvironmentCurves:
         )
 
     def _message(self, demand: Demand, on_node: int) -> CallTime | NoCurve:
-        curves = self._messages("within-node" if demand.within else "between-nodes")
+        curves = self._messages(demand.within)
         if not curves:
             where = "within a node" if demand.within else "between nodes"
             return NoCurve(f"messages {where} were not measured", MESSAGES)
@@ -127,11 +132,7 @@ class EnvironmentCurves:
         alltoall_pairs, medians over its pairs."""
         found = {}
         for metric in ("pair_latency", "pair_bandwidth"):
-            rows = [
-                row
-                for row in rows_where(self.analysis, PAIRS, metric, {"ranks_per_node": on_node})
-                if self.analysis.case(row).environment == self.environment
-            ]
+            rows = self._rows(PAIRS, metric, {"ranks_per_node": on_node})
             if not rows:
                 return None
             params = self.analysis.case(rows[0]).params
@@ -164,10 +165,10 @@ class EnvironmentCurves:
         """The rows of an operation on one node, or with so many ranks on each of several, and the
         curve of each rank count."""
         at: dict[int, dict[str, list[Row]]] = {}
-        for row in rows_where(self.analysis, COLLECTIVES, METRIC, {}, operation=operation):
+        for row in self._rows(COLLECTIVES, METRIC, {}, operation=operation):
             case = self.analysis.case(row)
             layout = case.nodes == 1 if alone else case.nodes > 1 and case.ranks_per_node == on_node
-            if case.environment == self.environment and layout:
+            if layout:
                 procedure = str(case.params.get("procedure", "each"))
                 at.setdefault(case.ranks, {}).setdefault(procedure, []).append(row)
         curves = {p: self._met(by_procedure) for p, by_procedure in at.items()}

@@ -98,7 +98,7 @@ class Application:
         """Time in MPI."""
         return self.wait_s + sum(self.measured_s.values()) + sum(self.other_s.values())
 
-    def scaled(self, sizes: float = 1.0, ranks: int | None = None) -> Application:
+    def scaled(self, sizes: float, ranks: int | None) -> Application:
         """The same calls with messages `sizes` times as long, on so many ranks: as much computing,
         as many calls and as much wait a rank, and as many ranks a node."""
         wanted = ranks or self.ranks

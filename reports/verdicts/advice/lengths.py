@@ -27,10 +27,10 @@ _BARELY = 1.05
 
 @dataclass(frozen=True, slots=True)
 class NoCurve:
-    """Why a call has no time, and the check that measures it."""
+    """Why a call has no time, and the check that measures it, "" where none does."""
 
     why: str
-    check: str
+    check: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -109,17 +109,13 @@ def at_length(curve: LengthCurve, length: float) -> CallTime | NoCurve:
     """The time of a measured curve, with what its extrapolation adds."""
     beyond = length / max(1.0, float(curve.sizes[-1]))
     if beyond > MOST_BEYOND:
-        return _too_long(curve, length)
+        longest = bytes_text(curve.sizes[-1])
+        return NoCurve(
+            f"messages of {bytes_text(round(length))}; the longest measured has {longest}"
+        )
     time_s, error = curve.at(length)
     if beyond <= _BARELY:
         return CallTime(time_s, error, crowded=curve.crowded)
     text = f"messages of {bytes_text(round(length))}, {bytes_text(curve.sizes[-1])} measured"
     error = math.hypot(error, ERROR_PER_DOUBLING * math.log2(beyond))
     return CallTime(time_s, error, text, curve.crowded)
-
-
-def _too_long(curve: LengthCurve, length: float) -> NoCurve:
-    longest = bytes_text(curve.sizes[-1])
-    return NoCurve(
-        f"messages of {bytes_text(round(length))}; the longest measured has {longest}", ""
-    )

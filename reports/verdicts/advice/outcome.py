@@ -32,6 +32,11 @@ class LikelyPart(Part):
         return cls(value, min(low, value), max(high, value))
 
     @property
+    def tied(self) -> bool:
+        """Whether the interval of a ratio holds 1."""
+        return self.low <= 1 <= self.high
+
+    @property
     def stated(self) -> bool:
         """Whether the value is said, and not the interval alone."""
         return self.high <= NARROW * self.low

@@ -101,7 +101,11 @@ def _result(advice: Advice, form: AdviceForm, answer: Answer) -> Result[AdviceFo
         data=form,
         answer=answer,
         sections=[
-            Section("environments", "Predicted time", lambda: _shown(advice, form)),
+            Section(
+                "environments",
+                "Predicted time",
+                lambda: [] if form.refused else [_picture(advice, form), _table(form)],
+            ),
             Section("bars", "", lambda: [_table(form, bars=True)], shown_on=ON_TERMINAL),
             Section("deciding", "What decides", lambda: [_deciding(form)], shown_on=EVERYWHERE),
             Section("profile", "The profile", lambda: _profile(form), shown_on=EVERYWHERE),
@@ -116,7 +120,9 @@ def _result(advice: Advice, form: AdviceForm, answer: Answer) -> Result[AdviceFo
 def _answer(form: AdviceForm, command: NextCommand, launch_s: float) -> Answer:
     """The one sentence; `launch_s` is the time of the program."""
     if form.refused:
-        to_do, unknown = f"run it {_by_running(launch_s)}", "its time elsewhere; " + _BY_COMMAND
+        minutes = _minutes(2 * FIRST_BLOCKS * launch_s)
+        to_do = f"run it {FIRST_BLOCKS} times in each of two environments ({minutes})"
+        unknown = "its time elsewhere; " + _BY_COMMAND
         if form.confirm:
             to_do, unknown = f"run {_cases(form.confirm)}", ""
         sentence = f"It cannot be told from the profile; {to_do}."
@@ -150,12 +156,6 @@ def _cases(confirm: ConfirmPart) -> str:
     cases = count_text(confirm.cases, "case") if confirm.cases else "cases"
     minutes = f" ({_minutes(confirm.time_s)})" if confirm.time_s else ""
     return f"{'this' if confirm.cases == 1 else 'these'} {cases}{minutes}"
-
-
-def _by_running(launch_s: float) -> str:
-    """ "6 times in each of two environments (2 min)"."""
-    minutes = _minutes(2 * FIRST_BLOCKS * launch_s)
-    return f"{FIRST_BLOCKS} times in each of two environments ({minutes})"
 
 
 def _minutes(time_s: float) -> str:
@@ -200,12 +200,6 @@ def _notes(advice: Advice) -> Iterator[str]:
         yield f"ranks shared cores where the curves of {listed(crowded)} were measured"
     if advice.sizes != 1 or advice.asked is not advice.profile:
         yield "computing, wait and the number of calls are those of the profile"
-
-
-def _shown(advice: Advice, form: AdviceForm) -> Iterator[Block | None]:
-    if not form.refused:
-        yield _picture(advice, form)
-        yield _table(form)
 
 
 def _table(form: AdviceForm, *, bars: bool = False) -> Table | None:
