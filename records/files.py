@@ -23,7 +23,7 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     is as it was and the other file is gone. Several of these in one ExitStack take their places
     after all of them are complete.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}.part"  # "." has no name
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     try:
         yield temporary

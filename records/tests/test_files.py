@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,14 @@ def test_without_room_the_earlier_file_stays(tmp_path):
         write_whole(tmp_path / "plan.json", bytes(5000))
     assert (tmp_path / "plan.json").read_bytes() == b"first"
     assert names_in(tmp_path) == ["plan.json"]
+
+
+def test_a_folder_is_no_place_for_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path(), tmp_path):
+        with pytest.raises(OSError, match=r"directory|busy"):
+            write_whole(folder, b"text")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_several_files_take_their_places_together(tmp_path):

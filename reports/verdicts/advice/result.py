@@ -42,10 +42,10 @@ _BY_COMMAND = "a campaign has it as a case by `command:` (docs/your-benchmark.md
 _BAR = 16
 _METHOD = (
     "Time = computing + wait + Σ calls × the time of a call by the run's curves, of a mean rank."
-    " What the curves give for the profile's own environment is held against the profile; that"
-    " factor is taken over to the others. Intervals are of 90 % and hold the curves' blocks, one"
-    " launch of the profile, and the error of what is taken over. Computing and wait are those of"
-    " the profile everywhere."
+    " What the curves give for the profile's own environment is held against the profile: what"
+    " its calls take longer is added in every environment; where they are faster, the factor is"
+    " taken over. Intervals are of 90 % and hold the curves' blocks, one launch of the profile, and"
+    " the error of what is taken over. Computing and wait are those of the profile everywhere."
 )
 
 
