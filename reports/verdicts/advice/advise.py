@@ -327,12 +327,9 @@ class Advice:
         whole = sum(map(abs, gaps)) or 1.0
         order = sorted(range(len(gaps)), key=lambda place: -abs(gaps[place]))
         return [
-            DecidingPart(
-                call=(demand := self.asked.demands[place]).call,
-                message_bytes=demand.message_bytes,
-                ranks=demand.ranks,
-                within_node=demand.within,
-                count=demand.count,
+            DecidingPart.filled(
+                self.asked.demands[place],
+                within_node=self.asked.demands[place].within,
                 time_s={one.environment: one.demand_s[place] for one in every},
                 share=abs(gaps[place]) / whole,
             )

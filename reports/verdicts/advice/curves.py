@@ -130,19 +130,18 @@ class EnvironmentCurves:
     def _pairs(self, on_node: int) -> LengthCurve | None:
         """A message of each of so many ranks a node at once: two lengths of the check
         alltoall_pairs, medians over its pairs."""
-        found = {}
-        for metric in ("pair_latency", "pair_bandwidth"):
-            rows = self._rows(PAIRS, metric, {"ranks_per_node": on_node})
-            if not rows:
-                return None
-            params = self.analysis.case(rows[0]).params
-            values = median_by_block(rows)
-            if metric == "pair_latency":
-                found[int(params.get("latency_bytes", 8))] = values
-            else:
-                length = int(params.get("bandwidth_bytes", 2**20))
-                found[length] = {block: on_node * length / rate for block, rate in values.items()}
-        return self._curve(found, shares_cores(flags_of(rows)))
+        latencies, bandwidths = (
+            self._rows(PAIRS, metric, {"ranks_per_node": on_node})
+            for metric in ("pair_latency", "pair_bandwidth")
+        )
+        if not (latencies and bandwidths):
+            return None
+        short = int(self.analysis.case(latencies[0]).params.get("latency_bytes", 8))
+        long = int(self.analysis.case(bandwidths[0]).params.get("bandwidth_bytes", 2**20))
+        rates = median_by_block(bandwidths)
+        times = {block: on_node * long / rate for block, rate in rates.items()}
+        both = {short: median_by_block(latencies), long: times}
+        return self._curve(both, shares_cores(flags_of(bandwidths)))
 
     def _collective(self, demand: Demand, on_node: int, nodes: int) -> CallTime | NoCurve:
         operation, alone = OPERATIONS[demand.call], demand.within or nodes == 1

@@ -62,17 +62,14 @@ def advice_result(
         }
         command = plan_campaign(run, confirm.campaign, blocks=confirm.blocks, **options)
         confirm = msgspec.structs.replace(confirm, command=command)
-    form = AdviceForm(
+    form = AdviceForm.filled(
+        asked,
         run_id=run.run_id,
         campaign=run.plan.campaign,
         site=run.plan.site,
         command=profile.command,
         profiled_in=advice.profiled_in,
-        ranks=asked.ranks,
-        nodes=asked.nodes,
         sizes=advice.sizes,
-        compute_s=asked.compute_s,
-        wait_s=asked.wait_s,
         overlap_s=advice.overlap_s,
         mpi_s=advice.profile.mpi_s,
         explained=advice.explained,
