@@ -62,7 +62,7 @@ UNCALIBRATED_ERROR = 0.3
 #: One launch against the next: of the profile, of which there is one.
 LAUNCH_ERROR = 0.03
 #: From this share of messages on that are sent before they are asked for, a sender runs ahead.
-MOST_AHEAD = 0.1
+MOST_AHEAD = 0.02
 #: Libraries announce no shorter messages; where they begin to is mostly a power of two.
 _LEAST_LIMIT = 1024.0
 #: Errors are so many times as great where the curves' ranks shared cores.
