@@ -269,3 +269,16 @@ def test_expressions_read_as_in_the_paper():
     assert expression_text(startup, delay) == "23 log₂p + 12 + (0.013 log₂p − 0.0071) m"
     assert expression_text(Law("log2_p", -90e-6, 123e-6), None) == "123 log₂p − 90"
     assert expression_text(Law("constant", 2e-6, 0), Law("constant", 1e-9, 0)) == "2 + 0.001 m"
+
+
+class Unbounded(Ahead):
+    def drawn_s(self, message_bytes, p, generator):
+        return np.array([9.0, np.inf, 2.0])
+
+
+def test_a_draw_without_bound_counts_as_the_best_law():
+    data = points([(p, 0, 1e-6 * (50 + 10 * p)) for p in (2, 3, 4, 5, 6)])
+    model = fit_collective(data)
+    times = Unbounded(model, data, np.tile(data.time_s, (3, 1))).resampled_s(0, 64, 1)
+    best = model.best.time_s(0, 64)
+    assert times.tolist() == [best, best, 2.0]
