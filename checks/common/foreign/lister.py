@@ -13,6 +13,7 @@ import pwd
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from glob import iglob
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -245,7 +246,7 @@ def _folder_of(module: str, file: str, root: str) -> str:
     """A folder of the suite, or around it, that has a Python module of this name."""
     top = module.partition(".")[0]
     levels = (f"{above}{top}.py" for above in ("", "*/", "*/*/", "*/*/*/"))
-    below = (found.parent for level in levels for found in Path(root).glob(level))
+    below = (found.parent for level in levels for found in _found(Path(root), level))
     near = [*Path(file).parents]
     levels_up = next((n for n, one in enumerate(near) if (one / ".git").exists()), _LEVELS - 1)
     near = near[: levels_up + 1]
@@ -253,10 +254,16 @@ def _folder_of(module: str, file: str, root: str) -> str:
         found.parent
         for folder in near
         for level in ("*", "*/*")
-        for found in folder.glob(f"{level}/{top}.py")
+        for found in _found(folder, f"{level}/{top}.py")
     )
-    above = (folder for folder in near if any((folder / top).glob("*.py")))
+    above = (folder for folder in near if any(_found(folder / top, "*.py")))
     return str(next(chain(below, aside, above), "DIR"))
+
+
+def _found(folder: Path, pattern: str) -> Iterator[Path]:
+    """As `Path.glob`, which raises where another program removes a folder meanwhile; without hidden
+    ones."""
+    return (folder / name for name in iglob(pattern, root_dir=folder))  # noqa: PTH207  it skips those
 
 
 def reason(error: BaseException, file: str) -> str:

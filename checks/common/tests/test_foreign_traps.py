@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from checks.common.foreign.lister import _folder_of
 from checks.common.foreign.listing import Surroundings, configuration_for
 from checks.common.foreign.suite import SuiteForm, suite_form
 from checks.common.tests.test_foreign_hostile import TEST, suite
@@ -196,6 +197,24 @@ def test_a_package_of_the_suite_is_found(suite: Path) -> None:
     form = listed(suite, "apps/hpl.py", SPACK, environment={"PYTHONPATH": str(suite)})
     (refused,) = [one for one in form.files if one.refused]
     assert "it runs sinfo" in refused.refused or "No such file" in refused.refused
+
+
+def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gone", "there/wanted"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "there/wanted/__init__.py").touch()
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("gone"):
+            raise FileNotFoundError(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    file = str(tmp_path / "there/apps/hpl.py")
+    assert _folder_of("wanted", file, str(tmp_path)) == str(tmp_path / "there")
 
 
 def test_tests_of_one_name_in_two_files_are_both_listed(suite: Path) -> None:
