@@ -19,7 +19,7 @@ from assay.probe.job import Job, JobFolder
 from assay.run.infrastructure import end_steps
 from assay.run.nodes import granted, holds_nodes, nodes_far_apart
 from assay.run.progress import Waiting
-from assay.run.work_folder import HELD, WorkFolder
+from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm.allocation import ENDING_S, Allocation
@@ -144,9 +144,7 @@ class Allocations:
         options = [*described.access, f"--comment=assay-{self._work.name}", "--no-requeue"]
         options += ["--exclusive", f"--nodes={count}", f"--time={minutes}:{seconds:02}"]
         options += [f"--nodelist={','.join(among)}"] if among else []
-        self._folder = self._held.enter_context(
-            JobFolder(self._site, str(self._work.session / HELD))
-        )
+        self._folder = self._held.enter_context(JobFolder(self._site, str(self._work.held)))
         self._put_beat(self._folder)
         watch = partial(self._waiting.heed, what="the allocation of all launches")
         job = self._held.enter_context(Job(self._folder, "allocation", self._pause, watch))

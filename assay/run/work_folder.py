@@ -5,6 +5,8 @@
       control/   of the harness's user; a session reads it
         programs/  what launches run, copied from what sessions have built
       session/   of the jobs' user: ReFrame's folders, stages, output of launches
+      held/      of the jobs' user: what the job reads that holds the nodes of launches. It stays in
+                 its place while sessions come and go: the job's script may begin at any time
 
 On a site where jobs belong to the caller all of it is private to the caller. Each run directory has
 a work folder of its own, so that a copy of a run shares nothing with it. What is there already is
@@ -20,7 +22,6 @@ import secrets
 import stat
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -28,9 +29,6 @@ from assay.sites.site import Site
 from records.errors import InfrastructureError
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
-#: Folder in `session` of the job that holds the nodes of launches; it stays from one session to the
-#: next.
-HELD = "held"
 #: The greatest build, all of its files.
 MOST_BYTES = 1 << 28
 _PIECE_BYTES = 1 << 20
@@ -50,7 +48,7 @@ class WorkFolder:
         path = site.work_dir(run, self.name)
         self.path = path.parent.resolve() / path.name
         self.control, self.session = self.path / "control", self.path / "session"
-        self.programs = self.control / "programs"
+        self.programs, self.held = self.control / "programs", self.path / "held"
         self._held: list[int] = []
         self._session = -1
 
@@ -63,8 +61,7 @@ class WorkFolder:
         self._close_session()
 
     def fresh_session(self) -> None:
-        """Make `session` anew for the jobs' user, empty but for the folder of the job that holds
-        nodes; the first one makes the folder anew."""
+        """Make `session` anew for the jobs' user; the first one makes the whole folder anew."""
         jobs_user = self._site.jobs_user()
         try:
             if not self._held:
@@ -77,15 +74,10 @@ class WorkFolder:
                 self._folder = self._hold(self._made(self._parent, self.path.name, entered))
                 self._control = self._hold(self._made(self._folder, "control", read))
                 self._programs = self._hold(self._made(self._control, "programs", read))
-            # The name alone is moved; it may be anything, and only sessions look into it.
-            if self._session >= 0:
-                self._moved(HELD, self._session, self._folder)
+                self._hold(self._made(self._folder, self.held.name, 0o700, jobs_user))
             self._close_session()
             self._put_away(self._folder, "session", self.session)
-            self._session = self._made(self._folder, "session", 0o700)
-            self._moved(HELD, self._folder, self._session)
-            if jobs_user is not None:
-                os.fchown(self._session, *jobs_user)
+            self._session = self._made(self._folder, "session", 0o700, jobs_user)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -174,18 +166,13 @@ class WorkFolder:
         self._removed(above, aside)
 
     @staticmethod
-    def _moved(name: str, source: int, target: int) -> None:
-        with suppress(FileNotFoundError):
-            os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
-
-    @staticmethod
     def _removed(above: int, name: str) -> None:
         # rm follows no link, and needs no descriptor a level as shutil.rmtree does.
         command = ["rm", "-rf", "--", f"/proc/self/fd/{above}/{name}"]
         subprocess.run(command, pass_fds=(above,), capture_output=True, check=False)
 
-    def _made(self, above: int, name: str, mode: int) -> int:
-        """Descriptor of a new folder that no other user has entered."""
+    def _made(self, above: int, name: str, mode: int, owner: tuple[int, int] | None = None) -> int:
+        """Descriptor of a new folder that no other user has entered; then it is the `owner`'s."""
         os.mkdir(name, 0o700, dir_fd=above)
         made = os.open(name, FOLDER, dir_fd=above)
         found = os.fstat(made)
@@ -196,6 +183,8 @@ class WorkFolder:
                 " site.yaml that only you can change"
             )
         os.fchmod(made, mode)
+        if owner is not None:
+            os.fchown(made, *owner)
         return made
 
     def _hold(self, descriptor: int) -> int:

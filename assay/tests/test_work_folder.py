@@ -7,6 +7,7 @@ import resource
 import shutil
 import stat
 import tempfile
+import threading
 import traceback
 from pathlib import Path
 from types import SimpleNamespace
@@ -123,7 +124,7 @@ def test_a_leftover_is_not_entered_and_its_links_lead_nowhere(tmp_path, shared):
         work.fresh_session()
         work.write_control("file", "ours")
         assert not work.session.is_symlink()
-        assert sorted(path.name for path in work.path.iterdir()) == ["control", "session"]
+        assert sorted(path.name for path in work.path.iterdir()) == ["control", "held", "session"]
     assert (precious / "file").read_text() == "text"
     assert [path.name for path in shared.iterdir()] == [work.path.name]
 
@@ -138,7 +139,7 @@ def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(tmp_path, shared
             os.chdir("d")
         os.chdir(before)
         work.fresh_session()
-        assert sorted(path.name for path in work.path.iterdir()) == ["control", "session"]
+        assert sorted(path.name for path in work.path.iterdir()) == ["control", "held", "session"]
 
 
 @pytest.mark.parametrize("target", ["/etc", "nowhere"])
@@ -299,29 +300,29 @@ def test_raw_files_are_private_whatever_the_job_made_of_them(tmp_path, shared):
     assert outcome.reason == "raw output refused: stderr is outside of the session's folder"
 
 
-def test_a_session_keeps_the_folder_of_the_job_that_holds_nodes_and_nothing_else(shared):
-    run = made_run(shared)
+def test_the_folder_of_the_job_that_holds_nodes_is_in_its_place_all_the_time(shared):
+    """Its script enters it by its path as soon as Slurm gets to it, also while a session ends."""
+    run, missed, over = made_run(shared), [], threading.Event()
     with work_folder(run, shared) as work:
         work.fresh_session()
-        (work.session / "held/job").mkdir(parents=True)
-        (work.session / "output").write_text("x")
-        work.fresh_session()
-        assert [path.name for path in work.session.iterdir()] == ["held"]
-        assert (work.session / "held/job").is_dir()
+        (work.held / "job").mkdir()
+
+        def look():
+            while not over.is_set():
+                missed.extend(() if (work.held / "job").is_dir() else ["missed"])
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        for _ in range(20):
+            (work.session / "output").write_text("x")
+            work.fresh_session()
+            assert not [*work.session.iterdir()]
+        over.set()
+        looking.join()
+    assert not missed
     with work_folder(run, shared) as work:
         work.fresh_session()
-        assert not [*work.session.iterdir()]
-
-
-def test_a_link_in_the_place_of_that_folder_is_not_followed(shared):
-    (shared / "mine").mkdir()
-    (shared / "mine/file").write_text("x")
-    with work_folder(made_run(shared), shared) as work:
-        work.fresh_session()
-        (work.session / "held").symlink_to(shared / "mine")
-        work.fresh_session()
-        assert (work.session / "held").is_symlink()
-    assert (shared / "mine/file").read_text() == "x"
+        assert not [*work.held.iterdir()]
 
 
 def test_the_values_of_a_scan_are_kept_whole_and_a_link_is_refused(public, shared):

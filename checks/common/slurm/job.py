@@ -196,7 +196,8 @@ class SlurmJob:
             self._look_patiently()
         if self.state == "RUNNING":
             return _end_to_come(self.described)
-        return _ENDS.get(self.state, f"ended {self.state}")
+        why = f" ({self.reason})" if self.reason else ""
+        return _ENDS.get(self.state, f"ended {self.state}{why}")
 
     def _look_patiently(self) -> None:
         """Look again while the controller does not answer; where it has been silent just now, once

@@ -12,7 +12,7 @@ from checks.common.slurm.job import Alone, ControllerSilentError, SlurmJob
 #: As scontrol of Slurm 24.11 prints it, where jobs can be preempted.
 LINE = (
     "JobId={job} JobName=allocation UserId=me(1000) GroupId=me(1000) MCS_label=N/A Priority=1"
-    " JobState={state} Reason=None Dependency=(null) Requeue=0 Restarts=0 BatchFlag=1 Reboot=0"
+    " JobState={state} Reason={reason} Dependency=(null) Requeue=0 Restarts=0 BatchFlag=1 Reboot=0"
     " ExitCode=0:0 RunTime={ran} TimeLimit={limit} TimeMin=N/A SubmitTime=2026-11-22T08:00:00"
     " StartTime=2026-11-22T08:00:00 EndTime={end} Deadline=N/A"
     " PreemptEligibleTime=2026-11-22T08:00:00 PreemptTime={preempted} SuspendTime=None"
@@ -21,6 +21,7 @@ LINE = (
 RUNS = {
     "job": 12,
     "state": "RUNNING",
+    "reason": "None",
     "ran": "00:10:00",
     "limit": "1-00:00:00",
     "end": "2026-11-23T08:00:00",
@@ -85,6 +86,7 @@ def slurm(monkeypatch):
         (printed(state="PREEMPTED"), "was preempted by another job"),
         (printed(state="CANCELLED"), "was cancelled"),
         (printed(state="BOOT_FAIL"), "ended BOOT_FAIL"),
+        (printed(state="FAILED", reason="NonZeroExitCode"), "ended FAILED (NonZeroExitCode)"),
         (printed(state="COMPLETING"), "ended; Slurm has not said why"),
         (FORGOTTEN, "ended; Slurm has forgotten it"),
     ],
