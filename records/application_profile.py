@@ -29,6 +29,8 @@ SENDS = (
 RECEIVES = ("Recv", "Irecv", "Mrecv", "Imrecv")
 #: They have no message of their own, and complete what was begun.
 COMPLETES = ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome")
+#: A thread is in MPI for no more than its program's time, but for the rounding of a report.
+MOST_IN_MPI = 1.05
 #: Rounding of sums that were added in another order, and of numbers with nine digits.
 _ROUNDING = 1e-6
 
@@ -138,6 +140,11 @@ class ApplicationProfile(Form, kw_only=True):
         msgspec.field(default_factory=list)
     )
     calls: Annotated[list[ProfiledCall], key("The histogram, by call, shape and size.")]
+
+    @property
+    def threads(self) -> bool:
+        """Whether several threads of a rank were in MPI at once: their times add up."""
+        return self.mpi_s.greatest > MOST_IN_MPI * self.elapsed_s.greatest
 
 
 def read_profile(path: Path) -> ApplicationProfile:

@@ -102,7 +102,7 @@ def profile_of(
     time_s = sum(one.time_s for one in calls)
     sampled_s = sum(one.sampled_s for one in calls)
     per_node = Counter(one.node for one in recordings)
-    return ApplicationProfile(
+    profile = ApplicationProfile(
         source="assay",
         command=list(command),
         library=first.library,
@@ -116,15 +116,18 @@ def profile_of(
         outside_s=OverRanks.of([max(0.0, one.elapsed_s - one.mpi_s) for one in recordings]),
         sampled_share=sampled_s / time_s if time_s else 0.0,
         clock_error_s=1e-9 * max(2 * clock.error for clock in clocks.values()),
-        notes=list(_notes(recordings, level, sampled_s)),
         calls=calls,
     )
+    profile.notes += _notes(recordings, profile, level)
+    return profile
 
 
-def _notes(recordings: Sequence[Recording], level: int, sampled_s: float) -> Iterator[str]:
-    missing = recordings[0].ranks - len(recordings)
+def _notes(
+    recordings: Sequence[Recording], profile: ApplicationProfile, level: int
+) -> Iterator[str]:
+    missing = profile.ranks - len(recordings)
     if missing:
-        yield f"{missing} of {recordings[0].ranks} ranks left no recording"
+        yield f"{missing} of {profile.ranks} ranks left no recording"
     ended = sum(not one.complete for one in recordings)
     if ended:
         yield (
@@ -135,12 +138,14 @@ def _notes(recordings: Sequence[Recording], level: int, sampled_s: float) -> Ite
         yield "the program has many message sizes: they are merged up to powers of two"
     if level >= 2:
         yield "the program has many communicators: their sizes are merged"
-    if any(one.mpi_s > 1.01 * one.elapsed_s for one in recordings):
+    if profile.threads:
         yield "several threads are in MPI at once: the time in MPI is the sum of theirs"
     if any(one.unordered for one in recordings):
         yield "several threads call MPI, or requests are cancelled: waits are not measured since"
-    elif not sampled_s:
+    elif not profile.sampled_share:
         yield "no call has a partner that was recorded: waits are not known"
+    if any(one.call.startswith("Comm_spawn") for one in profile.calls):
+        yield "the ranks that MPI_Comm_spawn started are not in the profile"
 
 
 # ---- the histogram ----

@@ -18,7 +18,7 @@ from assay.profile.collecting import profile_of, read_recordings
 from assay.profile.of_run import profile_of_run
 from assay.profile.program import build_library, has_profile, program_places
 from assay.terminal import say
-from records.application_profile import ApplicationProfile, write_profile
+from records.application_profile import ApplicationProfile
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.forms import as_text
 from records.run.run_directory import open_run
@@ -26,6 +26,7 @@ from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.load.mpip import any_profile
 from reports.notation.units import bytes_text, count_text, percent
+from reports.render.files import write_file
 
 #: Calls in the summary.
 _MOST_CALLS = 8
@@ -36,6 +37,10 @@ def profile_command(arguments: argparse.Namespace) -> int:
     given = [arguments.show, arguments.run_name, arguments.words]
     if sum(map(bool, given)) > 1:
         raise AssayError("profile: give a command, --show FILE or --run RUN, not two of them")
+    if arguments.case and not arguments.run_name:
+        raise AssayError(
+            f"profile: --case {arguments.case} is a case of a run; give the run: --run RUN"
+        )
     output = arguments.output or (None if arguments.show else Path("profile.json"))
     if output and (output.is_dir() or not os.access(output.absolute().parent, os.W_OK)):
         raise InfrastructureError(f"{output}: cannot be written; give another: --output FILE")
@@ -49,10 +54,7 @@ def profile_command(arguments: argparse.Namespace) -> int:
     else:
         profile, status = _profiled(arguments)
     if output:
-        try:
-            write_profile(profile, output)
-        except OSError as error:
-            raise InfrastructureError(f"{output}: cannot be written ({error.strerror})") from error
+        write_file(as_text(profile), output)
     if arguments.json:
         print(as_text(profile), end="")
     else:
@@ -68,13 +70,14 @@ def _profiled(arguments: argparse.Namespace) -> tuple[ApplicationProfile, int]:
     command: list[str] = arguments.words
     places = program_places(command)
     with _folder(arguments.folder, arguments.keep) as folder:
-        setting = ["env", f"ASSAY_PROFILE_FOLDER={folder}"]
-        if not has_profile(Path(shutil.which(command[places[0]]) or "")):
-            library = build_library(command, places[0], arguments.mpicc, folder)
-            preload = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
-            setting.append(f"LD_PRELOAD={':'.join(preload)}")
         words = [*command]
+        library = None
         for place in reversed(places):
+            setting = ["env", f"ASSAY_PROFILE_FOLDER={folder}"]
+            if not has_profile(Path(shutil.which(command[place]) or "")):
+                library = library or build_library(command, place, arguments.mpicc, folder)
+                preload = [str(library), *filter(None, [os.environ.get("LD_PRELOAD")])]
+                setting.append(f"LD_PRELOAD={':'.join(preload)}")
             words[place:place] = setting
         begun = time.monotonic()
         status = _ended(subprocess.Popen(words))

@@ -6,11 +6,19 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.cli import main
+from assay.profile.collecting import Recording, profile_of
 from checks.common.sources import LIBRARY
-from records.application_profile import ApplicationProfile, ProfiledCall, read_profile
+from records.application_profile import (
+    MOST_IN_MPI,
+    ApplicationProfile,
+    ProfiledCall,
+    read_profile,
+)
+from reports.verdicts.advice.demand import application_of
 
 SOURCES = Path(__file__).parent / "profiled"
 LIBRARIES = ("openmpi", "mpich")
@@ -169,6 +177,53 @@ def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Pat
     subprocess.run([*made, str(tmp_path / "profile.o")], check=True)
     compile_with("mpicc.mpich", "known.c", tmp_path / "known", str(tmp_path / "profile.o"))
     assert call_of(profiled("mpich", "./known", "late"), "Recv").sampled == 20
+    compile_with("mpicc.mpich", "known.c", tmp_path / "plain")
+    parts = [["-np", "1", program, "late"] for program in ("./known", "./plain")]
+    for one, other in (parts, reversed(parts)):
+        profile = command_profiled("mpirun.mpich", *one, ":", *other)
+        assert (profile.ranks, profile.notes) == (2, [])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(programs: Path, library: str) -> None:
+    profile = profiled(library, str(programs / f"known.{library}"), "later")
+    found = {one.call: (one.count, one.bytes) for one in profile.calls}
+    calls = ("Ialltoallv", "Igatherv", "Iscatterv", "Iallgatherv", "Rput")
+    assert [found[name] for name in calls] == [(2, 16)] * len(calls)
+    assert found["Ireduce_scatter"] == (2, 32)
+    windows = {"Win_allocate", "Win_lock_all", "Win_flush_all", "Win_unlock_all", "Win_free"}
+    assert windows | {"Neighbor_alltoallv", "Fetch_and_op"} <= found.keys()
+    exchange = call_of(profile, "Ialltoallv")
+    assert 0.15 < exchange.wait_s <= exchange.completing_s  # of 0.2 s that rank 1 sleeps
+
+
+@pytest.mark.parametrize("by_script", [False, True])
+def test_of_a_program_that_spawns_the_ranks_that_were_started_are_profiled(
+    programs: Path, capfd: pytest.CaptureFixture[str], by_script: bool
+) -> None:
+    # Debian's MPICH refuses MPI_Comm_spawn. What a script starts inherits what is preloaded.
+    words = ["mpirun.openmpi", "-np", "2", str(programs / "known.openmpi"), "spawn"]
+    script = ["--mpicc", "mpicc.openmpi", "--", "sh", "-c", " ".join(words)]
+    assert main(["profile", *(script if by_script else ["--", *words])]) == 0
+    profile = read_profile(Path("profile.json"))
+    assert (profile.ranks, profile.complete) == (2, True)
+    assert call_of(profile, "Send").count == 1
+    assert "the ranks that MPI_Comm_spawn started are not in the profile" in profile.notes
+    assert '"assay"' not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("mpi_s", [1.03, 1.06])
+def test_threads_in_mpi_at_once_are_noted_where_advice_refuses_them(mpi_s: float) -> None:
+    fixed = {"assay": "recording", "rank": 0, "ranks": 1, "node": 0, "nodes": 1, "library": ""}
+    fixed |= {"complete": True, "unordered": False, "elapsed_s": 1.0, "mpi_s": mpi_s, "level": 0}
+    lists = {
+        "clock": [0, 0, 0],
+        "samples": [],
+        "entries": [["Wait", 0, 0, 0, 0, 0, 1, mpi_s, 0, 0]],
+    }
+    profile = profile_of([msgspec.convert(fixed | lists, Recording)], [], None)
+    noted = any("several threads" in note for note in profile.notes)
+    assert noted == application_of(profile).threads == (mpi_s > MOST_IN_MPI)
 
 
 def test_a_statically_linked_program_is_refused_with_the_remedy(
@@ -183,6 +238,11 @@ def test_a_statically_linked_program_is_refused_with_the_remedy(
     said = capsys.readouterr().err
     assert "linked statically with MPI" in said
     assert "profile.o" in said
+
+
+def test_a_case_without_its_run_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--case", "lam", "--", "true"]) == 2
+    assert "--case lam is a case of a run; give the run: --run RUN" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

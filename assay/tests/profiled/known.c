@@ -7,6 +7,8 @@
  * exchanges of 1000 bytes with 10 ms outside MPI between posting and waiting
  *   sizes N   N messages of N sizes to the next rank
  *   together  10 times three messages of 1 to 3 bytes, completed together
+ *   later     calls of MPI-3, to the first of which rank 1 comes 200 ms late
+ *   spawn     two more ranks of itself, a message to one of them
  *   killed    messages for 2.5 s, then SIGKILL
  *   abort     one message, then MPI_Abort
  *   absent    a message of 4 GiB to MPI_PROC_NULL, and one byte gathered to
@@ -85,8 +87,63 @@ static void absent(void) {
     MPI_Gather(out, 1, MPI_CHAR, NULL, 0, MPI_DATATYPE_NULL, 0, between);
 }
 
+/* Blocks of 8 bytes: to each, from each. */
+static void nonblocking(void) {
+  static const int counts[] = {8, 8}, places[] = {0, 8};
+  MPI_Request requests[4];
+  MPI_Status statuses[4];
+  MPI_Comm ring;
+  int period = 1;
+  if (rank == 1)
+    usleep(200000);
+  MPI_Ialltoallv(out, counts, places, MPI_CHAR, in, counts, places, MPI_CHAR,
+                 MPI_COMM_WORLD, &requests[0]);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_Igatherv(out, 8, MPI_CHAR, in, counts, places, MPI_CHAR, 0,
+               MPI_COMM_WORLD, &requests[0]);
+  MPI_Iscatterv(out, counts, places, MPI_CHAR, in + 16, 8, MPI_CHAR, 0,
+                MPI_COMM_WORLD, &requests[1]);
+  MPI_Iallgatherv(out, 8, MPI_CHAR, in + 24, counts, places, MPI_CHAR,
+                  MPI_COMM_WORLD, &requests[2]);
+  MPI_Ireduce_scatter(out, in + 40, counts, MPI_CHAR, MPI_BOR, MPI_COMM_WORLD,
+                      &requests[3]);
+  MPI_Waitall(4, requests, statuses);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &period, 0, &ring);
+  MPI_Neighbor_alltoallv(out, counts, places, MPI_CHAR, in, counts, places,
+                         MPI_CHAR, ring);
+}
+
+static void one_sided(void) {
+  MPI_Request request;
+  MPI_Win window;
+  int one = 1, before;
+  void *base;
+  MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+  MPI_Win_lock_all(0, window);
+  MPI_Rput(out, 8, MPI_CHAR, 1 - rank, 8, 8, MPI_CHAR, window, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Fetch_and_op(&one, &before, MPI_INT, 1 - rank, 0, MPI_REPLACE, window);
+  MPI_Win_flush_all(window);
+  MPI_Win_unlock_all(window);
+  MPI_Win_free(&window);
+}
+
+static void spawn(char *program, MPI_Comm parent) {
+  char *words[] = {"spawn", NULL};
+  int number = 1;
+  if (parent == MPI_COMM_NULL) {
+    MPI_Comm_spawn(program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &parent,
+                   MPI_ERRCODES_IGNORE);
+    if (rank == 0)
+      MPI_Send(&number, 1, MPI_INT, 0, 0, parent);
+  } else if (rank == 0)
+    MPI_Recv(&number, 1, MPI_INT, 0, 0, parent, MPI_STATUS_IGNORE);
+  MPI_Comm_disconnect(&parent);
+}
+
 int main(int argc, char **argv) {
   const char *what = argv[1];
+  MPI_Comm parent;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -99,7 +156,13 @@ int main(int argc, char **argv) {
     together();
   else if (!strcmp(what, "absent"))
     absent();
-  else if (!strcmp(what, "sizes"))
+  else if (!strcmp(what, "later")) {
+    nonblocking();
+    one_sided();
+  } else if (!strcmp(what, "spawn")) {
+    MPI_Comm_get_parent(&parent);
+    spawn(argv[0], parent);
+  } else if (!strcmp(what, "sizes"))
     for (int size = 0; size < atoi(argv[2]); size++)
       exchange(size, 0);
   else if (!strcmp(what, "overlap"))

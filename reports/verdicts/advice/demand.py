@@ -44,9 +44,6 @@ _COMPLETES_MANY = ("Waitall", "Waitsome")
 #: Calls that a program makes once and no library is chosen for.
 SET_UP = ("Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Wtime", "Get_count")
 
-#: A thread is in MPI for no more than the program's time, but for a report's rounding.
-MOST_IN_MPI = 1.05
-
 #: What of the time in MPI a demand is part of; each has a calibration of its own.
 Family = Literal["messages", "collectives"]
 
@@ -148,7 +145,7 @@ def application_of(profile: ApplicationProfile) -> Application:
         demands=tuple(demands),
         wait_known=profile.sampled_share > 0,
         sizes_known=profile.source != "mpiP" or any(one.bytes for one in profile.calls),
-        threads=profile.mpi_s.mean > MOST_IN_MPI * profile.elapsed_s.mean,
+        threads=profile.threads,
     )
 
 

@@ -65,6 +65,8 @@ VISIBLE void assay_profile_finish(void) {
     if (done++)
         return;
     profile_begin(); /* never ended: calls from here on are not the program's */
+    if (recording_spawned)
+        return;
     if (recording) {
         recording_finish();
         return;

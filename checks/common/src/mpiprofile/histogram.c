@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 8192, MOST_EXACT = 512, MOST = 6000, RECENT = 256 };
+enum { SLOTS = 16384, MOST_EXACT = 512, MOST = 8000, RECENT = 256 };
+_Static_assert(65 * PROFILE_ALL_COUNT <= MOST, "level 3 must have room for every call");
 
 static struct histogram_entry slots[SLOTS];
 static short order[MOST + 1]; /* slots in use, in the order of their first use */

@@ -47,13 +47,33 @@ void assay_profile_finish(void);
                                         each(Cart_create)
 
 /* Calls that are counted in recordings only. */
+#define PROFILE_LATER_MESSAGES(each)                                                               \
+    each(Mprobe) each(Improbe) each(Mrecv) each(Imrecv) each(Cancel)
+#define PROFILE_LATER_COLLECTIVES(each)                                                            \
+    each(Alltoallw) each(Exscan) each(Reduce_scatter_block) each(Ibarrier) each(Ibcast)            \
+        each(Igather) each(Igatherv) each(Iscatter) each(Iscatterv) each(Iallgather)               \
+            each(Iallgatherv) each(Ialltoall) each(Ialltoallv) each(Ialltoallw) each(Ireduce)      \
+                each(Iallreduce) each(Iscan) each(Iexscan) each(Ireduce_scatter)                   \
+                    each(Ireduce_scatter_block) each(Neighbor_allgather) each(Neighbor_allgatherv) \
+                        each(Neighbor_alltoall) each(Neighbor_alltoallv) each(Neighbor_alltoallw)  \
+                            each(Ineighbor_allgather) each(Ineighbor_allgatherv)                   \
+                                each(Ineighbor_alltoall) each(Ineighbor_alltoallv)                 \
+                                    each(Ineighbor_alltoallw)
+#define PROFILE_WINDOWS(each)                                                                      \
+    each(Put) each(Rput) each(Get) each(Rget) each(Accumulate) each(Raccumulate)                   \
+        each(Get_accumulate) each(Rget_accumulate) each(Fetch_and_op) each(Compare_and_swap)       \
+            each(Win_create) each(Win_create_dynamic) each(Win_allocate) each(Win_allocate_shared) \
+                each(Win_free) each(Win_fence) each(Win_post) each(Win_start) each(Win_complete)   \
+                    each(Win_wait) each(Win_test) each(Win_lock) each(Win_lock_all)                \
+                        each(Win_unlock) each(Win_unlock_all) each(Win_flush) each(Win_flush_all)  \
+                            each(Win_flush_local) each(Win_flush_local_all) each(Win_sync)
+#define PROFILE_LATER_COMMUNICATORS(each)                                                          \
+    each(Cart_sub) each(Comm_split_type) each(Graph_create) each(Dist_graph_create)                \
+        each(Dist_graph_create_adjacent) each(Comm_create_group) each(Comm_idup) each(Comm_spawn)  \
+            each(Comm_spawn_multiple) each(Comm_accept) each(Comm_connect) each(Comm_disconnect)
 #define PROFILE_LATER_CALLS(each)                                                                  \
-    each(Cart_sub) each(Comm_split_type) each(Alltoallw) each(Exscan) each(Reduce_scatter_block)   \
-        each(Ibarrier) each(Ibcast) each(Igather) each(Iscatter) each(Iallgather) each(Ialltoall)  \
-            each(Ireduce) each(Iallreduce) each(Neighbor_allgather) each(Neighbor_alltoall)        \
-                each(Put) each(Get) each(Accumulate) each(Win_fence) each(Win_lock)                \
-                    each(Win_unlock) each(Win_flush) each(Mprobe) each(Improbe) each(Mrecv)        \
-                        each(Cancel)
+    PROFILE_LATER_MESSAGES(each)                                                                   \
+    PROFILE_LATER_COLLECTIVES(each) PROFILE_WINDOWS(each) PROFILE_LATER_COMMUNICATORS(each)
 
 #define PROFILE_NAME(name) PROFILE_##name,
 enum profile_call {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int recording;
+int recording, recording_spawned;
 int recording_unordered;
 double recording_begun_s, recording_mpi_s;
 

@@ -32,6 +32,8 @@ enum recording_role {
 
 /* 1 if a recording is on: calls are counted by the following, not by profile_count. */
 extern int recording;
+/* 1 in a program that another one spawned: it has no recording, and prints no profile. */
+extern int recording_spawned;
 /* 1 from when messages and collective calls cannot be numbered: several threads, MPI_Cancel. */
 extern int recording_unordered;
 extern double recording_begun_s, recording_mpi_s; /* end of MPI_Init; time in MPI so far */

@@ -117,6 +117,12 @@ VISIBLE void assay_profile_start(void) {
     if (recording || !folder || !*folder)
         return;
     profile_begin(); /* what follows is not the program's */
+#if MPI_VERSION >= 2
+    comm = MPI_COMM_NULL; /* SimGrid has no such call */
+    PMPI_Comm_get_parent(&comm);
+    if ((recording_spawned = comm != MPI_COMM_NULL))
+        return;
+#endif
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     PMPI_Comm_rank(comm, &recording_rank);
     PMPI_Comm_size(comm, &recording_ranks);

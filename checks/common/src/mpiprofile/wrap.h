@@ -53,3 +53,37 @@ void *profile_next(const char *name);
 /* The same for a call without peer and message. */
 #define WRAP_QUIET(name, parameters, arguments)                                                    \
     WRAP(name, parameters, arguments, PROFILE_NO_PEER, -1, record_other(this, 0, begun, ended))
+
+/* `may` of families of calls that are there with a request and without. */
+#define WITHOUT(parameter)
+#define WITH(parameter) , parameter
+
+/* ---- arguments of collective calls ---- */
+
+static inline int is_root(int root, MPI_Comm comm) {
+    int rank;
+    PMPI_Comm_rank(comm, &rank);
+    return rank == root;
+}
+
+/* The role in a call whose root gives to all others. */
+#define BY_ROOT (is_root(root, comm) ? ROLE_GIVES : ROLE_IS_GIVEN)
+
+/* Ranks that a rank of comm gives a block to. */
+static inline int ranks_of(MPI_Comm comm) {
+    int size, between;
+    PMPI_Comm_test_inter(comm, &between);
+    if (between)
+        PMPI_Comm_remote_size(comm, &size);
+    else
+        PMPI_Comm_size(comm, &size);
+    return size;
+}
+
+/* Bytes of all blocks, one for each of these ranks. */
+static inline long long sum_of(const int counts[], MPI_Comm comm, MPI_Datatype type) {
+    long long bytes = 0;
+    for (int rank = 0, size = ranks_of(comm); rank < size; rank++)
+        bytes += profile_bytes(counts[rank], type);
+    return bytes;
+}

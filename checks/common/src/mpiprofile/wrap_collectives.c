@@ -5,30 +5,6 @@
 #define ALL PROFILE_NO_PEER
 /* Bytes of a block, as records/application_profile.py says what a message is. */
 #define RECORD(role, bytes) record_collective(this, role, comm, bytes, NULL, begun, ended)
-#define BY_ROOT (is_root(root, comm) ? ROLE_GIVES : ROLE_IS_GIVEN)
-
-static int is_root(int root, MPI_Comm comm) {
-    int rank;
-    PMPI_Comm_rank(comm, &rank);
-    return rank == root;
-}
-
-static int ranks(MPI_Comm comm) {
-    int size, between;
-    PMPI_Comm_test_inter(comm, &between);
-    if (between)
-        PMPI_Comm_remote_size(comm, &size);
-    else
-        PMPI_Comm_size(comm, &size);
-    return size;
-}
-
-static long long sum(const int counts[], MPI_Comm comm, MPI_Datatype type) {
-    long long bytes = 0;
-    for (int rank = 0, size = ranks(comm); rank < size; rank++)
-        bytes += profile_bytes(counts[rank], type);
-    return bytes;
-}
 
 /* With MPI_IN_PLACE the receive arguments describe the data sent. */
 static int in_place(const void *buffer) {
@@ -66,15 +42,15 @@ WRAP(Scatter,
      (C void *out, int out_items, MPI_Datatype out_type, void *in, int in_items,
       MPI_Datatype in_type, int root, MPI_Comm comm),
      (out, out_items, out_type, in, in_items, in_type, root, comm), ALL,
-     is_root(root, comm) ? ranks(comm) * profile_bytes(out_items, out_type) : 0,
+     is_root(root, comm) ? ranks_of(comm) * profile_bytes(out_items, out_type) : 0,
      RECORD(BY_ROOT, is_root(root, comm) ? profile_bytes(out_items, out_type)
                                          : profile_bytes(in_items, in_type)))
 WRAP(Scatterv,
      (C void *out, C int out_items[], C int places[], MPI_Datatype out_type, void *in, int in_items,
       MPI_Datatype in_type, int root, MPI_Comm comm),
      (out, out_items, places, out_type, in, in_items, in_type, root, comm), ALL,
-     is_root(root, comm) ? sum(out_items, comm, out_type) : 0,
-     RECORD(BY_ROOT, is_root(root, comm) ? sum(out_items, comm, out_type) / ranks(comm)
+     is_root(root, comm) ? sum_of(out_items, comm, out_type) : 0,
+     RECORD(BY_ROOT, is_root(root, comm) ? sum_of(out_items, comm, out_type) / ranks_of(comm)
                                          : profile_bytes(in_items, in_type)))
 WRAP(Allgather,
      (C void *out, int out_items, MPI_Datatype out_type, void *in, int in_items,
@@ -87,22 +63,22 @@ WRAP(Allgatherv,
       MPI_Datatype in_type, MPI_Comm comm),
      (out, out_items, out_type, in, in_items, places, in_type, comm), ALL,
      in_place(out) ? 0 : profile_bytes(out_items, out_type),
-     RECORD(ROLE_ALL, in_place(out) ? sum(in_items, comm, in_type) / ranks(comm)
+     RECORD(ROLE_ALL, in_place(out) ? sum_of(in_items, comm, in_type) / ranks_of(comm)
                                     : profile_bytes(out_items, out_type)))
 WRAP(Alltoall,
      (C void *out, int out_items, MPI_Datatype out_type, void *in, int in_items,
       MPI_Datatype in_type, MPI_Comm comm),
      (out, out_items, out_type, in, in_items, in_type, comm), ALL,
-     ranks(comm) * given(out, out_items, out_type, in_items, in_type),
+     ranks_of(comm) * given(out, out_items, out_type, in_items, in_type),
      RECORD(ROLE_ALL, given(out, out_items, out_type, in_items, in_type)))
 WRAP(Alltoallv,
      (C void *out, C int out_items[], C int out_places[], MPI_Datatype out_type, void *in,
       C int in_items[], C int in_places[], MPI_Datatype in_type, MPI_Comm comm),
      (out, out_items, out_places, out_type, in, in_items, in_places, in_type, comm), ALL,
-     in_place(out) ? sum(in_items, comm, in_type) : sum(out_items, comm, out_type),
+     in_place(out) ? sum_of(in_items, comm, in_type) : sum_of(out_items, comm, out_type),
      RECORD(ROLE_ALL,
-            (in_place(out) ? sum(in_items, comm, in_type) : sum(out_items, comm, out_type)) /
-                ranks(comm)))
+            (in_place(out) ? sum_of(in_items, comm, in_type) : sum_of(out_items, comm, out_type)) /
+                ranks_of(comm)))
 WRAP(Reduce,
      (C void *out, void *in, int items, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
      (out, in, items, type, op, root, comm), ALL, profile_bytes(items, type),
@@ -112,8 +88,8 @@ WRAP(Allreduce, (C void *out, void *in, int items, MPI_Datatype type, MPI_Op op,
      RECORD(ROLE_ALL, profile_bytes(items, type)))
 WRAP(Reduce_scatter,
      (C void *out, void *in, C int items[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-     (out, in, items, type, op, comm), ALL, sum(items, comm, type),
-     RECORD(ROLE_ALL, sum(items, comm, type)))
+     (out, in, items, type, op, comm), ALL, sum_of(items, comm, type),
+     RECORD(ROLE_ALL, sum_of(items, comm, type)))
 WRAP(Scan, (C void *out, void *in, int items, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
      (out, in, items, type, op, comm), ALL, profile_bytes(items, type),
      RECORD(ROLE_ALL, profile_bytes(items, type)))
