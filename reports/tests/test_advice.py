@@ -191,6 +191,20 @@ def test_what_the_curves_of_its_environment_were_not_held_against_is_said(run: P
     assert any("no curves of mpich for the profile's collectives" in note for note in notes)
 
 
+def test_calls_without_a_curve_are_not_held_against_the_curves_of_others(run: Path) -> None:
+    """40 ms without a curve, beside sums of 12 ms, of which the curves give ten."""
+    mix = (("Isend", 20_000, 4000), ("Allreduce", 8, 250))
+    profile = profile_of(mix, wait=0.0, further=[call("Alltoall", 0.16)])
+    advice = advice_of(run, profile)
+    sums = advice.explained[1]
+    assert sums.measured_s == pytest.approx(program_s(MACHINES["mpich"], mix[1:], 4, 1.2))
+    assert not advice.refused
+    found = by_name(advice)["mpich"]
+    assert found.time_s.value == pytest.approx(profile.elapsed_s.mean, rel=1e-9)
+    operation = profile_of(HALO, further=[call("Alltoall", 5.0)])
+    assert advice_of(run, operation).refused == ["total exchange was not measured"]
+
+
 def test_what_is_beyond_the_measured_lengths_is_named_and_wider(run: Path) -> None:
     profile = profile_of((("Send", SIZES[-1], 100),), compute_s=0.01)
     inside, beyond = advice_of(run, profile), advice_of(run, profile, sizes=4)

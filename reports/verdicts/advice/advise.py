@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,6 +93,15 @@ class Forecast:
     crowded: bool
 
 
+class FamilyTime(NamedTuple):
+    """A family's calls that have a curve, in s by resample, 0 where there are none; the relative
+    error of what of it was not measured; and what the profile has for the same calls."""
+
+    time_s: Vector
+    error: float
+    measured_s: float
+
+
 @dataclass(frozen=True, eq=False)
 class Advice:
     """A profile, and what is asked of it: the same at another size, in the environments of a run.
@@ -133,29 +143,28 @@ class Advice:
         return ""
 
     @cached_property
-    def _own_s(self) -> dict[Family, Vector]:
+    def _own(self) -> dict[Family, FamilyTime]:
         """What the curves of the profile's environment give for it."""
         return self._there(self.profile)
 
     @cached_property
-    def _asked_s(self) -> dict[Family, Vector]:
+    def _asked_there(self) -> dict[Family, FamilyTime]:
         """What they give for what is asked."""
         return self._there(self.asked)
 
-    def _there(self, application: Application) -> dict[Family, Vector]:
+    def _there(self, application: Application) -> dict[Family, FamilyTime]:
         if not self.profiled_in:
             return {}
         times = self._times(application, self.profiled_in)
-        found = {family: _family_time(application, times, family)[0] for family in _FAMILIES}
-        return {family: time_s for family, time_s in found.items() if time_s[0] > 0}
+        found = {family: _family_time(application, times, family) for family in _FAMILIES}
+        return {family: one for family, one in found.items() if one.time_s[0] > 0}
 
     @property
     def explained(self) -> list[ExplainedPart]:
         """The curves held against the profile."""
-        measured = self.profile.measured_s
         return [
-            ExplainedPart(family=of, measured_s=measured[of], curves_s=float(own[0]))
-            for of, own in self._own_s.items()
+            ExplainedPart(family=of, measured_s=own.measured_s, curves_s=float(own.time_s[0]))
+            for of, own in self._own.items()
         ]
 
     @cached_property
@@ -192,7 +201,8 @@ class Advice:
             ((one.time_s, gap.why) for one, gap in pairs if isinstance(gap, NoCurve)), reverse=True
         )
         known = [time for time in times if isinstance(time, CallTime)]
-        if not known or sum(time_s for time_s, _ in lost) > MOST_UNKNOWN * self.profile.mpi_s:
+        lost_s = sum(time_s for time_s, _ in lost)
+        if not known or lost_s > MOST_UNKNOWN * self.profile.mpi_s:
             return WithoutPart(environment=name, why=[*dict.fromkeys(why for _, why in lost)])
         crowded = any(time.crowded for time in known)
         luck = np.random.default_rng([SEED, place])
@@ -200,16 +210,16 @@ class Advice:
         rows = len(known[0].time_s)
         total, own_factor = np.zeros(rows), dict[Family, float]()
         for family in _FAMILIES:
-            found, beyond = _family_time(self.asked, times, family)
-            if found[0] <= 0:
+            found = _family_time(self.asked, times, family)
+            if found.time_s[0] <= 0:
                 continue
-            factor, error = self._factor(family, name, found)
+            factor, error = self._factor(family, name, found.time_s)
             own_factor[family] = float(factor[0])
-            error = math.hypot(error * (CROWDED if crowded else 1.0), beyond)
+            error = math.hypot(error * (CROWDED if crowded else 1.0), found.error)
             noise = LAUNCH_ERROR * shared.standard_normal(rows) + error * luck.standard_normal(rows)
             noise[0] = 0.0
-            total = total + factor * found * np.exp(noise)
-        rest = self.asked.compute_s + self.asked.wait_s + sum(self.asked.other_s.values())
+            total = total + factor * found.time_s * np.exp(noise)
+        rest = self.asked.compute_s + self.asked.wait_s + sum(self.asked.other_s.values()) + lost_s
         return Forecast(
             environment=name,
             communication_s=total,
@@ -227,17 +237,16 @@ class Advice:
     def _factor(self, family: Family, name: str, found: Vector) -> tuple[Vector, float]:
         """What a family's time by the curves is multiplied with in an environment, and its error:
         none where it is what was measured."""
-        own = self._own_s.get(family)
-        measured = self.profile.measured_s[family]
-        if own is None or measured <= 0:
+        own = self._own.get(family)
+        if own is None or own.measured_s <= 0:
             return np.ones(1), UNCALIBRATED_ERROR
-        longer_s = measured - own
-        factor = np.where(longer_s > 0, 1 + longer_s / found, measured / own)
+        longer_s = own.measured_s - own.time_s
+        factor = np.where(longer_s > 0, 1 + longer_s / found, own.measured_s / own.time_s)
         if name == self.profiled_in and self.asked is self.profile:
             return factor, 0.0
-        error = MODEL_ERROR + ERROR_OF_FACTOR * abs(math.log(measured / own[0]))
-        if (there := self._asked_s.get(family)) is not None:
-            error += ERROR_OF_DISTANCE * abs(math.log(found[0] / there[0]))
+        error = MODEL_ERROR + ERROR_OF_FACTOR * abs(math.log(own.measured_s / own.time_s[0]))
+        if (there := self._asked_there.get(family)) is not None:
+            error += ERROR_OF_DISTANCE * abs(math.log(found[0] / there.time_s[0]))
         return factor, error
 
     @cached_property
@@ -387,16 +396,14 @@ def advise(
     return Advice(analysis, own, asked, name if name in analysis.looks else "", sizes)
 
 
-def _family_time(
-    asked: Application, times: list[CallTime | NoCurve], family: Family
-) -> tuple[Vector, float]:
-    """A family's calls that have a curve, in s by resample, 0 where there are none; the relative
-    error of what of it was not measured."""
+def _family_time(asked: Application, times: list[CallTime | NoCurve], family: Family) -> FamilyTime:
+    """The time of a family's calls by their curves."""
     known = [
-        (one.count * time.time_s, time.error)
+        (one.count * time.time_s, time.error, one.time_s)
         for one, time in zip(asked.demands, times, strict=True)
         if one.family == family and isinstance(time, CallTime)
     ]
-    total = sum((time_s for time_s, _ in known), np.zeros(1))
-    beyond = sum(float(time_s[0]) * error for time_s, error in known)
-    return total, beyond / max(float(total[0]), 1e-300)
+    total = sum((time_s for time_s, _, _ in known), np.zeros(1))
+    beyond = sum(float(time_s[0]) * error for time_s, error, _ in known)
+    measured_s = sum(own_s for _, _, own_s in known)
+    return FamilyTime(total, beyond / max(float(total[0]), 1e-300), measured_s)

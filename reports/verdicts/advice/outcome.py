@@ -74,7 +74,7 @@ class ExplainedPart(Part, kw_only=True):
     """What the curves say of the profile's own environment, with what was measured there."""
 
     family: Annotated[str, key("messages or collectives.")]
-    measured_s: Annotated[float, key("Time of a mean rank in them without wait, s.")]
+    measured_s: Annotated[float, key("Time of a mean rank in those with a curve, without wait, s.")]
     curves_s: Annotated[float, key("What the curves of that environment give for them, s.")]
 
 
