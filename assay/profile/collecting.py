@@ -20,19 +20,15 @@ MOST_ENTRIES = 2000
 #: Drift of a clock whose end was not compared, s per s.
 _DRIFT = 5e-5
 _SENDS, _RECEIVES, _GIVES, _IS_GIVEN = 0, 1, 3, 4
+#: What adds up over the entries of all ranks.
+_SUMMED = (
+    *("bytes", "count", "time_s", "completing_s", "outside_s"),
+    *("sampled", "sampled_s", "wait_s", "ahead"),
+)
 
 
-class _Entry(msgspec.Struct, frozen=True, array_like=True):
-    call: str
-    least: int
-    greatest: int
-    bytes: int
-    ranks: int
-    nodes: int
-    count: int
-    time_s: float
-    completing_s: float
-    outside_s: float
+class _Entry(ProfiledCall, array_like=True):
+    """A rank's calls, as an array of the first fields."""
 
 
 class _Sample(msgspec.Struct, frozen=True, array_like=True):
@@ -69,7 +65,8 @@ class Recording(msgspec.Struct, frozen=True):
 
 
 def read_recordings(folder: Path) -> list[Recording]:
-    """The recordings in a folder, by rank. Raises AssayError for damaged ones, and for none."""
+    """The recordings in a folder, by rank, with the waits of their calls. Raises AssayError for
+    damaged ones, and for none."""
     decode = msgspec.json.Decoder(Recording).decode
     found = [
         decoded(decode, read_whole(path), str(path), "a rank's recording")
@@ -86,6 +83,7 @@ def read_recordings(folder: Path) -> list[Recording]:
             f"profile: {folder} holds recordings of several launches; profile one at a time, by the"
             " launcher of the program's own MPI library"
         )
+    _add_waits(found)
     return found
 
 
@@ -94,10 +92,8 @@ def profile_of(
 ) -> ApplicationProfile:
     """One profile of the recordings of all ranks."""
     first = recordings[0]
-    clocks = _clocks(recordings)
-    waits = list(_waits(recordings, clocks))
     level = max(one.level for one in recordings)
-    while len(calls := _merged(recordings, waits, level)) > MOST_ENTRIES and level < 4:
+    while len(calls := _merged(recordings, level)) > MOST_ENTRIES and level < 4:
         level += 1
     time_s = sum(one.time_s for one in calls)
     sampled_s = sum(one.sampled_s for one in calls)
@@ -115,7 +111,7 @@ def profile_of(
         mpi_s=OverRanks.of([one.mpi_s for one in recordings]),
         outside_s=OverRanks.of([max(0.0, one.elapsed_s - one.mpi_s) for one in recordings]),
         sampled_share=sampled_s / time_s if time_s else 0.0,
-        clock_error_s=1e-9 * max(2 * clock.error for clock in clocks.values()),
+        clock_error_s=1e-9 * max(2 * clock.error for clock in _clocks(recordings).values()),
         calls=calls,
     )
     profile.notes += _notes(recordings, profile, level)
@@ -157,7 +153,7 @@ def _power_above(value: int) -> int:
 
 def _key(entry: _Entry, level: int) -> tuple[str, int, int, int]:
     """Call, nodes, ranks and size, as coarse as the level says (histogram.c)."""
-    size = entry.greatest if level == 0 else _power_above(entry.greatest)
+    size = entry.greatest_bytes if level == 0 else _power_above(entry.greatest_bytes)
     if level < 2:
         return entry.call, entry.nodes, entry.ranks, size
     if level == 2:
@@ -165,35 +161,21 @@ def _key(entry: _Entry, level: int) -> tuple[str, int, int, int]:
     return entry.call, 0, 0, size if level == 3 else 0
 
 
-def _merged(
-    recordings: Sequence[Recording],
-    waits: Sequence[tuple[int, int, int, float, bool]],
-    level: int,
-) -> list[ProfiledCall]:
-    """The entries of all ranks. Each wait: the recording's place, its entry, time ns, wait ns, and
-    whether the message had been sent before."""
+def _merged(recordings: Sequence[Recording], level: int) -> list[ProfiledCall]:
+    """The entries of all ranks."""
     found: dict[tuple[str, int, int, int], ProfiledCall] = {}
     for entry in (entry for one in recordings for entry in one.entries):
         key = name, nodes, ranks, _ = _key(entry, level)
         call = found.get(key)
         if call is None:
             call = found[key] = ProfiledCall(
-                call=name, least_bytes=entry.least, greatest_bytes=entry.greatest, bytes=0,
+                call=name, least_bytes=entry.least_bytes, greatest_bytes=0, bytes=0,
                 ranks=ranks, nodes=nodes, count=0, time_s=0.0,
             )  # fmt: skip
-        call.least_bytes = min(call.least_bytes, entry.least)
-        call.greatest_bytes = max(call.greatest_bytes, entry.greatest)
-        call.bytes += entry.bytes
-        call.count += entry.count
-        call.time_s += entry.time_s
-        call.completing_s += entry.completing_s
-        call.outside_s += entry.outside_s
-    for place, number, time, wait, ahead in waits:
-        call = found[_key(recordings[place].entries[number], level)]
-        call.sampled += 1
-        call.ahead += ahead
-        call.sampled_s += 1e-9 * time
-        call.wait_s += 1e-9 * wait
+        call.least_bytes = min(call.least_bytes, entry.least_bytes)
+        call.greatest_bytes = max(call.greatest_bytes, entry.greatest_bytes)
+        for part in _SUMMED:
+            setattr(call, part, getattr(call, part) + getattr(entry, part))
     for call in found.values():
         # Stamps are whole ns, times of entries are not.
         call.sampled_s = min(call.sampled_s, call.time_s)
@@ -230,43 +212,43 @@ def _clocks(recordings: Sequence[Recording]) -> dict[int, _Clock]:
     return found
 
 
-def _waits(
-    recordings: Sequence[Recording], clocks: dict[int, _Clock]
-) -> Iterator[tuple[int, int, int, float, bool]]:
-    """Each sample whose partners are all recorded: place, entry, time and wait in ns, and whether
-    it took a message that was sent before.
+def _add_waits(recordings: Sequence[Recording]) -> None:
+    """Count each sample whose partners are all recorded in its entry, with its time and wait, and
+    whether it took a message that was sent before.
 
     A rank waited from when it was blocked until the last partner that it can have waited for was
     ready: one that became ready only after the rank was free again was not waited for (a message
     that is sent eagerly). Between nodes the clocks' uncertainty counts as no wait.
     """
-    groups: dict[tuple[bool, int], list[tuple[int, _Sample]]] = defaultdict(list)
-    for place, one in enumerate(recordings):
+    clocks = _clocks(recordings)
+    groups: dict[tuple[bool, int], list[tuple[Recording, _Sample]]] = defaultdict(list)
+    for one in recordings:
         for sample in one.samples:
-            groups[sample.role > 1, sample.hash].append((place, sample))
+            groups[sample.role > 1, sample.hash].append((one, sample))
     for group in groups.values():
-        ranks = {place for place, _ in group}
+        ranks = {one.rank for one, _ in group}
         to_itself = len(group) == 2 and group[0][1].role <= 1
         if len(group) != group[0][1].ranks or (len(ranks) < len(group) and not to_itself):
             continue
-        for place, sample in group:
+        for one, sample in group:
             if not sample.time:  # the sending half of MPI_Sendrecv
                 continue
-            node = recordings[place].node
-            own, wait, ahead = clocks[node].to_common, 0.0, False
-            for other_place, other in group:
-                other_node = recordings[other_place].node
+            own, wait, ahead = clocks[one.node].to_common, 0.0, False
+            for partner, other in group:
                 if other is sample or (sample.role == _IS_GIVEN and other.role != _GIVES):
                     continue
-                ready = clocks[other_node].to_common(other.ready)
+                ready = clocks[partner.node].to_common(other.ready)
                 received = sample.role == _RECEIVES and other.role == _SENDS
                 if received:
                     ahead = ready < own(sample.begin)
-                if other_node != node:
-                    ready -= clocks[node].error + clocks[other_node].error
+                if partner.node != one.node:
+                    ready -= clocks[one.node].error + clocks[partner.node].error
                 late = ready < own(sample.end) and sample.role != _GIVES
                 if late or received:
                     wait = max(wait, min(ready, own(sample.end)) - own(sample.begin))
             length = max(1, sample.end - sample.begin)
-            blocked = sample.blocked * min(1.0, wait / length)
-            yield place, sample.entry, sample.time, blocked, ahead
+            entry = one.entries[sample.entry]
+            entry.sampled += 1
+            entry.ahead += ahead
+            entry.sampled_s += 1e-9 * sample.time
+            entry.wait_s += 1e-9 * sample.blocked * min(1.0, wait / length)
