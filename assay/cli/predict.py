@@ -97,7 +97,7 @@ def advise_command(arguments: argparse.Namespace) -> int:
         environment=arguments.environment or "",
     )
     confirm = advice.confirm and _costed(advice.confirm, found)
-    result = advice_result(advice, profile, confirm)
+    result = advice_result(advice, confirm)
     show_as_asked(result, arguments)
     return ExitStatus.PASS if not advice.refused else ExitStatus.INCONCLUSIVE
 

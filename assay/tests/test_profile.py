@@ -18,7 +18,6 @@ from records.application_profile import (
     ProfiledCall,
     read_profile,
 )
-from reports.verdicts.advice.demand import application_of
 
 SOURCES = Path(__file__).parent / "profiled"
 LIBRARIES = ("openmpi", "mpich")
@@ -223,7 +222,7 @@ def test_threads_in_mpi_at_once_are_noted_where_advice_refuses_them(mpi_s: float
     }
     profile = profile_of([msgspec.convert(fixed | lists, Recording)], [], None)
     noted = any("several threads" in note for note in profile.notes)
-    assert noted == application_of(profile).threads == (mpi_s > MOST_IN_MPI)
+    assert noted == profile.threads == (mpi_s > MOST_IN_MPI)
 
 
 def test_a_statically_linked_program_is_refused_with_the_remedy(

@@ -166,7 +166,7 @@ def test_more_ranks_without_a_new_profile_use_the_operations_on_so_many(run: Pat
 
 
 def sentence_of(run: Path, profile: ApplicationProfile) -> str:
-    result = advice_result(advice_of(run, profile), profile, None)
+    result = advice_result(advice_of(run, profile), None)
     assert result.answer is not None
     return result.answer.sentence
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_told_apart_is_said_as_the_table_has_it(tmp_path: Path) -
 
 def test_what_the_curves_of_its_environment_were_not_held_against_is_said(run: Path) -> None:
     profile = profile_of((("Send", 64, 20_000),), further=[call("Alltoall", 0.01)])
-    notes = advice_result(advice_of(run, profile), profile, None).data.notes
+    notes = advice_result(advice_of(run, profile), None).data.notes
     assert any("no curves of mpich for the profile's collectives" in note for note in notes)
 
 
@@ -208,9 +208,9 @@ def test_calls_without_a_curve_are_not_held_against_the_curves_of_others(run: Pa
 def test_what_is_beyond_the_measured_lengths_is_named_and_wider(run: Path) -> None:
     profile = profile_of((("Send", SIZES[-1], 100),), compute_s=0.01)
     inside, beyond = advice_of(run, profile), advice_of(run, profile, sizes=4)
-    data = advice_result(beyond, profile, None).data
+    data = advice_result(beyond, None).data
     assert data.beyond
-    assert not advice_result(inside, profile, None).data.beyond
+    assert not advice_result(inside, None).data.beyond
     widths = [by_name(one)["openmpi"].communication_s for one in (inside, beyond)]
     assert widths[1].high / widths[1].low > widths[0].high / widths[0].low
     assert advice_of(run, profile, sizes=100).refused
@@ -252,7 +252,7 @@ def test_it_refuses_where_it_cannot_know(run: Path, profile: ApplicationProfile,
     advice = advice_of(run, profile)
     assert why in "; ".join(advice.refused)
     assert why != "64 ranks" or advice.confirm is None
-    result = advice_result(advice, profile, advice.confirm)
+    result = advice_result(advice, advice.confirm)
     assert result.answer is not None
     assert result.answer.sentence.startswith("It cannot be told from the profile")
     assert not result.data.environments
@@ -263,7 +263,7 @@ def test_curves_of_ranks_that_shared_cores_are_said_and_hold_for_no_messages(
 ) -> None:
     run = curves_run(tmp_path / "run", crowded=4)
     sums, halo = profile_of((("Allreduce", 8, 4000),)), profile_of()
-    notes = advice_result(advice_of(run, sums), sums, None).data.notes
+    notes = advice_result(advice_of(run, sums), None).data.notes
     assert any("ranks shared cores" in note for note in notes)
     assert "4 ranks share cores here" in "; ".join(advice_of(run, halo).refused)
 
@@ -293,7 +293,7 @@ def test_what_decides_comes_first_and_a_tie_has_a_run_that_tells_more(run: Path)
 def test_the_same_is_on_page_and_terminal(run: Path) -> None:
     profile = profile_of(machine=Machine(), compute_s=0.1)
     advice = advice_of(run, profile)
-    result = advice_result(advice, profile, advice.confirm)
+    result = advice_result(advice, advice.confirm)
     assert result.answer is not None
     for made in (html.page(result), terminal.text(result)):
         assert "assay plan" in made

@@ -104,10 +104,11 @@ class FamilyTime(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """A profile, and what is asked of it: the same at another size, in the environments of a run.
-    `profiled_in` is the environment of the profile, "" where the run has it not."""
+    """A profile (`source`, and as a mean rank), and what is asked of it: the same at another size,
+    in the environments of a run. `profiled_in` is the environment of the profile, "" where the run has it not."""
 
     analysis: Analysis
+    source: ApplicationProfile
     profile: Application
     asked: Application
     profiled_in: str
@@ -259,9 +260,9 @@ class Advice:
         if of.mpi_s <= 0 or not of.demands:
             yield "the profile has no communication that a library could be chosen for"
             return
-        if not of.sizes_known:
+        if self.source.source == "mpiP" and not any(one.bytes for one in self.source.calls):
             yield "the report has no message sizes: mpiP gives them without its option -c"
-        if of.threads:
+        if self.source.threads:
             yield "the time in MPI exceeds the program's: several threads were in MPI at once"
         share = (of.wait_s + self.overlap_s) / (of.mpi_s + self.overlap_s)
         if share >= MOST_HIDDEN:
@@ -393,7 +394,7 @@ def advise(
     own = application_of(profile)
     same = sizes == 1.0 and ranks in (None, own.ranks)
     asked = own if same else own.scaled(sizes, ranks)
-    return Advice(analysis, own, asked, name if name in analysis.looks else "", sizes)
+    return Advice(analysis, profile, own, asked, name if name in analysis.looks else "", sizes)
 
 
 def _family_time(asked: Application, times: list[CallTime | NoCurve], family: Family) -> FamilyTime:

@@ -74,26 +74,22 @@ class Demand:
 @dataclass(frozen=True)
 class Application:
     """A profile as times of a mean rank in s. `compute_s` is outside MPI, `wait_s` the part of the
-    time in MPI that others were late, `measured_s` the rest by family, `other_s` the time of calls
-    that no curve is for, by call; `threads`: several were in MPI at once;
-    `sizes_known`: of messages, which a concise report of mpiP has not."""
+    time in MPI that others were late, `transfer_s` the rest, `other_s` the time of calls that no
+    curve is for, by call."""
 
     ranks: int
     nodes: int
     on_node: int
     compute_s: float
     wait_s: float
-    measured_s: dict[Family, float]
+    transfer_s: float
     other_s: dict[str, float]
     demands: tuple[Demand, ...]
-    wait_known: bool
-    threads: bool = False
-    sizes_known: bool = True
 
     @property
     def mpi_s(self) -> float:
         """Time in MPI."""
-        return self.wait_s + sum(self.measured_s.values()) + sum(self.other_s.values())
+        return self.wait_s + self.transfer_s + sum(self.other_s.values())
 
     def scaled(self, sizes: float, ranks: int | None) -> Application:
         """The same calls with messages `sizes` times as long, on so many ranks: as much computing,
@@ -114,17 +110,18 @@ class Application:
 def application_of(profile: ApplicationProfile) -> Application:
     """The mean rank of a profile. Wait is extrapolated from the sampled calls of an entry, else
     from those of all its family."""
-    families: dict[Family, list[ProfiledCall]] = {"messages": [], "collectives": []}
+    messages: list[ProfiledCall] = []
+    collectives: list[ProfiledCall] = []
     other: dict[str, float] = {}
     for one in profile.calls:
         if one.call in OPERATIONS:
-            families["collectives"].append(one)
+            collectives.append(one)
         elif one.call in (*SENDS, *RECEIVES, *_WITHOUT):
-            families["messages"].append(one)
+            messages.append(one)
         elif one.call not in SET_UP:
             other[one.call] = other.get(one.call, 0.0) + one.time_s / profile.ranks
-    wait_s, measured, demands = 0.0, dict[Family, float](), list[Demand]()
-    for family, calls in families.items():
+    wait_s, transfer_s, demands = 0.0, 0.0, list[Demand]()
+    for calls in (messages, collectives):
         sampled = sum(one.sampled_s for one in calls)
         share = sum(one.wait_s for one in calls) / sampled if sampled else 0.0
         waits = [
@@ -132,7 +129,7 @@ def application_of(profile: ApplicationProfile) -> Application:
         ]
         wait_s += sum(waits) / profile.ranks
         whole = sum(one.time_s for one in calls) - sum(waits)
-        measured[family] = whole / profile.ranks
+        transfer_s += whole / profile.ranks
         demands += _demands(profile, calls, whole)
     return Application(
         ranks=profile.ranks,
@@ -140,12 +137,9 @@ def application_of(profile: ApplicationProfile) -> Application:
         on_node=profile.ranks_per_node,
         compute_s=max(0.0, profile.elapsed_s.mean - profile.mpi_s.mean),
         wait_s=wait_s,
-        measured_s=measured,
+        transfer_s=transfer_s,
         other_s=other,
         demands=tuple(demands),
-        wait_known=profile.sampled_share > 0,
-        sizes_known=profile.source != "mpiP" or any(one.bytes for one in profile.calls),
-        threads=profile.threads,
     )
 
 
@@ -156,10 +150,10 @@ def _demands(
     and calls alone where it is spread over sends and receives. A rank's messages to itself, which
     are all of those in a node with one rank, are for no library to carry."""
     lone = profile.ranks_per_node == 1
-    at_once = _at_once(calls, lone)
     asked = [one for one in calls if one.call in RECEIVES and one.call not in _BEGINS]
     ahead = sum(one.ahead for one in asked) / max(1, sum(one.sampled for one in asked))
     calls = [one for one in calls if not (lone and one.nodes == 1 and one.call not in OPERATIONS)]
+    at_once = _at_once(calls)
     counted = [one for one in calls if one.call in SENDS or one.call in OPERATIONS]
     counted = counted or [one for one in calls if one.call in RECEIVES]
     total = sum(one.time_s for one in counted) or 1.0
@@ -180,10 +174,8 @@ def _demands(
         )
 
 
-def _at_once(calls: list[ProfiledCall], lone: bool) -> float:
-    """Messages each way that one call completes, a rank's to itself aside; at least 1."""
-    others = sum(
-        one.count for one in calls if one.call in _BEGINS and not (lone and one.nodes == 1)
-    )
+def _at_once(calls: list[ProfiledCall]) -> float:
+    """Messages each way that one call completes; at least 1."""
+    begun = sum(one.count for one in calls if one.call in _BEGINS)
     completed = sum(one.count for one in calls if one.call in _COMPLETES_MANY)
-    return max(1.0, others / 2 / completed) if completed else 1.0
+    return max(1.0, begun / 2 / completed) if completed else 1.0

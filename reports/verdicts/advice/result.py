@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import msgspec
 
-from records.application_profile import ApplicationProfile
 from reports.answers import Answer, State, fitting, listed
 from reports.commands import NOTHING, NextCommand, plan_campaign
 from reports.notation.labels import shortened
@@ -49,11 +48,10 @@ _METHOD = (
 )
 
 
-def advice_result(
-    advice: Advice, profile: ApplicationProfile, confirm: ConfirmPart | None
-) -> Result[AdviceForm]:
-    """The advice for a profile; `confirm` is the advice's own, with its cost where it is known."""
+def advice_result(advice: Advice, confirm: ConfirmPart | None) -> Result[AdviceForm]:
+    """The advice as a result; `confirm` is its own, with its cost where it is known."""
     run, asked, refused = advice.analysis.run, advice.asked, advice.refused
+    profile = advice.source
     command = NOTHING
     if confirm:
         options = {
@@ -190,7 +188,7 @@ def _notes(advice: Advice) -> Iterator[str]:
             f"the run has no curves of {advice.profiled_in} for the profile's"
             f" {listed(sorted(lost))}: theirs were not held against it"
         )
-    if not advice.profile.wait_known:
+    if not advice.source.sampled_share > 0:
         yield "no call's wait was measured: all time in MPI counts as transfer"
     crowded = [one.environment for one in advice.predicted if one.crowded]
     if crowded and not advice.refused:
