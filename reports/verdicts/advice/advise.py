@@ -78,6 +78,8 @@ CURVES = (MESSAGES, "echo", COLLECTIVES)
 #: Blocks of a run that measures what is missing.
 FIRST_BLOCKS = 6
 _FAMILIES: tuple[Family, ...] = ("messages", "collectives")
+#: Each demand with its time in an environment.
+Times = list[tuple[Demand, CallTime | NoCurve]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +120,12 @@ class Advice:
     def _curves(self) -> dict[str, EnvironmentCurves]:
         return {name: EnvironmentCurves(self.analysis, name) for name in self.analysis.looks}
 
-    def _times(self, asked: Application, environment: str) -> list[CallTime | NoCurve]:
+    def _times(self, asked: Application, environment: str) -> Times:
         curves = self._curves[environment]
         return [
-            NoCurve(differs)
+            (one, NoCurve(differs))
             if (differs := self._otherwise_sent(one, own, environment))
-            else curves.of(one, asked.on_node, asked.nodes)
+            else (one, curves.of(one, asked.on_node, asked.nodes))
             for one, own in zip(asked.demands, self.profile.demands, strict=True)
         ]
 
@@ -157,7 +159,7 @@ class Advice:
         if not self.profiled_in:
             return {}
         times = self._times(application, self.profiled_in)
-        found = {family: _family_time(application, times, family) for family in _FAMILIES}
+        found = {family: _family_time(times, family) for family in _FAMILIES}
         return {family: one for family, one in found.items() if one.time_s[0] > 0}
 
     @property
@@ -173,9 +175,9 @@ class Advice:
         """Communication that passed behind computing: of a message no longer than it takes."""
         hidden = 0.0
         every = [self._times(self.profile, name) for name in self._curves]
-        for place, demand in enumerate(self.profile.demands):
-            known = [one[place] for one in every]
-            times = [float(one.time_s[0]) for one in known if isinstance(one, CallTime)]
+        for pairs in zip(*every, strict=True):
+            demand = pairs[0][0]
+            times = [float(time.time_s[0]) for _, time in pairs if isinstance(time, CallTime)]
             if times and demand.outside_s:
                 hidden += min(demand.outside_s, demand.count * float(np.median(times)))
         return hidden
@@ -197,11 +199,10 @@ class Advice:
 
     def _outcome(self, place: int, name: str) -> Forecast | WithoutPart:
         times = self._times(self.asked, name)
-        pairs = [*zip(self.asked.demands, times, strict=True)]
         lost = sorted(
-            ((one.time_s, gap.why) for one, gap in pairs if isinstance(gap, NoCurve)), reverse=True
+            ((one.time_s, gap.why) for one, gap in times if isinstance(gap, NoCurve)), reverse=True
         )
-        known = [time for time in times if isinstance(time, CallTime)]
+        known = [time for _, time in times if isinstance(time, CallTime)]
         lost_s = sum(time_s for time_s, _ in lost)
         if not known or lost_s > MOST_UNKNOWN * self.profile.mpi_s:
             return WithoutPart(environment=name, why=[*dict.fromkeys(why for _, why in lost)])
@@ -211,7 +212,7 @@ class Advice:
         rows = len(known[0].time_s)
         total, own_factor = np.zeros(rows), dict[Family, float]()
         for family in _FAMILIES:
-            found = _family_time(self.asked, times, family)
+            found = _family_time(times, family)
             if found.time_s[0] <= 0:
                 continue
             factor, error = self._factor(family, name, found.time_s)
@@ -229,7 +230,7 @@ class Advice:
                 one.count * float(time.time_s[0]) * own_factor[one.family]
                 if isinstance(time, CallTime)
                 else 0.0
-                for one, time in pairs
+                for one, time in times
             ),
             beyond=tuple(dict.fromkeys(time.beyond for time in known if time.beyond)),
             crowded=crowded,
@@ -354,7 +355,7 @@ class Advice:
         every, plan = self.predicted, self.analysis.run.plan
         measured = {case.check for case in plan.cases}
         if len(every) < 2:
-            gaps = (one for name in self._curves for one in self._times(self.asked, name))
+            gaps = (one for name in self._curves for _, one in self._times(self.asked, name))
             checks = {one.check for one in gaps if isinstance(one, NoCurve) and one.check}
             names = [*self._curves]
         else:
@@ -397,14 +398,12 @@ def advise(
     return Advice(analysis, profile, own, asked, name if name in analysis.looks else "", sizes)
 
 
-def _family_time(asked: Application, times: list[CallTime | NoCurve], family: Family) -> FamilyTime:
+def _family_time(times: Times, family: Family) -> FamilyTime:
     """The time of a family's calls by their curves."""
-    known = [
-        (one.count * time.time_s, time.error, one.time_s)
-        for one, time in zip(asked.demands, times, strict=True)
-        if one.family == family and isinstance(time, CallTime)
-    ]
-    total = sum((time_s for time_s, _, _ in known), np.zeros(1))
-    beyond = sum(float(time_s[0]) * error for time_s, error, _ in known)
-    measured_s = sum(own_s for _, _, own_s in known)
+    total, beyond, measured_s = np.zeros(1), 0.0, 0.0
+    for one, time in times:
+        if one.family == family and isinstance(time, CallTime):
+            total = total + one.count * time.time_s
+            beyond += one.count * float(time.time_s[0]) * time.error
+            measured_s += one.time_s
     return FamilyTime(total, beyond / max(float(total[0]), 1e-300), measured_s)
