@@ -96,8 +96,8 @@ class Forecast:
 
 
 class FamilyTime(NamedTuple):
-    """A family's calls that have a curve, in s by resample, 0 where there are none; the relative
-    error of what of it was not measured; and what the profile has for the same calls."""
+    """A family's calls that have a curve, in s by resample; the relative error of what of it was
+    not measured; and what the profile has for the same calls."""
 
     time_s: Vector
     error: float
@@ -107,7 +107,8 @@ class FamilyTime(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Advice:
     """A profile (`source`, and as a mean rank), and what is asked of it: the same at another size,
-    in the environments of a run. `profiled_in` is the environment of the profile, "" where the run has it not."""
+    in the environments of a run. `profiled_in` is the environment of the profile, "" where the run
+    has it not."""
 
     analysis: Analysis
     source: ApplicationProfile
@@ -146,28 +147,19 @@ class Advice:
         return ""
 
     @cached_property
-    def _own(self) -> dict[Family, FamilyTime]:
-        """What the curves of the profile's environment give for it."""
-        return self._there(self.profile)
-
-    @cached_property
-    def _asked_there(self) -> dict[Family, FamilyTime]:
-        """What they give for what is asked."""
-        return self._there(self.asked)
-
-    def _there(self, application: Application) -> dict[Family, FamilyTime]:
+    def _there(self) -> tuple[dict[Family, FamilyTime], dict[Family, FamilyTime]]:
+        """What the curves of the profile's environment give for it, and for what is asked."""
         if not self.profiled_in:
-            return {}
-        times = self._times(application, self.profiled_in)
-        found = {family: _family_time(times, family) for family in _FAMILIES}
-        return {family: one for family, one in found.items() if one.time_s[0] > 0}
+            return {}, {}
+        own, asked = (self._times(one, self.profiled_in) for one in (self.profile, self.asked))
+        return _family_times(own), _family_times(asked)
 
     @property
     def explained(self) -> list[ExplainedPart]:
         """The curves held against the profile."""
         return [
             ExplainedPart(family=of, measured_s=own.measured_s, curves_s=float(own.time_s[0]))
-            for of, own in self._own.items()
+            for of, own in self._there[0].items()
         ]
 
     @cached_property
@@ -211,10 +203,7 @@ class Advice:
         shared = np.random.default_rng(SEED)
         rows = len(known[0].time_s)
         total, own_factor = np.zeros(rows), dict[Family, float]()
-        for family in _FAMILIES:
-            found = _family_time(times, family)
-            if found.time_s[0] <= 0:
-                continue
+        for family, found in _family_times(times).items():
             factor, error = self._factor(family, name, found.time_s)
             own_factor[family] = float(factor[0])
             error = math.hypot(error * (CROWDED if crowded else 1.0), found.error)
@@ -239,7 +228,7 @@ class Advice:
     def _factor(self, family: Family, name: str, found: Vector) -> tuple[Vector, float]:
         """What a family's time by the curves is multiplied with in an environment, and its error:
         none where it is what was measured."""
-        own = self._own.get(family)
+        own, asked = (one.get(family) for one in self._there)
         if own is None or own.measured_s <= 0:
             return np.ones(1), UNCALIBRATED_ERROR
         longer_s = own.measured_s - own.time_s
@@ -247,8 +236,8 @@ class Advice:
         if name == self.profiled_in and self.asked is self.profile:
             return factor, 0.0
         error = MODEL_ERROR + ERROR_OF_FACTOR * abs(math.log(own.measured_s / own.time_s[0]))
-        if (there := self._asked_there.get(family)) is not None:
-            error += ERROR_OF_DISTANCE * abs(math.log(found[0] / there.time_s[0]))
+        if asked is not None:
+            error += ERROR_OF_DISTANCE * abs(math.log(found[0] / asked.time_s[0]))
         return factor, error
 
     @cached_property
@@ -398,12 +387,16 @@ def advise(
     return Advice(analysis, profile, own, asked, name if name in analysis.looks else "", sizes)
 
 
-def _family_time(times: Times, family: Family) -> FamilyTime:
-    """The time of a family's calls by their curves."""
-    total, beyond, measured_s = np.zeros(1), 0.0, 0.0
-    for one, time in times:
-        if one.family == family and isinstance(time, CallTime):
-            total = total + one.count * time.time_s
-            beyond += one.count * float(time.time_s[0]) * time.error
-            measured_s += one.time_s
-    return FamilyTime(total, beyond / max(float(total[0]), 1e-300), measured_s)
+def _family_times(times: Times) -> dict[Family, FamilyTime]:
+    """The time of each family of which calls have a curve."""
+    found: dict[Family, FamilyTime] = {}
+    for family in _FAMILIES:
+        total, beyond, measured_s = np.zeros(1), 0.0, 0.0
+        for one, time in times:
+            if one.family == family and isinstance(time, CallTime):
+                total = total + one.count * time.time_s
+                beyond += one.count * float(time.time_s[0]) * time.error
+                measured_s += one.time_s
+        if total[0] > 0:
+            found[family] = FamilyTime(total, beyond / float(total[0]), measured_s)
+    return found
