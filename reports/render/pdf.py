@@ -104,7 +104,10 @@ def html_to_pdf(html: Path, pdf: Path) -> None:
             " Install one (apt-get install chromium), or open the HTML and print it."
         )
     with replacing(pdf) as temporary:
-        with tempfile.TemporaryDirectory(prefix="assay-pdf-") as profile:
+        # A process of the browser may outlive it and still write there.
+        with tempfile.TemporaryDirectory(
+            prefix="assay-pdf-", ignore_cleanup_errors=True
+        ) as profile:
             said = _print(browser, html.resolve(), temporary.resolve(), Path(profile))
         if not temporary.is_file() or temporary.read_bytes()[:5] != b"%PDF-":
             raise InfrastructureError(f"{pdf}: {browser} printed no PDF. It said: {said[-400:]}")

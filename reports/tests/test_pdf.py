@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from records.errors import InfrastructureError
@@ -12,6 +16,12 @@ PAGE = (
     "<!DOCTYPE html><html lang='en'><head><title>t</title></head><body><h1>One</h1></body></html>"
 )
 
+#: A browser that prints nothing but the first bytes of a PDF.
+PRINTS = """\
+#!/bin/bash
+for word; do case $word in --print-to-pdf=*) printf %%PDF- >"${word#*=}" ;; esac; done
+"""
+
 
 @pytest.mark.skipif(pdf.find_browser() is None, reason="no browser: apt-get install chromium")
 def test_a_page_is_printed(tmp_path):
@@ -20,6 +30,24 @@ def test_a_page_is_printed(tmp_path):
     pdf.html_to_pdf(page, tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page with blank.html", "page.pdf"]
+
+
+def test_a_process_that_the_browser_leaves_behind_hinders_no_print(tmp_path, monkeypatch):
+    """It writes into the profile while that is removed."""
+    browser, rmdir = tmp_path / "chromium", os.rmdir
+    browser.write_text(PRINTS)
+    browser.chmod(0o755)
+
+    def written(path, **more):
+        if "assay-pdf-" in str(path):
+            Path(path, "late").touch()
+        rmdir(path, **more)
+
+    monkeypatch.setattr(pdf, "find_browser", lambda: str(browser))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "rmdir", written)
+    pdf.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes() == b"%PDF-"
 
 
 def test_without_a_browser_the_message_names_the_remedy(tmp_path, monkeypatch):
