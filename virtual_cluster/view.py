@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from records.errors import InfrastructureError
@@ -79,7 +80,10 @@ def _unreadable(folder: Path, uid: int, gid: int, depth: int = _DEPTH) -> Iterat
         return
     if (folder / _WRITTEN).exists():
         return
-    for entry in os.scandir(folder):
+    entries: list[os.DirEntry[str]] = []
+    with suppress(FileNotFoundError):  # another program has removed the folder
+        entries += os.scandir(folder)
+    for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             if depth and not entry.name.startswith("."):
                 yield from _unreadable(Path(entry.path), uid, gid, depth - 1)

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,3 +35,19 @@ def test_a_private_folder_of_sources_is_named_with_what_helps(suite: Path) -> No
     (suite / "src").mkdir(mode=0o700)
     with pytest.raises(InfrastructureError, match=r"src: cannot be read .*chmod -R go\+rX"):
         command([suite], NOBODY, NOBODY, suite / "aside")
+
+
+def test_a_folder_that_is_removed_meanwhile_hinders_no_command(
+    suite: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone, scan = suite / "gone", os.scandir
+    gone.mkdir()
+
+    def scandir(path: Any) -> Any:
+        if Path(path) == gone:
+            gone.rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert command([suite], NOBODY, NOBODY, suite / "aside") == []
+    assert not gone.exists()
