@@ -28,13 +28,13 @@ wait
 
 def running(mark: str) -> list[str]:
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = path.read_bytes().decode(errors="replace").split("\0")
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
         if words[:2] == ["sleep", mark]:
-            found.append(path.parent.name)
+            found.append(process.name)
     return found
 
 

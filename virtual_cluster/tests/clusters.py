@@ -51,9 +51,9 @@ def traces(name: str) -> dict[str, list[str]]:
     mine = f"assay-{name}"
     folder = f"/assay/{name}"
     commands = {}
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+    for entry in Path("/proc").glob("[0-9]*"):
         try:
-            commands[entry.parent.name] = entry.read_bytes().decode(errors="replace")
+            commands[entry.name] = (entry / "cmdline").read_bytes().decode(errors="replace")
         except OSError:
             continue
     netns = Path("/run/netns")
