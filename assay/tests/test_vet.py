@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,7 @@ from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
 from records.vetting import Figure, KindReference, Level, Reference, Vetting, vetting_of
 from reports.tests import acceptance_runs
+from virtual_cluster.host import tries
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 
@@ -206,15 +208,16 @@ def test_a_killed_vetting_leaves_no_process_and_no_file(tmp_path):
         time.sleep(after_s)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    time.sleep(0.5)
-    left = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"ASSAY_TEST_MARK={tmp_path.name}".encode() in (folder / "environ").read_bytes():
-                left.append((folder / "cmdline").read_text())
-        except OSError:
-            continue
-    assert left == []
+
+    def left() -> list[str]:
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if f"ASSAY_TEST_MARK={tmp_path.name}".encode() in (folder / "environ").read_bytes():
+                    found.append((folder / "cmdline").read_text())
+        return found
+
+    assert any(not left() for _ in tries(30, 0.1)), left()
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

@@ -54,16 +54,16 @@ MAKE = f'mkdir -p {MOUNT}; exec "$@"'
 FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
 READ_ONLY = 'mount --bind "$PWD" "$PWD"; mount -o remount,ro,bind "$PWD"; shift; exec "$@"'
 REPLACED = f'mount --bind ./program {program_path()}; shift; exec "$@"'
-#: Other programs on the node, which end by themselves. They print when they are ready.
+#: Other programs on the node, which end with their input. They print when they are ready.
 SOCKET = (
-    "import socket, time; one = socket.socket({}); one.bind({}); one.listen() if {} else 0;"
-    " print(flush=True); time.sleep(20)"
+    "import socket, sys; one = socket.socket({}); one.bind({}); one.listen() if {} else 0;"
+    " print(flush=True); sys.stdin.read()"
 )
 ANOTHER = SOCKET.format("socket.AF_UNIX", r"'\0assay-vet'", 0)
 SILENT = SOCKET.format("", "('127.0.0.1', 28999)", 1)
 HOLDER = (
-    "import fcntl, time; one = open('drains.jsonl', 'a'); fcntl.flock(one, 2);"
-    " print(flush=True); time.sleep(8)"
+    "import fcntl, sys; one = open('drains.jsonl', 'a'); fcntl.flock(one, 2);"
+    " print(flush=True); sys.stdin.read()"
 )
 LIE = """echo '{"assay": "error", "message": "wrong sum"}'"""
 ONCE = """\
@@ -140,7 +140,7 @@ FAULTS = {
     "a log that is a folder": Fault(NOT_DONE, files={"drains.jsonl/": ""}, unfit=True),
     "a log that another holds": Fault(NOT_DONE, beside=HOLDER, unfit=True),
     "a drain of this hour": Fault(
-        "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at=time.time())}, unfit=True
+        "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at="{now}")}, unfit=True
     ),
     "a drain of the future": Fault(
         "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at=4e9)}, unfit=True
@@ -157,7 +157,7 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     build_program()
-    made = up(ClusterSpec("vet-own", nodes=2, cpus_per_node=1), lambda _: None)
+    made = up(ClusterSpec(f"t-vf{os.getpid()}", nodes=2, cpus_per_node=1), lambda _: None)
     yield made
     made.down(lambda _: None)
 
@@ -252,12 +252,13 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
         elif content is not None:
             place.parent.mkdir(exist_ok=True)
             script = "#!/bin/sh\n" * (place.name in {"program", "scontrol"})
-            place.write_text(script + content)
+            place.write_text(script + content.replace("{now}", str(time.time())))
             place.chmod(0o755)
     log = folder / "drains.jsonl"
     before = log.read_bytes() if log.is_file() else b""
     beside = subprocess.Popen(
         on_n1(cluster, folder, sys.executable, "-c", fault.beside or "print()"),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     assert beside.stdout
@@ -265,7 +266,6 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
     try:
         ended = vet(cluster, folder, *fault.words, inside=fault.inside)
     finally:
-        beside.terminate()
         beside.communicate()
     print(f"{name}: {ended.stdout.strip()}")
     assert ended.returncode == 0, ended.stderr
