@@ -61,9 +61,11 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     profile.write_text(f"PATH={srun.parent}:$PATH\n")
     monkeypatch.setattr(login, "PROFILE", str(profile))
     file, until_paused = paused
+    pid = tmp_path / "pid"
 
     def interrupted(_):
-        raise InfrastructureError("ended by SIGINT")
+        if pid.exists() and pid.read_text().endswith("\n"):
+            raise InfrastructureError("ended by SIGINT")
 
     def step(script, pause):
         srun.write_text(f"#!/bin/sh\n{script}\n")
@@ -76,11 +78,11 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
     with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
         made = step(f"{until_paused}; echo it", lambda _: file.touch())
         assert made.wait().output == "it\n"
-        endless = step(f'echo "$$" > {tmp_path}/pid; exec sleep 1000', interrupted)
+        endless = step(f'echo "$$" > {pid}; exec sleep 1000', interrupted)
         with pytest.raises(InfrastructureError, match="ended by SIGINT"):
             endless.wait()
     with pytest.raises(ProcessLookupError):
-        os.kill(int((tmp_path / "pid").read_text()), 0)
+        os.kill(int(pid.read_text()), 0)
 
 
 _SHOW = "import os; print(os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"

@@ -108,5 +108,5 @@ class Browser:
     ) -> None:
         os.close(self._to)
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(300)
         os.close(self._from)

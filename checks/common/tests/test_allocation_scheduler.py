@@ -14,6 +14,7 @@ from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import ControllerSilentError
+from virtual_cluster.host import tries
 
 NODES = [f"n{number}" for number in range(1, 5)]
 #: Says what it was started with, then does what the job's folder says.
@@ -55,12 +56,11 @@ class Harness:
         return job
 
     def until(self, true, *, polls=True):
-        for _ in range(500):
+        for _ in tries(120, 0.01):
             if polls:
                 self.scheduler.poll()
             if true():
                 return
-            time.sleep(0.01)
         raise AssertionError("it did not come to that")
 
     def ended(self, job):

@@ -27,7 +27,7 @@ SRUN = "trap 'touch ended; exit' TERM; touch begun; while :; do sleep 0.05; done
 
 
 def there(file: Path) -> bool:
-    until = time.monotonic() + 10
+    until = time.monotonic() + 120
     while not file.exists() and time.monotonic() < until:
         time.sleep(0.02)
     return file.exists()
