@@ -86,10 +86,10 @@ def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Path, library: st
 
 
 def test_messages_that_came_before_they_were_asked_for_are_counted(programs: Path) -> None:
-    for what, ahead in (("early", 20), ("late", 0)):
+    for what, ahead in (("early", range(11, 21)), ("late", range(10))):
         profile = profiled("mpich", str(programs / "known.mpich"), what)
-        received = [one for one in profile.calls if one.call == "Recv" and one.greatest_bytes]
-        assert [one.ahead for one in received] == [ahead]
+        (received,) = (one for one in profile.calls if one.call == "Recv" and one.greatest_bytes)
+        assert received.ahead in ahead  # of 20; on a loaded machine a rank may sleep for longer
 
 
 def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Path) -> None:
