@@ -42,7 +42,7 @@ _LOGIN = 'hostname "$2" && export SLURM_CONF="$1" && exec slurmctld -D'
 #: Where a site's hosts have Slurm's files (site_setup.py).
 _SITE_CONF = Path("/etc/slurm/slurm.conf")
 #: Seconds that a daemon has to answer: of a plain cluster, of one with a data base.
-START_TIMEOUT_S, SITE_TIMEOUT_S = 20.0, 120.0
+START_TIMEOUT_S, SITE_TIMEOUT_S = 60.0, 120.0
 POLL_S = 0.02
 
 

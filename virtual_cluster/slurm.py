@@ -9,7 +9,7 @@ from virtual_cluster.daemons import failure
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import State, folders
 
-NODES_TIMEOUT_S = 30.0
+NODES_TIMEOUT_S = 60.0
 TIMEOUT_PER_NODE_S = 0.5
 #: States of nodes that take jobs, now or when those that they have are done.
 _TAKES_JOBS = ("idle", "mixed", "allocated", "completing")

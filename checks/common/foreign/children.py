@@ -30,7 +30,7 @@ from records.forms import as_bytes
 from records.text.plain_text import end_of_output, one_line, plain_data
 
 #: Seconds beyond the limit, and for loading ReFrame, after which a server is given up.
-_PATIENCE_S = 20.0
+_PATIENCE_S = 60.0
 #: Servers at once, on nodes of many cores that others use too.
 MOST_SERVERS = 8
 #: Whether servers use namespaces where the kernel allows it.
