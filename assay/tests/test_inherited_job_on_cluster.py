@@ -113,7 +113,7 @@ def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
     process.send_signal(signal.SIGKILL)
     finish(process)
     # The launch's own step ends at once.
-    assert any(len(steps(cluster, job)) <= 1 for _ in tries(20, 0.1))
+    assert any(len(steps(cluster, job)) <= 1 for _ in tries(60, 0.1))
     path = the_run(folder, "killed")
     status, output = run("--resume", str(path))
     assert status == 0, output

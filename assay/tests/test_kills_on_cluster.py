@@ -306,8 +306,9 @@ class Chaos:
         work = Path(self.cluster.site_facts()["runs_dir"])
         for path in work.iterdir():
             if path.is_dir() and not path.name.endswith(".gone"):
-                path.rename(work / f"{path.name}.{time.time_ns()}.gone")
-                return not self._over()
+                with suppress(FileNotFoundError):  # the driver removes it now
+                    path.rename(work / f"{path.name}.{time.time_ns()}.gone")
+                    return not self._over()
         return False
 
 
