@@ -7,9 +7,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from checks.common.brought import brought_by
 from checks.common.registry import CHECKS
+
+# Properties are held to no time, and each run of the tests draws the same examples.
+settings.register_profile("assay", deadline=None, derandomize=True)
+settings.load_profile("assay")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -22,7 +22,7 @@ from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 
 STATE_ROOT = Path("/var/lib/assay")
-LOCK_PATIENCE_S = 5.0
+LOCK_PATIENCE_S = 20.0
 LOCK_POLL_S = 0.02
 _MACHINE_LOCK = ".lock"
 #: Says that /run/netns did not exist before the first cluster; the last one removes it.

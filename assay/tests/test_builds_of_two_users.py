@@ -22,12 +22,13 @@ CASES = "  - check: startup\n    fixed: {ranks: 1}\n"
 PLANTED = '#!/bin/sh\necho "planted program of uid $(id -u)" >&2\n'
 #: Replaces the program as soon as make has linked it, for as long as there are builds.
 PLANT = """
-import os, pathlib, sys, time
+import glob, os, pathlib, sys, time
 sessions, planted = sys.argv[1:]
 done = set()
 while True:
     try:
-        for file in pathlib.Path(sessions).glob("*/session/stage/**/out/startup"):
+        pattern = sessions + "/*/session/stage/**/out/startup"
+        for file in map(pathlib.Path, glob.iglob(pattern, recursive=True)):
             if file not in done:
                 done.add(file)
                 other = file.with_name("other")

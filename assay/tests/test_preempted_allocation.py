@@ -25,12 +25,12 @@ from virtual_cluster import slurm_conf as configuration
 CLUSTER = f"t-p{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
 #: Jobs of partition `first` preempt those of `all`, which are signalled and get a time of grace.
-#: Nothing in it may last longer than five minutes.
+#: Nothing in it may last longer than twelve minutes.
 SETTINGS = """
 EnforcePartLimits=ALL
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
-PartitionName=all MaxTime=5 GraceTime=8 PriorityTier=1 Nodes=ALL Default=YES OverSubscribe=NO
+PartitionName=all MaxTime=12 GraceTime=8 PriorityTier=1 Nodes=ALL Default=YES OverSubscribe=NO
 PartitionName=first PriorityTier=9 Nodes=ALL OverSubscribe=NO PreemptMode=OFF
 """
 
@@ -51,7 +51,7 @@ def cluster():
 
 def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder):
     name = campaign(folder, "preempted", "mpich", 40, STARTUP, launch_s=60)
-    process = start(name, "--site", SITE, "--in-one-job", "--time", "0:04:00")
+    process = start(name, "--site", SITE, "--in-one-job", "--time", "0:10:00")
     path = wait_for_records(folder, "preempted", 2)
     slurm(cluster, "sbatch", "--partition=first", "--nodes=2", "--exclusive", "--wrap=sleep 1")
     status, output = finish(process)

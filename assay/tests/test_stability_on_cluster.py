@@ -195,11 +195,11 @@ def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal
         begun, ended = times[:2], times[2:]
         one = found_for(name, outages, begun[1])
         taken.add(one.id)
-        slack = interval + (SEEN_AFTER_S if name in ("node down n1", "node down n1,n2") else 1.0)
+        slack = interval + (SEEN_AFTER_S if name in ("node down n1", "node down n1,n2") else 3.0)
         begin, end = one.wall, one.wall + one.length_s / SCALE
         if name != "node restarted n4" and not begun[0] - interval <= begin <= begun[1] + slack:
             problems.append(f"{name} began {begin - begun[1]:+.1f} s late")
-        if name != "probe job" and not ended[0] - interval <= end <= ended[1] + interval + 1:
+        if name != "probe job" and not ended[0] - interval <= end <= ended[1] + interval + 3:
             problems.append(f"{name} ended {end - ended[1]:+.1f} s late")
     further = [
         one.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from records.units import UNITS
@@ -117,7 +117,6 @@ _WRITTEN = re.compile(r"−?\d{1,3}(\u202f\d{3})*(\.\d+)?(\u202f×\u202f10[⁻�
 _MAGNITUDES = st.floats(1e-18, 1e24) | st.integers(-18, 24).map(lambda power: 10.0**power)
 
 
-@settings(deadline=None)
 @given(_MAGNITUDES, st.sampled_from([-1, 1]))
 def test_a_number_of_any_magnitude_is_written_as_people_do(value: float, sign: int) -> None:
     for text in (significant(sign * value), as_stated(sign * value), fixed(sign * value, 2)):
@@ -127,7 +126,6 @@ def test_a_number_of_any_magnitude_is_written_as_people_do(value: float, sign: i
         assert float(digits) == pytest.approx(value, rel=6e-3)
 
 
-@settings(deadline=None)
 @given(_MAGNITUDES, st.sampled_from(sorted(UNITS)))
 def test_a_quantity_is_read_in_a_unit_of_its_size_and_stays_on_its_line(
     value: float, si_unit: str
@@ -142,7 +140,6 @@ def test_a_quantity_is_read_in_a_unit_of_its_size_and_stays_on_its_line(
     assert "e+" not in quantity(value, readable_unit(si_unit, [value]))
 
 
-@settings(deadline=None)
 @given(st.floats(1e-6, 1e6))
 def test_a_ratio_and_its_inverse_tell_the_same_factor(ratio: float) -> None:
     one, other = advantage_text(ratio), advantage_text(1 / ratio)

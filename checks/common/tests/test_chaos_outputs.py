@@ -405,7 +405,6 @@ def test_every_good_output_is_believed(name):
 
 @settings(
     max_examples=COUNT,
-    deadline=None,
     derandomize="ASSAY_CHANGED_OUTPUTS" not in os.environ,
     database=None,
     suppress_health_check=list(HealthCheck),

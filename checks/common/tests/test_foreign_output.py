@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checks.common import json_lines
@@ -72,6 +72,5 @@ def test_a_whole_table_with_a_launcher_that_complains_is_refused_and_kept_as_par
 
 
 @given(st.binary(max_size=2000), st.sampled_from(sorted(WHOLE)))
-@settings(deadline=None)
 def test_anything_at_all_is_refused(noise, name):
     assert _read(name, noise.decode(errors="replace")) is None

@@ -101,7 +101,7 @@ def spoiled(entry: Any, dice: random.Random, odd: Any) -> None:
         entry[last] = odd
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(odd=ODD, seed=st.integers(0, 2**32))
 def test_every_line_of_ours_may_hold_anything(odd, seed):
     dice = random.Random(seed)  # noqa: S311  not for secrets
@@ -114,14 +114,14 @@ def test_every_line_of_ours_may_hold_anything(odd, seed):
     judged("\n".join(lines), check, variant)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(odd=ODD, seed=st.integers(0, 2**32))
 def test_evidence_may_lack_members_and_have_odd_ones(odd, seed):
     dice = random.Random(seed)  # noqa: S311  not for secrets
     judged(with_evidence(lambda entry: spoiled(entry, dice, odd)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200), st.integers(0, 10**6))
 def test_any_bytes_may_stand_anywhere(noise, seed):
     raw = launch().text.encode()
