@@ -116,9 +116,8 @@ VISIBLE void assay_profile_start(void) {
     folder = getenv("ASSAY_PROFILE_FOLDER");
     if (recording || !folder || !*folder)
         return;
-    profile_begin(); /* what follows is not the program's */
-#if MPI_VERSION >= 2
-    comm = MPI_COMM_NULL; /* SimGrid has no such call */
+    profile_begin();                     /* what follows is not the program's */
+#if MPI_VERSION >= 2 && !defined(SMPI_H) /* SimGrid spawns no programs */
     PMPI_Comm_get_parent(&comm);
     if ((recording_spawned = comm != MPI_COMM_NULL))
         return;
