@@ -53,6 +53,7 @@ def rows(most: int = 100) -> Iterator[Row]:
                 pairs = most if (mix, steps, work) == PROGRAMS[0] else max(6, most // 10)
                 every: list[tuple[float, float]] = []
                 for _ in range(pairs):
+                    _clear(folder)
                     order = rng.sample([plain, profiled], 2)
                     times = {len(first): _printed_s([*first, *last]) for first in order}
                     every.append((times[len(profiled)], times[len(plain)]))
@@ -66,11 +67,18 @@ def rows(most: int = 100) -> Iterator[Row]:
                     low <= MOST or rate > MOST_CALLS,
                     effect.ratio <= MOST,
                 )
+            _clear(folder)
             _printed_s([*profiled, proxy, "halo", "1", str(MANY), "0"])
             number = _calls(folder)
             size = (folder / "made.json").stat().st_size
             what = f"{library}: bytes of a profile of {number:,} calls"
             yield Row(what, f"≤ {MOST_BYTES:,}", f"{size:,}", size <= MOST_BYTES)
+
+
+def _clear(folder: Path) -> None:
+    """Remove the recordings of the launch before."""
+    for recording in folder.glob("rank.*.json"):
+        recording.unlink()
 
 
 def _printed_s(command: list[str]) -> float:
@@ -83,7 +91,7 @@ def _printed_s(command: list[str]) -> float:
 
 
 def _calls(folder: Path) -> int:
-    """Make the profile of the last recordings, made.json; its calls."""
+    """Make the profile of the recordings, made.json; its calls."""
     profile = profile_of(read_recordings(folder), ["proxy"], None)
     write_profile(profile, folder / "made.json")
     return sum(one.count for one in profile.calls)
