@@ -201,10 +201,11 @@ def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal
             problems.append(f"{name} began {begin - begun[1]:+.1f} s late")
         if name != "probe job" and not ended[0] - interval <= end <= ended[1] + interval + 3:
             problems.append(f"{name} ended {end - ended[1]:+.1f} s late")
+    # A job that begins as the controller is killed is begun again, for which Slurm drains its node.
     further = [
         one.id
         for one in outages
-        if one.id not in taken and one.kind != "probe job"
+        if one.id not in taken and one.kind != "probe job" and one.reason != "Duplicate jobid"
         if not rehearsal.called_down(one.thing, one.wall - 1, one.wall + interval + SEEN_AFTER_S)
     ]
     assert (problems, further, len(taken)) == ([], [], 12), json.dumps(rehearsal.planted)
