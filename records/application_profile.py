@@ -15,8 +15,7 @@ from typing import Annotated, Literal, Self
 import msgspec
 
 from records.errors import AssayError
-from records.files import write_whole
-from records.forms import Form, Part, as_text, key
+from records.forms import Form, Part, key
 from records.input_files import decoded_once, read_whole
 
 #: Point to point: two ranks, on one node or on two.
@@ -162,11 +161,6 @@ def checked(profile: ApplicationProfile, where: str) -> ApplicationProfile:
     if fault := next(_faults(profile), None):
         raise AssayError(f"{where}: the profile contradicts itself: {fault}")
     return profile
-
-
-def write_profile(profile: ApplicationProfile, path: Path) -> None:
-    """Write a profile, its calls in their order. Raises OSError."""
-    write_whole(path, as_text(profile).encode())
 
 
 def _faults(profile: ApplicationProfile) -> Iterator[str]:

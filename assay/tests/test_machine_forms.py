@@ -30,7 +30,6 @@ from assay.schema import load_campaign
 from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
 from assay.tests.test_accept_every_campaign import stored_run
-from records.application_profile import write_profile
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import open_run
@@ -97,7 +96,7 @@ def test_forms_of_a_run(place: Path, capsys: Capture) -> None:
 def test_the_form_of_an_advice(place: Path, capsys: Capture) -> None:
     run = str(curves_run(Path("results/quick/curves")))
     (Path(run) / "campaign.yaml").write_text("schema: 1\n")
-    write_profile(profile_of(), Path("halo.json"))
+    Path("halo.json").write_text(as_text(profile_of()))
     words = ("advise", "halo.json", "--run", run)
     found = told(capsys, "advise", *words, "--html", "halo.html", "--pictures", "pictures")
     first, *others = found["environments"]
@@ -117,7 +116,7 @@ def test_tunings_of_a_library_are_ranked_like_libraries(place: Path, capsys: Cap
     slow = Machine(alpha_s=2e-3, beta_s_per_byte=0.0)
     mix = (("Send", 98304, 1000),)
     profile = profile_of(mix, slow, ranks=2, compute_s=0.1, environment="lam")
-    write_profile(profile, Path("long.json"))
+    Path("long.json").write_text(as_text(profile))
     found = told(capsys, "advise", "advise", "long.json", "--run", run)
     order = [one["environment"] for one in found["environments"]]
     assert {"mpich", "mpich-40k"} < {*order}

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from assay.profile.of_run import profile_of_run
-from records.application_profile import PAIR, ProfiledCall, read_profile, write_profile
+from records.application_profile import PAIR, ProfiledCall, read_profile
 from records.errors import AssayError
+from records.forms import as_text
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
@@ -47,7 +48,7 @@ def analysis(tmp_path: Path) -> Analysis:
 
 
 def test_a_profiled_case_becomes_a_profile(analysis: Analysis, tmp_path: Path) -> None:
-    write_profile(profile_of_run(analysis, "lam"), tmp_path / "profile.json")
+    (tmp_path / "profile.json").write_text(as_text(profile_of_run(analysis, "lam")))
     profile = read_profile(tmp_path / "profile.json")
     assert (profile.environment, profile.ranks, profile.nodes) == ("lam", 2, 2)
 

@@ -23,7 +23,7 @@ from assay.commands import output_of
 from assay.profile.collecting import profile_of, read_recordings
 from assay.profile.program import build_library
 from bench.rows import Row, printed
-from records.application_profile import write_profile
+from records.forms import as_text
 from reports.statistics.signed_rank import paired_effect
 
 _PROXY = Path(__file__).resolve().parent / "proxy.c"
@@ -93,7 +93,7 @@ def _printed_s(command: list[str]) -> float:
 def _calls(folder: Path) -> int:
     """Make the profile of the recordings, made.json; its calls."""
     profile = profile_of(read_recordings(folder), ["proxy"], None)
-    write_profile(profile, folder / "made.json")
+    (folder / "made.json").write_text(as_text(profile))
     return sum(one.count for one in profile.calls)
 
 

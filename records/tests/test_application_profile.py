@@ -14,9 +14,9 @@ from records.application_profile import (
     OverRanks,
     ProfiledCall,
     read_profile,
-    write_profile,
 )
 from records.errors import AssayError
+from records.forms import as_text
 
 
 def sample() -> ApplicationProfile:
@@ -51,7 +51,7 @@ def sample() -> ApplicationProfile:
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    write_profile(sample(), tmp_path / "halo.json")
+    (tmp_path / "halo.json").write_text(as_text(sample()))
     found = read_profile(tmp_path / "halo.json")
     assert found == sample()
     assert [one.wait_share for one in found.calls] == pytest.approx([0.2, 0.4, None])
@@ -73,7 +73,7 @@ def test_a_profile_that_contradicts_itself_is_refused(
 ) -> None:
     profile = sample()
     profile.calls[0] = msgspec.structs.replace(profile.calls[0], **change)
-    write_profile(profile, tmp_path / "halo.json")
+    (tmp_path / "halo.json").write_text(as_text(profile))
     with pytest.raises(AssayError, match=fault):
         read_profile(tmp_path / "halo.json")
 
@@ -90,6 +90,6 @@ def test_a_profile_that_contradicts_itself_is_refused(
 def test_a_head_that_contradicts_itself_is_refused(
     tmp_path: Path, change: dict[str, object], fault: str
 ) -> None:
-    write_profile(msgspec.structs.replace(sample(), **change), tmp_path / "halo.json")
+    (tmp_path / "halo.json").write_text(as_text(msgspec.structs.replace(sample(), **change)))
     with pytest.raises(AssayError, match=fault):
         read_profile(tmp_path / "halo.json")

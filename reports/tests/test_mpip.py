@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from records.application_profile import ApplicationProfile, read_profile, write_profile
+from records.application_profile import ApplicationProfile, read_profile
 from records.errors import AssayError
+from records.forms import as_text
 from reports.load.mpip import any_profile
 
 #: Of mpiP 3.5.0 (options -y -p), cut to the call sites of rank 0.
@@ -99,7 +100,7 @@ def test_a_report_of_mpip_is_read(tmp_path: Path) -> None:
 
 def test_it_is_written_in_our_form_and_read_again(tmp_path: Path) -> None:
     profile = profile_of(tmp_path, VERBOSE)
-    write_profile(profile, tmp_path / "profile.json")
+    (tmp_path / "profile.json").write_text(as_text(profile))
     assert (
         read_profile(tmp_path / "profile.json") == profile == any_profile(tmp_path / "profile.json")
     )
