@@ -44,9 +44,7 @@ test-site: cluster-packages setup ## the way of a new user on a foreign Slurm cl
 	@setup/unpacked.sh environment-modules
 	@setup/test-site.sh
 
-check: packages setup ## format, lint, types, shell, YAML, spelling; then the tests
-	@.venv/bin/pre-commit run --all-files
-	@$(MAKE) --no-print-directory test
+check: lint test ## both
 
 lint: cluster-packages setup ## format, lint, types, shell, YAML, spelling
 	@.venv/bin/pre-commit run --all-files

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of all tests, the number of their workers, and what a module leaves to the next."""
+"""The order of all tests, their workers, and what of its caller and of a module reaches a test."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,26 @@ from checks.common.registry import CHECKS
 # Properties are held to no time, and each run of the tests draws the same examples.
 settings.register_profile("assay", deadline=None, derandomize=True)
 settings.load_profile("assay")
+
+#: What make, pytest and a CI tell their children: a program behaves otherwise for it.
+_OF_CALLERS = re.compile(r"MAKE.*|MFLAGS|PYTEST_.*|CI")
+
+
+def _forget_callers() -> None:
+    for name in filter(_OF_CALLERS.fullmatch, [*os.environ]):
+        del os.environ[name]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup() -> None:
+    """What a fixture starts runs as from a shell; pytest sets a variable again before each."""
+    _forget_callers()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call() -> None:
+    """What a test starts runs as from a shell."""
+    _forget_callers()
 
 
 @pytest.fixture(autouse=True, scope="module")

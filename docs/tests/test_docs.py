@@ -11,7 +11,7 @@ A fenced block's info string says what it is:
 - any other language: to be read only; a shell's are refused.
 
 In expected output `…` stands for any text, alone on a line for any lines; a word with a digit
-stands for any word with a digit; the number of blanks does not count.
+stands for any word with a digit, HOST for this machine's name; the number of blanks does not count.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -111,6 +112,8 @@ def _line(words: list[str]) -> str:
 
 
 def _word(word: str) -> str:
+    if word == "HOST":
+        return re.escape(socket.gethostname().partition(".")[0])
     if "…" in word:
         return ".*".join(map(re.escape, word.split("…")))
     return r"\S*\d\S*" if re.search(r"\d", word) else re.escape(word)
