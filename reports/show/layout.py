@@ -4,6 +4,7 @@ measured width, ticks that would meet, titles that begin at the left edge."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -47,7 +48,10 @@ def _renderer(dpi: float) -> Any:
 def text_width_in(text: str, size_pt: float, weight: str = "normal") -> float:
     """How wide a text is at most, in inches: browsers' fonts are narrower than the one measured."""
     font = FontProperties(family="DejaVu Sans", size=size_pt, weight=weight)
-    width, _, _ = _renderer(72).get_text_width_height_descent(text, font, False)
+    with warnings.catch_warnings():
+        # Browsers have the characters that the measured font lacks.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        width, _, _ = _renderer(72).get_text_width_height_descent(text, font, False)
     return float(width) / 72
 
 

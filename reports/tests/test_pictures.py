@@ -27,6 +27,7 @@ from reports.notation.units import ReadableUnit
 from reports.show.boxes import LEAST_BOXED, launches_picture
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
+from reports.show.layout import text_width_in
 from reports.show.lines import line_of, log_band
 from reports.show.panel import (
     Axis,
@@ -58,6 +59,13 @@ from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
 
 LOOK = Look("#0072B2", "o", ())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_text_that_the_measured_font_lacks_is_measured_without_a_warning():
+    assert text_width_in("格子計算", 10) > text_width_in("格子", 10) > 0
+
+
 #: Per environment of the synthetic roofline: flop/s of HPL on two nodes.
 RATES = {"mpich": 6e9, "lam": 3e9}
 PEAK, MEMORY = 5e9, 10e9

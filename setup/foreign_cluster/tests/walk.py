@@ -197,7 +197,7 @@ def fetch_wheels(folder: Path) -> Wheels:
 
     Fetched as a user would; where no index can be reached, made of what .venv has.
     """
-    words = ["make", "--no-print-directory", "wheels", f"WHEELS={folder}"]
+    words = ["make", "wheels", f"WHEELS={folder}"]
     if subprocess.run(words, cwd=ROOT, capture_output=True, check=False).returncode == 0:
         return Wheels(folder, (ROOT / "requirements.lock").read_text())
     folder.mkdir(exist_ok=True)
