@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from errno import EIO, EPIPE
 from io import TextIOWrapper
 from threading import Event, Thread
 from typing import Any, TextIO, cast
@@ -33,8 +34,8 @@ class _Wrapped:
 
 
 class PatientStream(_Wrapped):
-    """A stream that drops output without a reader, as behind `| head`, so that a command comes
-    to its own exit status."""
+    """A stream that drops output without a reader, as behind `| head` or on a terminal that is
+    closed, so that a command comes to its own exit status."""
 
     def write(self, text: str) -> int:
         """Write a text."""
@@ -51,7 +52,9 @@ class PatientStream(_Wrapped):
     def _unread(self) -> Iterator[None]:
         try:
             yield
-        except BrokenPipeError:
+        except OSError as error:
+            if error.errno not in (EPIPE, EIO):
+                raise
             leave_pipe(self.stream)
 
 
@@ -78,9 +81,9 @@ def plain_output() -> Iterator[None]:
         # A locale that lacks a character, such as "–", makes no error of it.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=_ESCAPED)
-    patient = cast(TextIO, PatientStream(before[0]))
-    sys.stdout = cast(TextIO, PlainStream(patient, messages=False))
-    sys.stderr = cast(TextIO, PlainStream(before[1], messages=True))
+    out, err = (cast(TextIO, PatientStream(stream)) for stream in before)
+    sys.stdout = cast(TextIO, PlainStream(out, messages=False))
+    sys.stderr = cast(TextIO, PlainStream(err, messages=True))
     try:
         yield
     finally:

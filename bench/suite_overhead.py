@@ -42,7 +42,7 @@ class Begins(rfm.RunOnlyRegressionTest):
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
     executable = "true"
-    prerun_cmds = ["echo $EPOCHREALTIME >>{stamps}"]
+    prerun_cmds = ["echo ${{EPOCHREALTIME/[!0-9]/.}} >>{stamps}"]
 
     @sanity_function
     def ended(self):

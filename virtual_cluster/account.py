@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -44,8 +45,12 @@ def remove_account(name: str) -> None:
 
 
 def user_environment(name: str, home: Path, path: str) -> dict[str, str]:
-    """The environment of a command of the ordinary user, who finds programs in `path`."""
-    return {
+    """The environment of a command of the ordinary user, who finds programs in `path`.
+
+    Slurm tells times in the caller's time zone.
+    """
+    zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
+    return zone | {
         **{"HOME": str(home), "LANG": "C.UTF-8", "LOGNAME": name},
         **{"PATH": path, "SHELL": "/bin/bash", "USER": name},
     }

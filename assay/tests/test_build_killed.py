@@ -43,7 +43,7 @@ def test_a_killed_build_leaves_no_compiler_behind(tmp_path):
     mark = f"{600 + os.getpid() / 1e7:.7f}"
     (tmp_path / "spack").write_text(SPACK.format(mark=mark))
     (tmp_path / "spack").chmod(0o755)
-    command = [sys.executable, "-c", RUN.format(home=str(tmp_path))]
+    command = [sys.executable, "-u", "-c", RUN.format(home=str(tmp_path))]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
         assert build.stdout is not None
         while "Installing compiler" not in build.stdout.readline():

@@ -52,9 +52,9 @@ def begins_with(**variables):
 
 
 def test_a_polluted_shell_and_cron_give_the_same():
-    home = os.environ.get("HOME", "/")
-    shell = begins_with(**{**os.environ, **POLLUTED, "HOME": home})
-    assert shell == begins_with(HOME=home, PATH="/usr/bin:/bin")
+    of_both = {"HOME": os.environ.get("HOME", "/"), "TZ": "Pacific/Chatham"}
+    shell = begins_with(**{**os.environ, **POLLUTED, **of_both})
+    assert shell == begins_with(**of_both, PATH="/usr/bin:/bin")
 
 
 def test_modules_loaded_at_login_are_kept(profile):

@@ -11,7 +11,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from records.stability import ClusterLook, WatchFolder
 from reports.verdicts.stability.result import OutagePart, stability_result
 from virtual_cluster import Cluster, ClusterSpec, up
 from virtual_cluster.api import revive
-from virtual_cluster.host import tries
+from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
 
 __all__ = ["pytestmark"]
@@ -85,9 +84,12 @@ class Rehearsal:
         log = (folders(NAME).root / "log" / "slurmctld.log").read_text()
         said = re.findall(r"\[(\S+)\.\d+\] .*odes? (\S+) not responding, setting DOWN", log)
         return any(
-            begin <= datetime.fromisoformat(at).timestamp() <= end and node in NodeSet(names)
-            for at, names in said
+            begin <= self.seconds(at) <= end and node in NodeSet(names) for at, names in said
         )
+
+    def seconds(self, at: str) -> float:
+        """A time of the controller, which does not have the caller's time zone."""
+        return float(run(["date", f"--date={at}", "+%s"]).stdout)
 
     def kill_controller(self) -> None:
         state = load_state(NAME)

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark
 from assay.vet.measuring import build_program, program_path
 from assay.vet.nodes import own_command
@@ -158,6 +159,7 @@ FAULTS = {
 def cluster() -> Iterator[Cluster]:
     build_program()
     made = up(ClusterSpec(f"t-vf{os.getpid()}", nodes=2, cpus_per_node=1), lambda _: None)
+    made.show([ROOT])
     yield made
     made.down(lambda _: None)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark
 from assay.tests.test_vet_faults import admin, prepared, state_of, told, write_reference
 from assay.vet.nodes import own_command
@@ -27,6 +28,7 @@ WAIT_S = 90
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     made = up(ClusterSpec(f"t-vc{os.getpid()}", nodes=3, cpus_per_node=1), lambda _: None)
+    made.show([ROOT])
     yield made
     made.down(lambda _: None)
 
@@ -35,7 +37,11 @@ def in_job(cluster: Cluster, nodes: int, *words: str) -> subprocess.CompletedPro
     folder = f"--folder={cluster.site_facts()['home_dir']}/job"
     argv = ["salloc", "--quiet", f"-N{nodes}", own_command(), "vet", "--job", folder, *words]
     return subprocess.run(
-        cluster.user_command(argv), capture_output=True, text=True, check=False, timeout=240
+        cluster.user_command(argv, reads=[ROOT]),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
 
 

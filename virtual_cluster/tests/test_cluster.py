@@ -90,6 +90,13 @@ def test_a_second_main_job_leaves_the_first_ones_cluster_alone(shared: Cluster) 
     assert as_user(shared, "sinfo", "--noheader", "--format=%D").strip() == "4"
 
 
+def test_commands_of_the_user_have_the_callers_time_zone(
+    shared: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "<+1345>-13:45")
+    assert as_user(shared, "date", "+%z").strip() == "+1345"
+
+
 def test_two_clusters_run_side_by_side(shared: Cluster, name: str) -> None:
     other = virtual_cluster.up(ClusterSpec(name, nodes=2))
     assert as_user(other, "srun", "-N2", "id", "-un").split() == [f"assay-{name}"] * 2

@@ -15,14 +15,17 @@ secret=${ASSAY_SESSION_SECRET:-}
 unset ASSAY_SESSION_SECRET
 say() { printf '\n{"assay":"%s","secret":"%s",%s}\n' "$1" "$secret" "$2"; }
 stamps=
+# The time of day with a point, whatever the locale puts between seconds and their parts.
+now() { now=${EPOCHREALTIME/[!0-9]/.}; }
 uptime() { read -r up _ 2>/dev/null </proc/uptime || up=null; }
 stamp() {
-    local up before at
+    local up before now
     uptime
-    before=$up at=$EPOCHREALTIME
+    before=$up
+    now
     uptime
-    say stamp "\"name\":\"$1\",\"at\":$at,\"up\":[$before,$up]"
-    stamps=$stamps${stamps:+,}\"$1\":$at
+    say stamp "\"name\":\"$1\",\"at\":$now,\"up\":[$before,$up]"
+    stamps=$stamps${stamps:+,}\"$1\":$now
 }
 stamp session_begin
 here=$(cd "${0%/*}" && pwd -P)
@@ -72,7 +75,8 @@ if [ "$daemons" != none ]; then
     . "$here/daemons.sh"
     boot
 fi
-export ASSAY_LAUNCHED_AT=$EPOCHREALTIME
+now
+export ASSAY_LAUNCHED_AT=$now
 ASSAY_LAUNCH_HOST=$(hostname)
 export ASSAY_LAUNCH_HOST
 stamp launch_begin

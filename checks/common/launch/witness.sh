@@ -16,5 +16,5 @@ done
 step=$(scontrol show step "$SLURM_JOB_ID.$SLURM_STEP_ID" 2>/dev/null)
 [[ $step =~ [[:space:]]NodeList=([^[:space:]]+) ]] && nodes=${BASH_REMATCH[1]}
 printf '\n{"assay":"evidence","secret":"%s","library":"none: no MPI","library_file":"","ranks":[{"rank":0,"host":"%s","cpus":[%s],"boot_id":"%s","allowed":"%s","pid":%d,"start":%s}],"links":[],"variables":{"step_nodes":"%s"}}\n' \
-    "$secret" "$host" "$cpus" "$boot" "$allowed" $$ "$EPOCHREALTIME" "${nodes:-}"
+    "$secret" "$host" "$cpus" "$boot" "$allowed" $$ "${EPOCHREALTIME/[!0-9]/.}" "${nodes:-}"
 exec "$@"

@@ -35,6 +35,8 @@ from checks.common.sources import LAUNCH_SCRIPTS
 
 #: File in a launch's folder with the times, seconds since 1970, of its begin and end.
 TIMES = "launch.times"
+#: With a point, whatever the locale puts between seconds and their parts.
+_TELL_TIME = 'echo "${EPOCHREALTIME/[!0-9]/.}"'
 
 
 @cache
@@ -157,8 +159,8 @@ def _prove_and_time(test: Any, stage: Path) -> None:
         (stage / link).symlink_to(built / helper)
     test.env_vars.update(test.secrets.variables())
     # The status of the job stays that of the test's last command.
-    test.prerun_cmds.insert(0, f'echo "$EPOCHREALTIME" >"{stage}/{TIMES}"')
+    test.prerun_cmds.insert(0, f'{_TELL_TIME} >"{stage}/{TIMES}"')
     test.postrun_cmds.append(
-        f'assay_status=$?; echo "$EPOCHREALTIME" >>"{stage}/{TIMES}";'
+        f'assay_status=$?; {_TELL_TIME} >>"{stage}/{TIMES}";'
         f' : >"{stage}/{END_MARKER}"; (exit $assay_status)'
     )

@@ -24,7 +24,7 @@ step() { # step NAME RANKS KIND ARGUMENT… -- PROGRAM OPTION…: run, judge out
     fi
 }
 
-now=$EPOCHREALTIME
+now=${EPOCHREALTIME/[!0-9]/.}
 for ranks in 1 2 3 4; do
     echo "== $library: prove_timing, $ranks ranks"
     "${launch[@]}" -np "$ranks" "$out/prove_timing" </dev/null || failed=1
