@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -26,6 +27,7 @@ environments: [mpich]
 blocks: 3
 cases:
   - {check: startup, fixed: {ranks: 2}}
+  - {check: hpl, fixed: {p: 1, q: 2, n: 200, nb: 64}}
 """
 CRITERIA = """\
 schema: 1
@@ -132,8 +134,9 @@ def test_an_installed_assay_plans_runs_and_judges_in_a_folder_of_its_own(
     findings = {one["what"]: one for one in json.loads(assay("doctor", "--json"))["findings"]}
     assert Path(findings["HPL's source"]["remedy"]).is_file()
     assert "4 skipped" in assay("plan", "quick", *site)
-    assert "3 launches" in assay("plan", "short", *site)
-    assert "3 ok" in assay("run", "short", *site)
+    shutil.copytree(ROOT / "build/sources", tmp_path / "mine/build/sources")  # a private folder
+    assert "6 launches" in assay("plan", "short", *site)
+    assert "6 ok" in assay("run", "short", *site)
     (run,) = (tmp_path / "mine" / "results" / "short").iterdir()
     assert read_provenance(run / "provenance.json").harness.git_commit is None
     assert "Start-up" in assay("report")

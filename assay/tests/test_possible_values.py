@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -223,11 +224,34 @@ def test_a_stamp_that_moved_is_not_the_one_that_is_said_again(name, moved_s):
     assert wrong_in("startup", params, changed) is not None
 
 
+def session(folder: Path, *words: str, **variables: str) -> str:
+    """What the session of a launch prints, a program without MPI."""
+    scripts = FOLDER / "common" / "launch"
+    names = {"SLURM_JOB_NODELIST": "n1", "SLURMD_NODENAME": "n1", "SLURM_JOB_ID": "1"}
+    return subprocess.run(
+        [scripts / "session.sh", "none", "10", scripts / "witness.sh", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **names, "SLURM_STEP_ID": "0", **variables},
+    ).stdout
+
+
 def test_the_session_says_its_stamps_again(tmp_path):
-    words = ["bash", str(FOLDER / "common" / "launch" / "session.sh"), "none", "10", "true"]
-    names = {**os.environ, "SLURM_JOB_NODELIST": "n1", "SLURMD_NODENAME": "n1"}
-    told = {"capture_output": True, "text": True}
-    ended = subprocess.run(words, check=True, env=names, cwd=tmp_path, **told)
-    output = json_lines.parse(ended.stdout, {})
+    output = json_lines.parse(session(tmp_path, "true"), {})
     assert len(output.stamps) == 4
     assert output.stamps_again == output.stamps
+
+
+def test_times_have_a_point_where_the_locale_has_a_comma(tmp_path):
+    locale = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
+    made = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / locale["LC_ALL"])]
+    subprocess.run(made, check=True)
+    said = session(tmp_path, "bash", "-c", "echo $EPOCHREALTIME $ASSAY_LAUNCHED_AT", **locale)
+    (printed,) = (line for line in said.splitlines() if line and line[0] != "{")
+    of_bash, launched_at = printed.split()
+    assert "," in of_bash
+    output = json_lines.parse(said, {})
+    assert output.stamps["launch_begin"] == pytest.approx(float(launched_at), abs=10)
+    assert output.evidence.ranks[0].start == pytest.approx(float(launched_at), abs=10)

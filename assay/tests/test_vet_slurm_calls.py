@@ -37,11 +37,7 @@ def in_job(cluster: Cluster, nodes: int, *words: str) -> subprocess.CompletedPro
     folder = f"--folder={cluster.site_facts()['home_dir']}/job"
     argv = ["salloc", "--quiet", f"-N{nodes}", own_command(), "vet", "--job", folder, *words]
     return subprocess.run(
-        cluster.user_command(argv, reads=[ROOT]),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
+        cluster.user_command(argv), capture_output=True, text=True, check=False, timeout=240
     )
 
 
