@@ -225,7 +225,7 @@ def run_in_shell(words: str, place: Path, **variables: str) -> subprocess.Comple
 def test_a_closed_terminal_is_no_error(place: Path) -> None:
     terminal, end = os.openpty()
     os.close(terminal)
-    words = [Path(sys.executable).with_name("assay"), "status", "results/quick/failed"]
+    words = [str(Path(sys.executable).with_name("assay")), "status", "results/quick/failed"]
     buffered = os.environ | {"PYTHONUNBUFFERED": ""}
     done = subprocess.run(words, cwd=place, stdout=end, stderr=end, env=buffered, check=False)
     os.close(end)
