@@ -44,7 +44,7 @@ test-site: cluster-packages setup ## the way of a new user on a foreign Slurm cl
 	@setup/unpacked.sh environment-modules
 	@setup/test-site.sh
 
-check: lint test ## both
+check: lint test ## lint, then test: what a change must pass
 
 lint: cluster-packages setup ## format, lint, types, shell, YAML, spelling
 	@.venv/bin/pre-commit run --all-files
