@@ -80,8 +80,7 @@ class Session:
         ]
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
-        reads = [CHECKS, ROOT / "records", BASE / "build" / "sources"]
-        reads += [*_python_folders(), *FOLDERS]
+        reads = [CHECKS, ROOT / "records", BASE / "build/sources", *_python_folders(), *FOLDERS]
         brought = brought_by({launch.check for launch in launches}).values()
         reads += [Path(one.suite) for one in brought if isinstance(one, ReframeTest)]
         reads += spack_folders(site.description, {launch.environment for launch in launches})
