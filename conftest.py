@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of all tests, their workers, and what of its caller and of a module reaches a test."""
+"""Order and workers of all tests, and their isolation from the caller and from other modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from checks.common.registry import CHECKS
 settings.register_profile("assay", deadline=None, derandomize=True)
 settings.load_profile("assay")
 
-#: What make, pytest and a CI tell their children: a program behaves otherwise for it.
+#: Variables that make, pytest and a CI set for their children, which change how programs behave.
 _OF_CALLERS = re.compile(r"MAKE.*|MFLAGS|PYTEST_.*|CI")
 
 
@@ -29,13 +29,13 @@ def _forget_callers() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_fixture_setup() -> None:
-    """What a fixture starts runs as from a shell; pytest sets a variable again before each."""
+    """Hide the caller's variables from a fixture; pytest sets one of them again before each."""
     _forget_callers()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call() -> None:
-    """What a test starts runs as from a shell."""
+    """Hide the caller's variables from a test."""
     _forget_callers()
 
 
@@ -50,7 +50,8 @@ def _no_brought_checks() -> Iterator[None]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Modules with long tests begin first, so that no worker is left alone with one at the end.
 
-    Of root's clone below a private folder, such as /root, jobs of another user see nothing.
+    Tests on clusters are skipped where root's clone is below a private folder, such as /root, which
+    the jobs' user may not enter.
     """
     marked = ("cluster", "long")
     first = {item.path for item in items if any(map(item.get_closest_marker, marked))}

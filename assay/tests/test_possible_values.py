@@ -225,7 +225,7 @@ def test_a_stamp_that_moved_is_not_the_one_that_is_said_again(name, moved_s):
 
 
 def session(folder: Path, *words: str, **variables: str) -> str:
-    """What the session of a launch prints, a program without MPI."""
+    """Output of the session of a launch, of a program without MPI."""
     scripts = FOLDER / "common" / "launch"
     names = {"SLURM_JOB_NODELIST": "n1", "SLURMD_NODENAME": "n1", "SLURM_JOB_ID": "1"}
     return subprocess.run(
