@@ -89,7 +89,9 @@ def test_a_newcomer_has_a_clean_clone_and_nothing_of_the_caller(repository):
         line for line in (ROOT / "README.md").read_text().splitlines() if "$ make test" in line
     )
     assert line in done.stdout.splitlines()
-    for folder, environment in repository.ran().values():
+    ran = repository.ran()
+    assert [*ran] == ["demo", "test"]
+    for folder, environment in ran.values():
         assert environment.keys() - ADDED == {"HOME", "LANG", "PATH", *given}
         assert environment["MAKELEVEL"] == "1"
         assert not folder.exists()
