@@ -125,7 +125,7 @@ def test_a_node_that_becomes_slow_is_named_in_its_nights_of_a_young_history(tmp_
         assert sentence in words(tmp_path / re.search(r"page: (\S+)", said)[1])
         if number >= 4:
             assert state != "LEARNING", said
-            # The sentence names a newer one first.
+            # The sentence names the newest regression, which may be of another node.
             assert re.search(r"\bat n2 [^,;]*? (slower|as slow)\)", said), said
     status, said = assay("cluster", "mend", "n2", "--name", CLUSTER)
     assert status == 0, said
