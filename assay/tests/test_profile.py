@@ -89,7 +89,7 @@ def test_messages_that_came_before_they_were_asked_for_are_counted(programs: Pat
     for what, ahead in (("early", range(11, 21)), ("late", range(10))):
         profile = profiled("mpich", str(programs / "known.mpich"), what)
         (received,) = (one for one in profile.calls if one.call == "Recv" and one.greatest_bytes)
-        assert received.ahead in ahead  # of 20; on a loaded machine a rank may sleep for longer
+        assert received.ahead in ahead  # of 20; a rank may be stopped for 10 ms before its call
 
 
 def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Path) -> None:
@@ -126,7 +126,7 @@ def test_many_sizes_stay_small_and_no_call_is_lost(programs: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("what", "least"), [("killed", 100), ("abort", 1)])
+@pytest.mark.parametrize(("what", "least"), [("killed", 20), ("abort", 1)])  # in half of its time
 def test_a_program_that_ends_early_leaves_its_profile_so_far(
     programs: Path, what: str, least: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,33 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* known WHAT: programs whose profile is known, for test_profile.py.
- *   late      20 times rank 1 sends 1000 bytes 10 ms after rank 0 waits for
- * them
- *   early     the same 10 ms before rank 0 asks for them
- *   barrier   20 barriers, to which rank 1 comes 10 ms late overlap   20
- * exchanges of 1000 bytes with 10 ms outside MPI between posting and waiting
+ *   late      rank 1 sends 1000 bytes 10 ms after rank 0 came, 20 times
+ *   early     rank 0 asks for them 10 ms after rank 1 came, 20 times
+ *   barrier   rank 1 comes to 20 barriers 10 ms after rank 0
+ *   overlap   20 exchanges of 1000 bytes, 10 ms between posting and waiting
  *   sizes N   N messages of N sizes to the next rank
  *   together  10 times three messages of 1 to 3 bytes, completed together
- *   later     calls of MPI-3, to the first of which rank 1 comes 200 ms late
+ *   later     calls of MPI-3; rank 1 comes to the first 200 ms after rank 0
  *   spawn     two more ranks of itself, a message to one of them
- *   killed    messages for 2.5 s, then SIGKILL
+ *   killed    at least 100 messages for at least 2.5 s, then SIGKILL
  *   abort     one message, then MPI_Abort
  *   absent    a message of 4 GiB to MPI_PROC_NULL, and one byte gathered to
- * rank 0 from the other side of an intercommunicator, without a type there */
+ *             rank 0 through an intercommunicator, without a type there */
 #define _DEFAULT_SOURCE
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int rank, ranks;
 static char out[1 << 22], in[1 << 22];
 
+/* The other rank goes on; the sleeper does so this long after the other. */
+static void come_after(int sleeper, int pause_us) {
+  static int coming = -1;
+  char one = 1;
+  if (coming < 0) {
+    mkfifo("known.coming", 0600);
+    coming = open("known.coming", O_RDWR);
+  }
+  if (rank != sleeper)
+    write(coming, &one, 1);
+  else if (read(coming, &one, 1) == 1)
+    usleep(pause_us);
+}
+
 static void late(int sleeper) {
   MPI_Status status;
   for (int round = 0; round < 20; round++) {
-    if (rank == sleeper)
-      usleep(10000);
+    come_after(sleeper, 10000);
     if (rank == 1)
       MPI_Send(out, 1000, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
     else
@@ -41,8 +55,7 @@ static void late(int sleeper) {
 
 static void barriers(void) {
   for (int round = 0; round < 20; round++) {
-    if (rank == 1)
-      usleep(10000);
+    come_after(1, 10000);
     MPI_Barrier(MPI_COMM_WORLD);
   }
 }
@@ -94,8 +107,7 @@ static void nonblocking(void) {
   MPI_Status statuses[4];
   MPI_Comm ring;
   int period = 1;
-  if (rank == 1)
-    usleep(200000);
+  come_after(1, 200000);
   MPI_Ialltoallv(out, counts, places, MPI_CHAR, in, counts, places, MPI_CHAR,
                  MPI_COMM_WORLD, &requests[0]);
   MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
@@ -170,10 +182,11 @@ int main(int argc, char **argv) {
       exchange(1000, 10000);
   else
     exchange(1000, 0);
-  while (!strcmp(what, "killed") && MPI_Wtime() - begun < 2.5)
-    exchange(1000, 1000);
-  if (!strcmp(what, "killed"))
+  if (!strcmp(what, "killed")) {
+    for (int sent = 0; sent < 100 || MPI_Wtime() - begun < 2.5; sent++)
+      exchange(1000, 1000);
     raise(SIGKILL);
+  }
   if (!strcmp(what, "abort"))
     MPI_Abort(MPI_COMM_WORLD, 3);
   MPI_Finalize();
