@@ -251,8 +251,9 @@ class Chaos:
         """SIGKILL, or a signal that asks it to end."""
         assert self._driver is not None
         choices = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        ran = not self._over()
         self._driver.send_signal(self.chance.choice(choices))
-        return not self._over()
+        return ran
 
     def kill_reframe(self) -> bool:
         """SIGKILL of the session."""
@@ -376,21 +377,39 @@ def _small_disk(folder: Path, size: int) -> Iterator[None]:
         run_command(["umount", "--lazy", str(folder)], check=False)
 
 
-@pytest.mark.parametrize(("script", "problems"), [("echo >>$0; sleep 0.4;", 0), ("sleep 0.4;", 1)])
+class _Told:
+    """A driver that a list tells in which looks it adds a record, and that ends after them."""
+
+    def __init__(self, file, adds):
+        self.file, self.adds, self.status = file, iter(adds), 0
+
+    def wait(self, timeout=None):
+        for adds in self.adds if timeout else ():
+            with self.file.open("a") as file:
+                file.write("\n" * adds)
+            raise subprocess.TimeoutExpired("driver", timeout)
+        return self.status
+
+    def kill(self):
+        self.status = -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("adds", "problems", "mends"), [([1, 0, 1, 0, 1, 1, 0, 1], 0, 3), ([1, 0, 0, 1], 1, 2)]
+)
 def test_a_driver_hangs_when_it_adds_no_record_however_long_the_run_is(
-    tmp_path, monkeypatch, script, problems
+    tmp_path, monkeypatch, adds, problems, mends
 ):
-    monkeypatch.setitem(globals(), "_PATIENCE_S", 2.0)
     monkeypatch.setitem(globals(), "_LOOKS", 2)
     run, found = RunDirectory(tmp_path), Chaos.__new__(Chaos)
     found.problems, found.ended, found._log = [], Counter(), tmp_path / "log"
     mended = []
     monkeypatch.setattr(found, "_mend", lambda: mended.append(True))
     found._log.touch()
-    found._driver = subprocess.Popen(["sh", "-c", script * 10, str(run.records_file)])
+    found._driver = _Told(run.records_file, adds)
     found._wait(run)
-    assert len(found.problems) == problems
-    assert bool(mended) == bool(problems)
+    assert (len(found.problems), len(mended)) == (problems, mends)
+    assert found.ended == {f"status {-signal.SIGKILL if problems else 0}": 1}
 
 
 @pytest.mark.cluster
