@@ -102,11 +102,13 @@ def revive(name: str, progress: Progress = silent) -> list[str]:
         for node in (part for part in ended if part in state.spec.node_names()):
             progress(f"cluster {name}: node {node}")
             faults.start_again(state, node)
-        for node, condition in slurm.node_states(state).items():
-            if condition.startswith("drain"):  # Slurm's doing when killed amid a submission
-                progress(f"cluster {name}: node {node} was {condition}")
-                slurm.set_node(state, node, "RESUME")
-        slurm.wait_for_nodes(state, state.spec.node_names())
+
+        def resume(node: str, condition: str) -> None:
+            progress(f"cluster {name}: node {node} was {condition}")
+            slurm.set_node(state, node, "RESUME")
+
+        # Slurm drains nodes when killed amid a submission, also once it runs again.
+        slurm.wait_for_nodes(state, state.spec.node_names(), resume)
     return ended
 
 

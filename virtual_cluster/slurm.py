@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from virtual_cluster.daemons import failure
@@ -55,8 +56,13 @@ def set_node(state: State, node: str, target: str, reason: str = "") -> None:
     ask(state, *argv, *([f"Reason={reason}"] if reason else []))
 
 
-def wait_for_nodes(state: State, nodes: list[str]) -> None:
-    """Wait until these nodes can take jobs; InfrastructureError that names the one which cannot."""
+def wait_for_nodes(
+    state: State, nodes: list[str], drained: Callable[[str, str], None] = lambda *_: None
+) -> None:
+    """Wait until these nodes can take jobs; InfrastructureError that names the one which cannot.
+
+    `drained` is called with a node that is drained when it is looked at, and with its state.
+    """
     console = folders(state.spec.name).console
     waiting = set(nodes)
     for _ in tries(NODES_TIMEOUT_S + TIMEOUT_PER_NODE_S * len(nodes), 0.05):
@@ -67,5 +73,7 @@ def wait_for_nodes(state: State, nodes: list[str]) -> None:
         for node in sorted(waiting):
             if not state.processes[node].alive():
                 raise failure(f"node {node} ended at once", console(node))
+            if (condition := states.get(node, "")).startswith("drain"):
+                drained(node, condition)
     node = min(waiting)
     raise failure(f"node {node} is {states.get(node, 'unknown')}, not idle", console(node))
