@@ -27,7 +27,6 @@ from assay.tests.test_run_on_cluster import (
 )
 from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
 from checks.common.tests.test_folders import write_check
-from virtual_cluster.host import tries
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
 
@@ -55,8 +54,11 @@ def programs(cluster):
 
 
 def put(path, script):
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
+    """Replace a program that may be started at any moment."""
+    new = path.with_suffix(".new")
+    new.write_text(f"#!/bin/sh\n{script}\n")
+    new.chmod(0o755)
+    new.replace(path)
 
 
 def processes(cluster, *pattern):
@@ -65,7 +67,8 @@ def processes(cluster, *pattern):
 
 
 def jobs(cluster):
-    return cluster.status()["jobs"]
+    """Those of runs: what the cluster's sbatch hands in behind a job may outlive its run."""
+    return [job for job in cluster.status()["jobs"] if job["name"] != "kick"]
 
 
 def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended(folder):
@@ -129,7 +132,8 @@ def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
     if process == 0:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup would have it ignored
         os.execv(ASSAY, [ASSAY, "run", "--resume", str(path)])  # noqa: S606
-    wait_for(lambda: b"paused" in os.read(terminal, 65536))
+    shown = bytearray()
+    wait_for(lambda: shown.extend(os.read(terminal, 65536)) or b"paused" in shown)
     assert records_of(path) == kept
     put(programs / "sbatch", sbatch.partition("\n")[2])
     wait_for_records(folder, "three", len(kept) + 1)
@@ -150,16 +154,16 @@ SEEN = (
 
 
 def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):
+    def alive(seconds):
+        return processes(cluster, "-fx", f"sleep {seconds}")
+
     shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
+    wait_for(lambda: alive(7655))
     script = f"{DAEMON} & env -i {DAEMON} & {SEEN.format(2)}"
     command = cluster.user_command(["srun", "-N2", "sh", "-c", script])
     answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
     assert sorted(map(int, answer.stdout.split())) >= [2, 2]
-
-    def alive(seconds):
-        return processes(cluster, "-fx", f"sleep {seconds}")
-
-    assert next((True for _ in tries(30, 0.1) if not alive(7654)), False)
+    wait_for(lambda: not alive(7654))
     assert alive(7655)
     shell.send_signal(signal.SIGKILL)
     shell.wait()
@@ -169,7 +173,7 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
     """Within the job, before the epilog of a virtual cluster does it."""
     launched = f"srun --mpi=none sh -c {shlex.quote(f'{DAEMON} & {SEEN.format(1)}')}"
     count = f"srun --mpi=none sh -c {shlex.quote(SEEN.format(0))}"
-    job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 30 {launched}\necho left\n{count}\n"
+    job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 600 {launched}\necho left\n{count}\n"
     submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
     answer = subprocess.run(
         cluster.user_command(["sh", "-c", submit]),
@@ -185,7 +189,7 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
 
 
 def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):
-    endless = PING_PONG.replace("iterations: 10", "iterations: 100000, constructs: [Send/Recv]")
+    endless = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
     name = campaign(folder, "dead-lamd", "lam", 1, endless, launch_s=1200)
     process = start(name, "--site", SITE)
     wait_for(lambda: len(processes(cluster, "-x", "pt2pt")) == 2)
