@@ -97,8 +97,10 @@ def rights_of(uid):
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            command = (process / "cmdline").read_bytes()  # first: a program may follow it
+            command = (process / "cmdline").read_bytes()
             status = (process / "status").read_text()
+            if command != (process / "cmdline").read_bytes():
+                continue  # the status may be of any of the programs that follow each other
             said = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
             # Between the change of the user and the start of the program, setpriv still has them.
             if set(said["Uid"].split()) == {str(uid)} and not command.startswith(b"setpriv\0"):
