@@ -45,7 +45,7 @@ stages:
          at_most: 300, unit: s}
   - name: stability
     title: An hour
-    stability: {days: 0.0416667, scale: 720, every_s: 600, mtbi_h: 0.4}
+    stability: {days: 0.0416667, scale: 720, every_s: 3600, mtbi_h: 0.4}
 """
 
 
