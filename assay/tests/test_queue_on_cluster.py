@@ -115,6 +115,7 @@ def test_maintenance_is_waited_for(folder, slurm):
 
 def test_a_drained_node_is_waited_for(folder, slurm):
     slurm("scontrol", "update", "nodename=n4", "state=drain", "reason=test")
+    wait_for(lambda: slurm("sinfo", "--noheader", "--nodes=n4", "--format=%T") == "drained")
     status, output = wait_in_queue(
         folder,
         "drained",
@@ -159,6 +160,7 @@ def test_a_wait_ends_with_the_campaigns_own_limit_and_the_run_can_go_on(folder, 
     assert "limits.queue_s = 3 is used up" in output.splitlines()[-1]
     slurm("scancel", "--user=nobody")
     path = the_run(folder, "patient")
-    status, output = run("--resume", str(path))
+    # Slurm may take longer than the limit to start a job again.
+    status, output = wait_for(lambda: (ended := run("--resume", str(path)))[0] != 3 and ended)
     assert status == 0, output
     all_ok(folder, "patient")
