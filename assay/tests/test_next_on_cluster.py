@@ -241,7 +241,7 @@ def test_an_interrupted_run_leads_to_its_rest(cluster: Cluster, folder: Path) ->
 def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
     cluster: Cluster, folder: Path
 ) -> None:
-    """Thirty earlier nights are a third of a real one; so tonight is three times as slow."""
+    """Thirty earlier nights are a thousandth of a real one: no load makes its launches as fast."""
     name = campaign(folder, "night", "mpich", 3, CASES)
     assert typed(f"assay run {name} --site {SITE} --no-report")[0] == 0
     path = the_run(folder, "night")
@@ -251,7 +251,7 @@ def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
         for day in range(1, 31):
             before = replace(night, run_id=f"night-{day}", started_at=f"2026-10-{day:02}T02:00:00Z")
             lesser = [
-                replace(one, launches=tuple(rng.normal(1, 0.01) * v / 3 for v in one.launches))
+                replace(one, launches=tuple(rng.normal(1, 0.01) * v / 1000 for v in one.launches))
                 for one in values
             ]
             store.add(before, lesser)
