@@ -165,7 +165,7 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
     wait_for(lambda: _processes_of(cluster, "pt2pt"))
     command = cluster.user_command(["scancel", "--me"])
     subprocess.run(command, check=True, cwd="/")
-    wait_for(lambda: not _processes_of(cluster, "lamd"))
+    wait_for_records(folder, "limit", 1)  # the other launch is endless, too
     process.send_signal(signal.SIGTERM)
     status, output = finish(process)
     assert status == 4, output
@@ -188,7 +188,7 @@ def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, en
     (record,) = records_of(the_run(folder, "dead"))
     assert (status, record.status) == (1, "failed"), output
     assert "time limit" not in record.reason
-    assert not _processes_of(cluster, "lamd")
+    wait_for(lambda: not _processes_of(cluster, "lamd"))
 
 
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
