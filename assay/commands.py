@@ -47,20 +47,24 @@ def run_command(
     command.
     """
     try:
-        process = subprocess.Popen(
-            argv,
-            env=environment,
-            cwd=cwd,
-            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # out of reach of the terminal's signals
-        )
+        # All of it is there from the begin: `communicate` that is called again sends no more.
+        with os.fdopen(os.memfd_create("given"), "r+b") as standard_input:
+            standard_input.write(given)
+            standard_input.seek(0)
+            process = subprocess.Popen(
+                argv,
+                env=environment,
+                cwd=cwd,
+                stdin=standard_input if given else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # out of reach of the terminal's signals
+            )
     except OSError as error:
         return Answer(127, "", f"{argv[0]}: {error.strerror}")
     with process:
         try:
-            texts = _texts(process, given, limit_s, pause)
+            texts = _texts(process, limit_s, pause)
         except subprocess.TimeoutExpired as error:
             process.kill()
             called = called or " ".join(argv)[:100]
@@ -72,17 +76,14 @@ def run_command(
     return Answer(process.returncode, out, err)
 
 
-def _texts(
-    process: subprocess.Popen[bytes], given: bytes, limit_s: float, pause: Pause
-) -> tuple[bytes, bytes]:
+def _texts(process: subprocess.Popen[bytes], limit_s: float, pause: Pause) -> tuple[bytes, bytes]:
     """What the process prints until it ends. Raises TimeoutExpired when it does not in time."""
     until = time.monotonic() + limit_s
     while True:
         left_s = max(0.0, until - time.monotonic())
         try:
-            return process.communicate(given, timeout=min(left_s, _PAUSED_AFTER_S))
+            return process.communicate(timeout=min(left_s, _PAUSED_AFTER_S))
         except subprocess.TimeoutExpired:
             if left_s <= _PAUSED_AFTER_S:
                 raise
-        given = b""  # is on its way
         pause(_PAUSE_S)

@@ -26,7 +26,7 @@ def paused(tmp_path):
 
 def test_a_command_is_read_whole_and_pauses_are_made_while_it_runs(paused):
     file, until_paused = paused
-    script = f"head -c 300000 /dev/zero; cat | wc -c; {until_paused}; echo last >&2; exit 3"
+    script = f"head -c 300000 /dev/zero; {until_paused}; cat | wc -c; echo last >&2; exit 3"
     answer = run_command(
         ["bash", "-c", script], dict(os.environ), b"x" * 200000, pause=lambda _: file.touch()
     )
