@@ -43,13 +43,14 @@ def program(tmp_path_factory) -> str:
 
 def asking_end(program: str, options: list[str]) -> tuple[subprocess.Popen[str], int]:
     """The asking end, as soon as it listens, and its port."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    asking = subprocess.Popen([program, f"--port={port}", *options], stdout=-1, text=True)
-    with Path("/proc/net/tcp").open() as table:
-        while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
-            table.seek(0)
+    with socket.socket() as kept:  # bound, so that no other program gets it before the end does
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        port = kept.getsockname()[1]
+        asking = subprocess.Popen([program, f"--port={port}", *options], stdout=-1, text=True)
+        with Path("/proc/net/tcp").open() as table:
+            while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
+                table.seek(0)
     return asking, port
 
 
