@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +47,14 @@ def _no_brought_checks() -> Iterator[None]:
     yield
     for name in brought_by([*CHECKS]):
         del CHECKS[name]
+
+
+@pytest.fixture
+def vets_alone() -> Iterator[None]:
+    """No other test with this fixture runs: a second vetting of a host is refused meanwhile."""
+    with Path(tempfile.gettempdir(), f"assay-vets-{os.geteuid()}").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -100,6 +100,7 @@ def contents(packages: Path) -> dict[Path, tuple[int, int]]:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("vets_alone")
 def test_an_installed_assay_vets_from_any_folder_with_the_environments_program(
     packages: Path, tmp_path: Path
 ) -> None:

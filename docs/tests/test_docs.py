@@ -184,7 +184,9 @@ def _open_folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_run_as_shown(page):
+def test_commands_run_as_shown(page, request):
+    if page.name == "vetting.md":
+        request.getfixturevalue("vets_alone")
     with _open_folder() as folder:
         for block in to_follow(page, with_cluster=False):
             block.follow(folder)
