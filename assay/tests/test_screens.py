@@ -256,7 +256,7 @@ def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) ->
     assert "  2 × failed: node n1 is gone" in picture
     assert max(map(cell_len, picture.splitlines())) < WIDTH
     assert said.count("block 1: failed") == 1
-    assert "startup-0 in mpich" not in said
+    assert "block 1: ok" not in said
 
 
 def test_off_a_terminal_each_launch_has_a_plain_line(monkeypatch) -> None:
