@@ -35,7 +35,8 @@ class Repository:
         (self.folder / "setup/packages.sh").write_text("#!/bin/sh\nexit 4\n")
         (self.folder / "setup/packages.sh").chmod(0o755)
         targets = "check demo lint packages setup test test-other-processor test-site"
-        recipe = f"{targets}:\n\t@pwd >{self._left}/$@; env >>{self._left}/$@\n"
+        recipe = f"{targets}:\n\t@echo $@ >>{self._left}.order\n"
+        recipe += f"\t@pwd >{self._left}/$@; env >>{self._left}/$@\n"
         (self.folder / "Makefile").write_text(recipe + f".PHONY: {targets}\n")
         self.commit()
 
@@ -57,8 +58,8 @@ class Repository:
 
     def ran(self) -> dict[str, tuple[Path, dict[str, str]]]:
         """Each target in the order in which they ran: folder and environment."""
-        found = sorted(self._left.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        told = {path.name: path.read_text().splitlines() for path in found}
+        names = self._left.with_suffix(".order").read_text().split()
+        told = {name: (self._left / name).read_text().splitlines() for name in names}
         return {
             name: (Path(folder), dict(line.split("=", 1) for line in lines))
             for name, (folder, *lines) in told.items()
