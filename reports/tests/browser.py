@@ -34,12 +34,15 @@ class Browser:
         os.close(to_write)
         self._rest = b""
         self._number = 0
+        #: Pages that are there, by the loader of each.
+        self._loaded = set[str]()
         self._session: str | None = None
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(item["targetId"] for item in targets if item["type"] == "page")
         attached = self.call("Target.attachToTarget", targetId=page, flatten=True)
         self._session = attached["sessionId"]
         self.call("Page.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def call(self, method: str, **params: Any) -> Any:
         """The result of a command. Raises RuntimeError with what the browser says against it."""
@@ -63,13 +66,16 @@ class Browser:
             self._rest += part
         text, self._rest = self._rest.split(b"\0", 1)
         message: dict[str, Any] = json.loads(text)
+        told = message.get("params", {})
+        if message.get("method") == "Page.lifecycleEvent" and told["name"] == "load":
+            self._loaded.add(told["loaderId"])
         return message
 
     def open(self, page: Path) -> None:
-        """Load a page and wait until it is there."""
-        self.call("Page.navigate", url=page.as_uri())
-        while self._message().get("method") != "Page.loadEventFired":
-            pass
+        """Load a page and wait until it is there, which may be told before the answer."""
+        loader = self.call("Page.navigate", url=page.as_uri())["loaderId"]
+        while loader not in self._loaded:
+            self._message()
 
     def look(self, width: int, theme: str = "light", medium: str = "screen") -> None:
         """Be so wide, in this theme and medium."""
