@@ -103,6 +103,7 @@ static void refuse_another_folder(const struct target *target) {
     MPI_Barrier(target->ranks);
     if (target->rank == 0)
         unlink(path);
+    MPI_Barrier(target->ranks); /* a rank that fails from here on ends the others at once */
 }
 
 static void refuse_full(const struct target *target) {
