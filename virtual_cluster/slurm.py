@@ -38,9 +38,13 @@ def controller_answers(state: State) -> bool:
     return "is UP" in ask(state, "scontrol", "ping", check=False)
 
 
-def node_states(state: State) -> dict[str, str]:
-    """Slurm's state of each node, in small letters: idle, allocated, mixed, down*, …"""
-    lines = ask(state, "sinfo", "--noheader", "--Node", "--format=%N|%T").splitlines()
+def node_states(state: State, check: bool = True) -> dict[str, str]:
+    """Slurm's state of each node, in small letters: idle, allocated, mixed, down*, …
+
+    InfrastructureError, or none without `check`, when slurmctld does not answer in time.
+    """
+    words = ["sinfo", "--noheader", "--Node", "--format=%N|%T"]
+    lines = ask(state, *words, check=check).splitlines()
     return dict(line.split("|", 1) for line in lines if "|" in line)
 
 
@@ -66,7 +70,7 @@ def wait_for_nodes(
     console = folders(state.spec.name).console
     waiting = set(nodes)
     for _ in tries(NODES_TIMEOUT_S + TIMEOUT_PER_NODE_S * len(nodes), 0.05):
-        states = node_states(state)
+        states = node_states(state, check=False)
         waiting = {node for node in waiting if states.get(node) not in _TAKES_JOBS}
         if not waiting:
             return
