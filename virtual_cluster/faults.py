@@ -24,7 +24,7 @@ from virtual_cluster.switches import Switch
 _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
-RELEASE_TIMEOUT_S = 5.0
+RELEASE_TIMEOUT_S = 60.0
 #: Controllers of control groups, with the folder of each where it has a hierarchy of its own.
 _CONTROLLERS = {"cpu": "cpu", "io": "blkio"}
 #: What is written into which files, in this order.

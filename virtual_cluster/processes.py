@@ -26,7 +26,7 @@ exec 3<&0
 ( read -r line <&3 || exit 1; exec "$@" 3<&- </dev/null >>"$log" 2>&1 ) &
 echo $!
 """
-END_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
