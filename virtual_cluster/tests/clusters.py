@@ -74,6 +74,11 @@ def wait_for(condition: Callable[[], bool]) -> None:
     assert any(condition() for _ in host.tries(PATIENCE_S, 0.02))
 
 
+def wait_until_idle(cluster: Cluster) -> None:
+    """Slurm clears the nodes of a job after its commands have ended."""
+    wait_for(lambda: {node["state"] for node in cluster.status()["nodes"]} == {"idle"})
+
+
 def sleepers(namespace: Path) -> list[int]:
     """The processes `sleep` in a namespace."""
     found = []

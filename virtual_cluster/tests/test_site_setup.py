@@ -14,7 +14,7 @@ from virtual_cluster import Cluster, host
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
 from virtual_cluster.spec import ClusterSpec, LoginDaemon, SiteSetup, address_plan
 from virtual_cluster.state import folders
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, traces
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, traces, wait_for
 
 pytestmark = NEEDS_CLUSTER
 _CONF = """\
@@ -75,8 +75,8 @@ def test_users_and_administrators_find_the_site_and_down_leaves_nothing(name: st
     secret = (root / "etc" / "pass").read_text().strip().removeprefix("word=")
     assert (root / "log" / "helper").read_text() == "front\n"
     assert (root / "log" / "after").read_text().strip() == secret != "{secret}"
-    states = host.run(cluster.admin_command(["sinfo", "-hNo", "%N %T"])).stdout.splitlines()
-    assert sorted(line.strip() for line in states) == ["a1 drained", "b1 idle"]
+    sinfo = cluster.admin_command(["sinfo", "-hNo", "%N %T"])
+    wait_for(lambda: host.run(sinfo).stdout.split() == ["a1", "drained", "b1", "idle"])
     with pytest.raises(AssayError, match=r"has no user 'ada': \['kim', 'lee'\]"):
         cluster.login_command("ada", ["true"])
     cluster.kill_node("b1")
