@@ -51,8 +51,8 @@ struct run {
     int is_partner;
 };
 
-/* Round trips timed as a whole, then as many timed step by step: the clock is read more often in
- * those, so they are separate. */
+/* Round trips timed as a whole and, in turn with them, as many timed step by step: in those the
+ * clock is read more often. Who comes to share the cores disturbs both alike. */
 static void ask_point(struct run *run) {
     static const char *const names[ECHO_STEPS] = {"pack_time", "send_time", "wait_time",
                                                   "unpack_time"};
@@ -61,9 +61,8 @@ static void ask_point(struct run *run) {
     double steps[ECHO_STEPS];
     for (long long i = 0; i < settings.warmup; i++)
         echo_ask(echo, NULL);
-    for (long long i = 0; i < settings.iterations; i++)
-        run->samples[i] = echo_ask(echo, NULL);
     for (long long i = 0; i < settings.iterations; i++) {
+        run->samples[i] = echo_ask(echo, NULL);
         echo_ask(echo, steps);
         for (int step = 0; step < ECHO_STEPS; step++)
             run->steps[step][i] = steps[step];
