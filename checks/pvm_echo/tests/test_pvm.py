@@ -64,7 +64,9 @@ def daemon():
         process = subprocess.Popen(
             [PVMD, "-nlocalhost"], env=found, cwd=folder, **quiet, **ORDINARY
         )
-        while process.poll() is None and not list(Path(folder).glob("pvmd.*")):
+        while process.poll() is None and not any(  # the file with its address is written
+            file.stat().st_size for file in Path(folder).glob("pvmd.*")
+        ):
             time.sleep(0.01)
         yield found
         process.terminate()
