@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from assay.run.kept_builds import kept_folder
+from assay.cli import main
+from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.tests.test_run_on_cluster import (
     campaign,
     pytestmark,  # noqa: F401
@@ -20,25 +21,8 @@ from virtual_cluster import ClusterSpec, up
 
 CASES = "  - check: startup\n    fixed: {ranks: 1}\n"
 PLANTED = '#!/bin/sh\necho "planted program of uid $(id -u)" >&2\n'
-#: Replaces the program as soon as make has linked it, for as long as there are builds.
-PLANT = """
-import glob, os, pathlib, sys, time
-sessions, planted = sys.argv[1:]
-done = set()
-while True:
-    try:
-        pattern = sessions + "/*/session/stage/**/out/startup"
-        for file in map(pathlib.Path, glob.iglob(pattern, recursive=True)):
-            if file not in done:
-                done.add(file)
-                other = file.with_name("other")
-                other.write_text(planted)
-                other.chmod(0o755)
-                other.rename(file)
-    except OSError:
-        pass
-    time.sleep(0.005)
-"""
+#: Replaces the program of a folder.
+PLANT = 'cd "$1" && printf %s "$2" >other && chmod 755 other && mv other startup'
 
 
 @pytest.fixture
@@ -64,13 +48,18 @@ def test_a_program_planted_while_it_is_made_runs_as_no_other_user(clusters, tmp_
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     first, second = clusters
     facts = first.site_facts()
-    words = ["/usr/bin/python3", "-c", PLANT, facts["runs_dir"], PLANTED]
-    planting = subprocess.Popen(first.user_command(words), cwd="/")
-    try:
-        run(campaign(tmp_path, "first", "mpich", 1, CASES), "--site", f"virtual:{first.name}")
-    finally:
-        planting.kill()
-        planting.wait()
+    take_in = KeptBuilds.take_in
+
+    def planted_before(self, built):
+        """What the user plants once make has linked it is there when it is copied."""
+        words = ["/bin/sh", "-ec", PLANT, "sh", built.folder, PLANTED]
+        subprocess.run(first.user_command(words), cwd="/", check=True)
+        take_in(self, built)
+
+    name = campaign(tmp_path, "first", "mpich", 1, CASES)
+    with monkeypatch.context() as patch:
+        patch.setattr(KeptBuilds, "take_in", planted_before)
+        main(["run", name, "--site", f"virtual:{first.name}"])
     path = the_run(tmp_path, "first")
     (attacked,) = records_of(path)
     assert f"planted program of uid {facts['uid']}" in stderr_of(path, attacked)
