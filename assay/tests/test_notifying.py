@@ -58,7 +58,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def webhook() -> Iterator[Webhook]:
+def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
+    """Answers however late: apprise waits for it without a limit."""
+    monkeypatch.setattr(apprise.URLBase, "socket_read_timeout", None)
     server = Webhook()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
