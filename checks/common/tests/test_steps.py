@@ -51,7 +51,7 @@ def launched(tmp_path):
     real.chmod(0o755)
 
     def run(*command):
-        script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 10 "$@"'
+        script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 600 "$@"'
         words = ["bash", str(LAUNCH / "allocated.sh"), "n7,n8", "2", "1", "-", "-"]
         told = {"SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", "ASSAY_RUN_ID": "quick-1f"}
         found = subprocess.run(
