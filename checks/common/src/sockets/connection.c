@@ -14,8 +14,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The listening end may begin later. */
-#define CALL_PATIENCE_MS 3000
 #define PAUSE_MS 50
 
 /* Turns Nagle's algorithm off. */
@@ -53,7 +51,8 @@ int connection_call(const char *host, int port) {
     snprintf(service, sizeof service, "%d", port);
     int wrong = getaddrinfo(host, service, &hints, &found);
     fail_if(wrong != 0, __func__, "host %s: %s", host, gai_strerror(wrong));
-    int connected = socket(AF_INET, SOCK_STREAM, 0), tries = CALL_PATIENCE_MS / PAUSE_MS;
+    int connected = socket(AF_INET, SOCK_STREAM, 0),
+        tries = CONNECTION_PATIENCE_S * 1000 / PAUSE_MS;
     do
         wrong = connected < 0 || connect(connected, found->ai_addr, found->ai_addrlen) != 0;
     while (wrong && errno == ECONNREFUSED && tries-- > 0 && poll(NULL, 0, PAUSE_MS) == 0);

@@ -11,7 +11,8 @@
 #define CONNECTION_PATIENCE_S 20
 int connection_accept(int port);
 
-/* Connect to the end that listens on port of host, within 3 s; returns the socket. */
+/* Connect to the end that listens on port of host, which may begin later by as much; returns the
+ * socket. */
 int connection_call(const char *host, int port);
 
 void connection_send(int socket, const void *message, size_t bytes);
