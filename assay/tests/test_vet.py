@@ -36,11 +36,13 @@ from reports.tests import acceptance_runs
 from virtual_cluster.host import tries
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
+pytestmark = pytest.mark.usefixtures("vets_alone")
 
 
-def vet(folder: Path, *words: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
-    argv = [ASSAY, "vet", "--local", "--folder", str(folder), *words]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=limit_s, check=False)
+def vet(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A vetting that has time on a busy machine, too."""
+    argv = [ASSAY, "vet", "--local", "--budget", "600", "--folder", str(folder), *words]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
 def last_line(ended: subprocess.CompletedProcess[str]) -> str:
@@ -82,7 +84,7 @@ def test_a_record_has_all_that_was_said_and_is_the_only_file(tmp_path):
 
 
 def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_path):
-    made = vet(tmp_path, "--steps", "latency", "--reference", limit_s=120)
+    made = vet(tmp_path, "--steps", "latency", "--reference")
     assert made.returncode == 0
     told = msgspec.json.decode(vet(tmp_path, "--steps", "latency", "--json").stdout, type=Vetting)
     assert told.figures[0].level is not None
@@ -188,37 +190,44 @@ def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path, monkeypatch):
 
 def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
     def hang(_: object) -> Vetting:
-        time.sleep(60)
+        time.sleep(1000)
         raise AssertionError
 
     def fail(_: object) -> Vetting:
         raise MemoryError("planted")
 
-    begun = time.monotonic()
     assert "did not end within" in guarded(0.3, hang).line
-    assert time.monotonic() - begun < 30
-    assert "MemoryError: planted" in guarded(5, fail).line
+    assert "MemoryError: planted" in guarded(1000, fail).line
 
 
-def test_a_killed_vetting_leaves_no_process_and_no_file(tmp_path):
-    words = [ASSAY, "vet", "--local", "--folder", str(tmp_path / "f"), "--disk", str(tmp_path)]
+def test_a_killed_vetting_leaves_no_process_and_no_part_of_a_file(tmp_path):
+    """Killed as it begins, and as it looks at mounts, multiplies matrices, writes to the disk."""
+    folder = VetFolder(tmp_path / "f")
+    words = [ASSAY, "vet", "--local", "--budget", "600", "--disk", str(tmp_path)]
     marked = os.environ | {"ASSAY_TEST_MARK": tmp_path.name}
-    for after_s in (0.3, 1.5, 6.5):
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=marked)
-        time.sleep(after_s)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    for last in ("", "facts: ", "memory latency ", "memory bandwidth "):
+        with subprocess.Popen(
+            [*words, "--folder", str(folder.path)], stdout=subprocess.PIPE, text=True, env=marked
+        ) as process:
+            assert process.stdout
+            assert not last or any(last in line for line in process.stdout)
+            process.send_signal(signal.SIGKILL)
 
     def left() -> list[str]:
         found = []
-        for folder in Path("/proc").glob("[0-9]*"):
+        for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if f"ASSAY_TEST_MARK={tmp_path.name}".encode() in (folder / "environ").read_bytes():
-                    found.append((folder / "cmdline").read_text())
+                if (
+                    f"ASSAY_TEST_MARK={tmp_path.name}".encode()
+                    in (process / "environ").read_bytes()
+                ):
+                    found.append((process / "cmdline").read_text())
         return found
 
-    assert any(not left() for _ in tries(30, 0.1)), left()
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert any(not left() for _ in tries(60, 0.1)), left()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    # One that ended before the kill has its record.
+    assert files == [folder.record_path(vetting_of(path.read_bytes())) for path in files]
 
 
 class Controller:

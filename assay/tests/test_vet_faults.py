@@ -112,8 +112,8 @@ FAULTS = {
         "link: ", ("--steps=link", "--neighbour=127.0.0.1", "--port=1")
     ),
     "a silent neighbour": Fault(
-        "link did not answer within 9 s",
-        ("--steps=link", "--neighbour=127.0.0.1", "--port=28999"),
+        "link did not answer within",
+        ("--steps=link", "--neighbour=127.0.0.1", "--port=28999", "--budget=12"),
         beside=SILENT,
     ),
     "a budget used up": Fault("the budget of 1 s is used up", ("--steps=memory", "--budget=1")),
@@ -122,8 +122,8 @@ FAULTS = {
     "a damaged site": Fault("site.yaml", files={"site-config/mysite/site.yaml": "name: ["}),
     "a program that hangs": Fault(
         "latency did not answer within",
-        LATENCY,
-        files={"program": "exec sleep 60"},
+        (*LATENCY, "--budget=12"),
+        files={"program": "exec sleep 1000"},
         inside=REPLACED,
     ),
     "a program that is killed": Fault(

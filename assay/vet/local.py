@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.vet.folder import TIME_FORM, VetFolder
-from assay.vet.measuring import SECONDS, StepError, look_at_facts, measure, silent_mounts
+from assay.vet.measuring import FURTHER_S, SECONDS, StepError, look_at_facts, measure, silent_mounts
 from records.site.node_facts import kinds_of
 from records.vetting import METRICS, WORDS, Figure, KindReference, Oddity, Step, Vetting, Word
 from reports.notation.units import percent, readable_unit, significant, time_of
@@ -86,7 +86,7 @@ class LocalVetting:
             return self._ended()
 
     def _look_at_facts(self) -> None:
-        facts = self.record.facts = look_at_facts()
+        facts = self.record.facts = look_at_facts(self._limit_s(0.0, self.request.steps))
         self.record.kind = kinds_of({self.record.node: facts}).get(self.record.node, "")
         has = f"{facts.kernel}, {facts.cores} cores, {(facts.memory_bytes or 0) / 2**30:.0f} GiB"
         has += f", {len(facts.nics)} adapters, {len(facts.file_systems)} mounts"
@@ -118,6 +118,11 @@ class LocalVetting:
     def _took_s(self) -> float:
         return time.monotonic() - self.begun
 
+    def _limit_s(self, needed_s: float, later: Sequence[Step]) -> float:
+        """Seconds that a look of so many may take: all but those that later steps need."""
+        left_s = self.request.budget_s - self._took_s()
+        return max(needed_s + FURTHER_S, left_s - sum(SECONDS[step] + 1 for step in later))
+
     def _step(self, step: Step) -> None:
         """Measure and judge; a figure that is there already is repeated."""
         record, left_s = self.record, self.request.budget_s - self._took_s()
@@ -131,7 +136,8 @@ class LocalVetting:
         try:
             if left_s < SECONDS[step] + 1:
                 raise StepError(f"{step}: the budget of {self.request.budget_s:g} s is used up")
-            found = measure(step, options, left_s)
+            later = self.request.steps[self.request.steps.index(step) + 1 :]
+            found = measure(step, options, min(left_s, self._limit_s(SECONDS[step], later)))
         except StepError as error:
             record.troubles.append(str(error))
             return
@@ -149,7 +155,7 @@ class LocalVetting:
     def _look_again(self) -> None:
         """The second look at what is not fit: once, and all the facts if one of them is odd."""
         if any(odd.word == "unfit" for odd in self.record.oddities):
-            self.record.facts = look_at_facts()
+            self.record.facts = look_at_facts(self._limit_s(0.0, []))
             again = {odd.text for odd in self._oddities()}
             self.record.oddities = [odd for odd in self.record.oddities if odd.text in again]
         figures = self.record.figures

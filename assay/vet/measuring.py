@@ -17,18 +17,20 @@ from typing import Any
 import msgspec
 
 from assay import IS_CLONE, ROOT
-from assay.commands import run_command
+from assay.commands import LIMIT_S, run_command
 from assay.probe.node_text import node_facts
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 from records.errors import AssayError, InfrastructureError
 from records.site.node_facts import NodeFacts
 from records.vetting import METRICS, Figure, Step
 
-#: Seconds that each step measures, and that it may take beyond that.
+#: Seconds that each step measures, and that it may always take beyond that.
 SECONDS: dict[Step, float] = {"cores": 0.5, "latency": 0.5, "arithmetic": 2.0, "memory": 2.5}
 SECONDS |= {"disk": 2.0, "link": 4.0}
-_FURTHER_S = 5.0
-_FACTS_LIMIT_S, _MOUNTS_LIMIT_S, _BUILD_LIMIT_S = 5.0, 2.0, 120.0
+FURTHER_S = 5.0
+_BUILD_LIMIT_S = 120.0
+#: Looks at the mounts that do not answer, and seconds between two.
+_LOOKS, _LOOK_S = 400, 0.005
 _FACTS_SCRIPT = Path(__file__).parents[1] / "probe" / "facts.sh"
 
 
@@ -72,25 +74,32 @@ def build_program(*, current: bool = True) -> Path:
     return path
 
 
-def look_at_facts() -> NodeFacts:
+def look_at_facts(limit_s: float = LIMIT_S) -> NodeFacts:
     """What the node says of itself. Raises StepError where it does not say it in time."""
     try:
-        told = run_command(["sh", str(_FACTS_SCRIPT), "-"], os.environ, limit_s=_FACTS_LIMIT_S)
+        told = run_command(["sh", str(_FACTS_SCRIPT), "-"], os.environ, limit_s=limit_s)
         return node_facts(told.stdout)
     except (InfrastructureError, ValueError) as error:
         raise StepError(f"facts: {error}") from error
 
 
 def silent_mounts(mounts: Iterable[str]) -> list[str]:
-    """The mounts of these that do not answer; what waits for them is left behind, killed."""
+    """The mounts of these that do not answer; what waits for them is left behind, killed.
+
+    They are waited for when /proc, asked last, has answered: a busy node takes as long for it.
+    """
     none = subprocess.DEVNULL
-    asked = {
-        mount: subprocess.Popen(["stat", "-f", "--", mount], stdin=none, stdout=none, stderr=none)
-        for mount in mounts
-    }
-    until = time.monotonic() + _MOUNTS_LIMIT_S
-    while any(one.poll() is None for one in asked.values()) and time.monotonic() < until:
-        time.sleep(0.005)
+
+    def ask(mount: str) -> subprocess.Popen[bytes]:
+        words = ["stat", "-f", "--", mount]
+        return subprocess.Popen(words, stdin=none, stdout=none, stderr=none)
+
+    asked = {mount: ask(mount) for mount in mounts}
+    ask("/proc").wait()
+    for _ in range(_LOOKS):
+        if all(one.poll() is not None for one in asked.values()):
+            break
+        time.sleep(_LOOK_S)
     silent = [mount for mount, one in asked.items() if one.poll() is None]
     for mount in silent:
         asked[mount].kill()
@@ -99,7 +108,6 @@ def silent_mounts(mounts: Iterable[str]) -> list[str]:
 
 def measure(step: Step, options: Sequence[str], limit_s: float) -> list[Figure]:
     """The figures of one step; none where the node has nothing to measure. Raises StepError."""
-    limit_s = min(limit_s, SECONDS[step] + _FURTHER_S)
     program, seconds = str(build_program(current=False)), f"{SECONDS[step]:g}"
     words = [program, "--step", step, "--seconds", seconds, *options]
     try:
