@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +33,14 @@ HOPS = (
     "  - check: echo\n    matrix: {hops: [1, 2, 3]}\n"
     "    fixed: {sizes: [8], iterations: 10, warmup: 2}\n"
 )
-LONG = PING_PONG.replace("iterations: 10", "iterations: 100000, constructs: [Send/Recv]")
+#: Lasts until there is a file `go`.
+HELD = """\
+  - name: held
+    command: sh -c 'until [ -e {go} ]; do sleep 0.1; done; echo went on at 1'
+    fixed: {{ranks: 2}}
+    ranks_per_node: 1
+    metrics: {{went: {{find: '^went on at (.)$', unit: '1', of: first, better: lower}}}}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +116,20 @@ def ranks(cluster, job):
 
 def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
     job = in_job("n[1-4]")
-    process = start(campaign(folder, "killed", "mpich", 2, LONG), "--site", SITE)
+    go = Path(cluster.site_facts()["work_dir"], "go")
+    name = campaign(folder, "killed", "mpich", 2, HELD.format(go=go))
+    process = start(name, "--site", SITE)
     wait_for(lambda: ranks(cluster, job))
     process.send_signal(signal.SIGKILL)
     finish(process)
     # The launch's own step ends at once.
     assert any(len(steps(cluster, job)) <= 1 for _ in tries(60, 0.1))
+    left = {*steps(cluster, job).values()}
     path = the_run(folder, "killed")
-    status, output = run("--resume", str(path))
+    process = start("--resume", str(path))
+    wait_for(lambda: not left & {*steps(cluster, job).values()})
+    go.touch()
+    status, output = finish(process)
     assert status == 0, output
     assert steps(cluster, job) == {}
     records = records_of(path)
