@@ -33,6 +33,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from assay.run.provenance import only_here
+
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = ROOT / "docs/README.md"
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -86,10 +88,12 @@ class Block:
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin:/sbin"
+    named_by_runs = only_here({})  # pages show a shell that has none
+    kept = {name: value for name, value in os.environ.items() if name not in named_by_runs}
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],
         cwd=folder,
-        env={**os.environ, "PATH": path, "COLUMNS": "120"},
+        env={**kept, "PATH": path, "COLUMNS": "120"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
