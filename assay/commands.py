@@ -47,7 +47,7 @@ def run_command(
     command.
     """
     try:
-        # All of it is there from the begin: `communicate` that is called again sends no more.
+        # All of it is there from the beginning: `communicate` that is called again sends no more.
         with os.fdopen(os.memfd_create("given"), "r+b") as standard_input:
             standard_input.write(given)
             standard_input.seek(0)
