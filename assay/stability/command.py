@@ -48,7 +48,7 @@ def book(folder: WatchFolder, watch: WatchTerms, *, once: bool) -> None:
             folder.append(watch)
         while _look(folder, watch, looking) and not once:
             until = max(until + watch.every_s / watch.scale, time.monotonic())
-            time.sleep(until - time.monotonic())
+            time.sleep(max(0.0, until - time.monotonic()))
 
 
 def _declared(folder: WatchFolder, arguments: argparse.Namespace) -> WatchTerms:
