@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+from itertools import pairwise
 
 from assay.tests.test_run_on_cluster import ASSAY, SITE, pytestmark
 from records.run.record import read_records
@@ -16,9 +17,10 @@ def test_a_mix_of_jobs_is_handed_in_at_once(cluster, tmp_path):
     (run,) = tmp_path.glob("results/*/*/")
     records = [*read_records(run / "records.jsonl")]
     assert [one.status for one in records] == ["ok"] * 6
-    # The second job was handed in before the first had ended.
+    # One was handed in before the one before had ended; a busy machine may be late with others.
     handed_in = sorted(records, key=lambda one: str(one.submitted_at))
-    assert str(handed_in[1].submitted_at) < str(handed_in[0].ended_at)
+    times = [(str(a.ended_at), str(b.submitted_at)) for a, b in pairwise(handed_in)]
+    assert any(later < ended for ended, later in times), times
     said = subprocess.run(
         [ASSAY, "mix", run, "--at-least", "0.01", "--json"], capture_output=True, check=True
     )
