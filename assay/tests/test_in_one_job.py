@@ -22,6 +22,7 @@ from assay.tests.test_run_on_cluster import (
     run,
     start,
     the_run,
+    wait_for,
     wait_for_records,
 )
 from virtual_cluster.host import tries
@@ -39,13 +40,17 @@ def jobs(cluster):
     return slurm(cluster, "squeue", "--noheader", "--format=%i").split()
 
 
+def jobs_of(records):
+    return {r.job_id.partition(".")[0] for r in records}
+
+
 def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folder):
     name = campaign(folder, "steps", "mpich, lam", 2, PING_PONG + FOUR_NODES)
     status, output = run(name, "--site", SITE, "--in-one-job")
     assert status == 0, output
     records = records_of(the_run(folder, "steps"))
     assert {r.status for r in records} == {"ok"}
-    assert len({r.job_id.partition(".")[0] for r in records}) == 1
+    assert len(jobs_of(records)) == 1
     assert len({r.job_id for r in records}) == len(records) == 8
     assert {len(r.nodes) for r in records} == {2, 4}
     assert jobs(cluster) == []
@@ -67,7 +72,7 @@ def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, monkeyp
     assert status == 0, output
     assert f"steps of job {job}" in output
     records = records_of(the_run(folder, "inside"))
-    assert {r.job_id.partition(".")[0] for r in records} == {job}
+    assert jobs_of(records) == {job}
     assert jobs(cluster) == [job]
     slurm(cluster, "scancel", job)
     assert any(not jobs(cluster) for _ in tries(60, 0.2))
@@ -86,7 +91,7 @@ def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder,
     beginning.start_run(name, SITE, live=False)
     slurm(cluster, "scancel", *nodes_of)
     records = records_of(the_run(folder, "array"))
-    assert {r.job_id.partition(".")[0] for r in records} == {said.strip()}
+    assert jobs_of(records) == {said.strip()}
     mine = slurm(cluster, "scontrol", "show", "hostnames", nodes_of[said.strip()]).split()
     assert {node for r in records for node in r.nodes} <= set(mine)
     assert any(not jobs(cluster) for _ in tries(60, 0.2))
@@ -97,7 +102,7 @@ def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(clust
     process = start(name, "--site", SITE, "--in-one-job")
     path = wait_for_records(folder, "cut", 2)
     slurm(cluster, "scancel", *jobs(cluster))
-    wait_for_records(folder, "cut", len(records_of(path)) + 3)
+    wait_for(lambda: len(jobs_of(r for r in records_of(path) if r.status == "ok")) > 1)
     process.send_signal(signal.SIGKILL)
     _, output = finish(process)
     assert re.search(r"allocation \d+ (was cancelled|ended;)", output), output
@@ -106,7 +111,7 @@ def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(clust
     records = [r for r in records_of(path) if r.status != "lost"]
     assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
     assert {r.status for r in records} == {"ok"}
-    assert len({r.job_id.partition(".")[0] for r in records}) == 3
+    assert len(jobs_of(records)) == 3
     assert jobs(cluster) == []
 
 
@@ -155,4 +160,4 @@ def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
         the_run(folder, "steps-end")
     )
     assert {r.status for r in records} == {"ok"}
-    assert len({r.job_id.partition(".")[0] for r in records}) > 1
+    assert len(jobs_of(records)) > 1
