@@ -6,7 +6,6 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def _no_brought_checks() -> Iterator[None]:
 @pytest.fixture
 def vets_alone() -> Iterator[None]:
     """No other test with this fixture runs: a second vetting of a host is refused meanwhile."""
-    with Path(tempfile.gettempdir(), f"assay-vets-{os.geteuid()}").open("w") as lock:
+    with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
