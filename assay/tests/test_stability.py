@@ -16,6 +16,7 @@ import pytest
 
 from assay import ROOT
 from assay.cli import main
+from assay.stability import command
 from assay.stability.looking import Known, Looking
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import slurm_seconds
@@ -289,3 +290,12 @@ def test_the_pages_units_are_accepted_by_systemd(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     said = [line for line in done.stderr.splitlines() if "assay-watch" in line]
     assert (done.returncode, said) == (0, [])
+
+
+def test_looks_that_take_longer_than_an_interval_follow_each_other(tmp_path, monkeypatch) -> None:
+    looks = iter([True, True, False])
+    monkeypatch.setattr(command, "_looking", lambda *_: None)
+    monkeypatch.setattr(command, "_look", lambda *_: next(looks))
+    watch = WatchTerms(at=0.0, site="s", every_s=1e-9, length_s=1.0)
+    command.book(WatchFolder(tmp_path), watch, once=False)
+    assert [*looks] == []
