@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order and workers of all tests, and their isolation from the caller and from other modules."""
+"""Order and workers of all tests, and their isolation from the caller."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-from checks.common.brought import brought_by
-from checks.common.registry import CHECKS
 
 # Properties are held to no time, and each run of the tests draws the same examples.
 settings.register_profile("assay", deadline=None, derandomize=True)
@@ -38,14 +35,6 @@ def pytest_fixture_setup() -> None:
 def pytest_pyfunc_call() -> None:
     """Hide the caller's variables from a test."""
     _forget_callers()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_brought_checks() -> Iterator[None]:
-    """The register of checks has none that a campaign of the module brought."""
-    yield
-    for name in brought_by([*CHECKS]):
-        del CHECKS[name]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
 from assay.screens.pages import show_pages, tell_pictures
 from assay.screens.screen import Screen
-from checks.common.brought import bring
+from checks.common.brought import checks_with
 from records.errors import AssayError
 from records.forms import as_text
 from records.input_files import kind_at, opened
@@ -39,9 +39,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
         none = " None below results/ names criteria: assay run acceptance begins one."
         raise unsaid(f"accept: which RUN?{'' if found else none}", ("runs that fit", found))
     run = open_run(arguments.run_name)
-    bring(run.plan().brought)
     criteria, text = load_criteria(
-        _default(run) if arguments.criteria is None else arguments.criteria
+        _default(run) if arguments.criteria is None else arguments.criteria,
+        checks_with(run.plan().brought),
     )
     added = [open_run(name).path for name in arguments.reruns]
     where = {"site": arguments.site, "live": False if arguments.json else None}

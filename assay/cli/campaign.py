@@ -32,6 +32,7 @@ from assay.screens.screen import Screen
 from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.sites.site import Site
 from assay.terminal import say
+from checks.common.brought import checks_with
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan
@@ -126,7 +127,7 @@ def _print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -
     """Print the plan and its risks. Raises AssayError for faulty criteria."""
     from assay.criteria.risks import PlanRisksForm, rendered, risks  # slow: SciPy
 
-    criteria, _ = load_criteria(criteria_file)
+    criteria, _ = load_criteria(criteria_file, checks_with(plan.brought))
     found = risks(plan, criteria, stated_rates(site.provenance()))
     if as_json:
         print(as_text(PlanRisksForm(plan=json.loads(plan.to_json()), risks=found)), end="")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from functools import partial
 from pathlib import Path
 
 from assay.criteria.loading import criteria_from_text
@@ -14,6 +15,7 @@ from assay.documents.acceptance_files import SUMS
 from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say
+from checks.common.brought import checks_with
 from records.contract.log import CONTRACT, CONTRACTS, ContractFolder
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
@@ -76,7 +78,7 @@ def _run_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]]:
     reread = Rereader(run.plan(), run.provenance()).faults
     return run.path, verify(
         run.path,
-        criteria_from_text,
+        partial(criteria_from_text, checks=checks_with(run.plan().brought)),
         document,
         arguments.seal,
         reread,

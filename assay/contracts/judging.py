@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 from assay.criteria.loading import criteria_from_text
@@ -13,6 +14,7 @@ from assay.documents import acceptance_files as store
 from assay.documents.verify import unproven, verify
 from assay.run.provenance import made_with
 from assay.run.start import start_run
+from checks.common.brought import checks_with
 from records.criteria import Criteria
 from records.errors import AssayError, ExitStatus
 from records.input_files import kind_at, read_whole
@@ -92,7 +94,8 @@ def kept_acceptance(run: RunDirectory) -> Dossier:
         raise AssayError(
             f"{run.path}: has no acceptance to compare with; judge it with: assay accept {run.path}"
         )
-    checks = verify(run.path, criteria_from_text, made_with=made_with())
+    read = partial(criteria_from_text, checks=checks_with(run.plan().brought))
+    checks = verify(run.path, read, made_with=made_with())
     if faults := [fault for check in checks for fault in check.faults]:
         raise AssayError(
             f"{run.path}: its acceptance does not verify: {'; '.join(faults[:3])}. Bring back the"
@@ -103,7 +106,7 @@ def kept_acceptance(run: RunDirectory) -> Dossier:
     return make_dossier(
         run.path,
         store.known_reruns(run.path),
-        criteria=criteria_from_text(str(folder / store.CRITERIA), text),
+        criteria=read(str(folder / store.CRITERIA), text),
         criteria_text=text,
         day=date.fromisoformat(kept["judged_on"]),
         made_with=kept["made_with"],

@@ -20,6 +20,7 @@ from assay.schema.document import Location, Problem, read_text
 from assay.schema.loading import file_of, load_campaign
 from assay.schema.model import Campaign
 from assay.schema.problems import checked, model_problems
+from checks.common.registry import Checks
 from records.contract.course import ContractCourse
 from records.contract.log import ContractFolder
 from records.contract.model import Contract, Stage
@@ -91,8 +92,9 @@ def loaded_stage(contract: Contract, stage: Stage, folder: Path) -> LoadedStage:
     stage for a faulty one."""
     campaign = _campaign_of(stage, folder)
     if stage.judged_by is not None:
+        file = _here(stage.judged_by, folder)
         try:
-            return LoadedStage(stage, campaign, *load_criteria(_here(stage.judged_by, folder)))
+            return LoadedStage(stage, campaign, *load_criteria(file, campaign.checks))
         except AssayError as error:
             raise AssayError(f"stage {stage.name}: {error}", error.status) from error
     criteria = Criteria.model_validate(_as_criteria(stage.model_dump(), contract))
@@ -103,7 +105,7 @@ def started_stage(course: ContractCourse, stage: Stage, folder: ContractFolder) 
     """A stage of a started contract, by the criteria kept with it. Raises AssayError where its
     campaign is another than when the contract was started."""
     campaign = _campaign_of(stage, Path(course.file).parent)
-    found = LoadedStage(stage, campaign, *kept_criteria(folder, stage.name, ()))
+    found = LoadedStage(stage, campaign, *kept_criteria(folder, stage.name, (), campaign.checks))
     kept = folder.path / f"{stage.name}.{_CAMPAIGN}"
     if found.files[kept.name] != read_text(kept):
         raise AssayError(
@@ -114,12 +116,13 @@ def started_stage(course: ContractCourse, stage: Stage, folder: ContractFolder) 
 
 
 def kept_criteria(
-    folder: ContractFolder, stage: str, waivers: Sequence[Waiver]
+    folder: ContractFolder, stage: str, waivers: Sequence[Waiver], checks: Checks
 ) -> tuple[Criteria, str]:
-    """The criteria that a started contract keeps of a stage, with waivers, and their text."""
+    """The criteria of these checks that a started contract keeps of a stage, with waivers, and
+    their text."""
     path = folder.path / f"{stage}.{_CRITERIA}"
     text = read_text(path)
-    return _with_waivers(criteria_from_text(str(path), text), text, waivers)
+    return _with_waivers(criteria_from_text(str(path), text, checks), text, waivers)
 
 
 def _with_waivers(criteria: Criteria, text: str, waivers: Sequence[Waiver]) -> tuple[Criteria, str]:

@@ -27,6 +27,7 @@ from assay.documents.acceptance_check import (
     signature_check,
 )
 from assay.documents.verify import run_checks
+from checks.common.brought import checks_with
 from records.contract.log import ContractFolder, LogEntry
 from records.errors import AssayError
 from records.forms import as_text
@@ -100,7 +101,8 @@ def _judgement(folder: ContractFolder, then: ContractFile, entry: LogEntry) -> C
             ]
             return Check(what, () if verdicts[0] == verdicts[1] else ("its ledger gives others",))
         first, *others = (found_run(folder, path) for path in attempt.runs)
-        criteria, text = kept_criteria(folder, entry.stage, waivers)
+        checks = checks_with(open_run(str(first)).plan().brought)
+        criteria, text = kept_criteria(folder, entry.stage, waivers, checks)
         said = json.loads(stored)
         dossier = make_dossier(
             first,

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from checks.common.registry import CHECKS
+from checks.common.brought import checks_with
+from checks.common.registry import Checks
 from records.criteria import (
     Criteria,
     Criterion,
@@ -209,6 +210,10 @@ class SimulatedMachines:
         return self._evidence(self._all).selected(criterion)
 
     @cached_property
+    def _checks(self) -> Checks:
+        return checks_with(self.plan.brought)
+
+    @cached_property
     def _selections(self) -> list[Selection]:
         """What the criteria select, their references too."""
         criteria = self.criteria.criteria
@@ -229,7 +234,7 @@ class SimulatedMachines:
         ]
 
     def _series(self, case: PlannedCase, metric: str) -> Iterator[Values]:
-        points = {*CHECKS[case.check].points}
+        points = {*self._checks[case.check].points}
         names = [f"n{number + 1}" for number in range(case.nodes)]
         places: list[dict[str, Any]] = [{}]
         if {"node", "peer"} <= points:
@@ -271,7 +276,7 @@ class SimulatedMachines:
         case = next((c for c in self.plan.cases if reference and c.check == reference.check), None)
         if reference is None or case is None:
             return 1.0
-        place = {"node": "n1"} if "node" in CHECKS[case.check].points else {}
+        place = {"node": "n1"} if "node" in self._checks[case.check].points else {}
         base = self._good_level(replace(values, case=case, metric=reference.metric, at=place))
         if isinstance(criterion, EfficiencyCriterion):
             base *= values.case.ranks / max(1, -(-case.ranks // max(case.nodes, 1)))

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from assay.schema.document import Location, Problem
 from assay.schema.problems import model_problems, one_of
-from checks.common.registry import CHECKS, register
+from checks.common.registry import CHECKS, Checks, metrics_of
 from records.criteria import (
     KINDS,
     THROUGHPUT,
@@ -33,8 +33,9 @@ IMPLIED = ("answers",)
 _RATES = ("bytes/s", "flop/s")
 
 
-def criteria_problems(value: dict[str, Any]) -> Iterator[Problem]:
-    """Every fault of a criteria file's value; a malformed part does not hide the others."""
+def criteria_problems(value: dict[str, Any], checks: Checks = CHECKS) -> Iterator[Problem]:
+    """Every fault of a criteria file's value; a malformed part does not hide the others. `checks`
+    are those that it may name."""
     try:
         Criteria.model_validate(value)
     except ValidationError as error:
@@ -55,8 +56,8 @@ def criteria_problems(value: dict[str, Any]) -> Iterator[Problem]:
         if criterion.id in seen:
             yield Problem((*place, "id"), f"the id {criterion.id} is taken; give another")
         seen.add(criterion.id)
-        yield from _selection_problems(criterion, place)
-        yield from _limit_problems(criterion, place)
+        yield from _selection_problems(criterion, checks, place)
+        yield from _limit_problems(criterion, checks, place)
         placed.append((place, criterion))
     yield from contradictions(placed)
     for index, entry in enumerate(waivers if isinstance(waivers, list) else ()):
@@ -109,10 +110,10 @@ def _promise_problems(criterion: Criterion, place: Location) -> Iterator[Problem
         )
 
 
-def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]:
+def _selection_problems(chosen: Selection, checks: Checks, place: Location) -> Iterator[Problem]:
     reference = getattr(chosen, "reference", None)
     if isinstance(reference, Selection):
-        yield from _selection_problems(reference, (*place, "reference"))
+        yield from _selection_problems(reference, checks, (*place, "reference"))
     if isinstance(chosen, MixCriterion) and not chosen.check:
         yield from one_of(chosen.metric, [THROUGHPUT], (*place, "metric"))
         yield from one_of(chosen.unit, ["1/s"], (*place, "unit"))
@@ -120,9 +121,9 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
             if getattr(chosen, name):
                 yield Problem((*place, name), "is of no use without check; remove it")
         return
-    definition = CHECKS.get(chosen.check)
+    definition = checks.get(chosen.check)
     if definition is None:
-        yield from one_of(chosen.check, CHECKS, (*place, "check"))
+        yield from one_of(chosen.check, checks, (*place, "check"))
         return
     if not isinstance(chosen, SuccessCriterion):
         yield from one_of(chosen.metric, definition.metrics_by_name, (*place, "metric"))
@@ -131,9 +132,9 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
         yield from one_of(name, selectable, (*place, "where", name))
 
 
-def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
+def _limit_problems(criterion: Criterion, checks: Checks, place: Location) -> Iterator[Problem]:
     yield from _promise_problems(criterion, place)
-    metrics = register().metrics
+    metrics = {one.name: one for one in metrics_of(checks.values())}
     metric = metrics.get(criterion.metric)
     if isinstance(criterion, EfficiencyCriterion):
         if metric is not None and metric.unit not in _RATES:

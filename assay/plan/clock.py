@@ -7,10 +7,11 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from checks.common.brought import definitions
 from checks.common.definition import CheckDefinition
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, Checks
 from records.run.interims import Interim, asked_blocks
-from records.run.plan import Plan
+from records.run.plan import Plan, PlannedCase
 from records.run.record import Record
 from records.run.record_lines import Entry
 from records.run.run_directory import RunDirectory
@@ -29,10 +30,10 @@ def interval(started_at: str | None, ended_at: str | None) -> tuple[float, float
     return None if began is None or ended is None or ended < began else (began, ended)
 
 
-def builds_of(environment: str, check: str) -> list[str]:
-    """The builds that a check needs in an environment, by name."""
-    programs = CHECKS[check].builds if check in CHECKS else CheckDefinition.builds
-    return [f"{program}-{environment}" for program in programs]
+def builds_of(case: PlannedCase, checks: Checks) -> list[str]:
+    """The builds that a case needs, by name; its check may be none of these."""
+    programs = checks.get(case.check, CheckDefinition).builds
+    return [f"{program}-{case.environment}" for program in programs]
 
 
 def program_of(build: str) -> str:
@@ -101,6 +102,7 @@ class Clock:
         blocks: int | None = None,
     ) -> None:
         self._times, self._begun, self._pace = plan.times, begun, Pace()
+        self._checks = {**CHECKS, **definitions(plan.brought)}
         asked = asked_blocks(plan, interims)
         feasible = [case for case in plan.cases if case.skipped is None]
         self._cases = {case.id: case for case in feasible}
@@ -122,7 +124,7 @@ class Clock:
             return
         self._left[case.id].discard(one.block)
         if (times := interval(one.started_at, one.ended_at)) is not None:
-            self._pace.add(*times, builds_of(case.environment, case.check))
+            self._pace.add(*times, builds_of(case, self._checks))
             took_s = times[1] - times[0]
             self._took[case.id].append(took_s)
             for seen in (self._seen[""], self._seen[case.check]):

@@ -21,6 +21,8 @@ import msgspec
 from msgspec.structs import replace
 
 from assay.plan.clock import Pace, builds_of, interval
+from checks.common.brought import checks_with
+from checks.common.registry import Checks
 from records.errors import AssayError
 from records.input_files import line_batches, opened
 from records.run.plan import PlannedCase, Times
@@ -70,7 +72,7 @@ class Durations:
 
     def _add(self, run: RunDirectory) -> None:
         plan, begun = run.plan(), utc_seconds(run.provenance().started_at or "")
-        cases = {case.id: case for case in plan.cases}
+        cases, checks = {case.id: case for case in plan.cases}, checks_with(plan.brought)
         rough_start_s = start_s(plan.cases)
         pace, before = Pace(), set(self._built)
         for one in [*_timed(run)]:
@@ -78,7 +80,7 @@ class Durations:
             if case is None or times is None or one.block < 1:
                 continue
             is_first = pace.reached is None
-            gap_s, new = pace.add(*times, builds_of(case.environment, case.check))
+            gap_s, new = pace.add(*times, builds_of(case, checks))
             new -= before
             if is_first and begun is not None:
                 first_s = max(0.0, times[0] - begun)
@@ -130,13 +132,10 @@ class Durations:
             key=lambda one: abs(one.shipped_s - case.estimate_s),
         )
 
-    def times(self, cases: Sequence[PlannedCase]) -> Times:
-        """What a run of the cases takes besides its launches."""
+    def times(self, cases: Sequence[PlannedCase], checks: Checks) -> Times:
+        """What a run of the cases of these checks takes besides its launches."""
         needed = {
-            build
-            for case in cases
-            if case.skipped is None
-            for build in builds_of(case.environment, case.check)
+            build for case in cases if case.skipped is None for build in builds_of(case, checks)
         }
         known = (self._build, self._between, self._at_once, self._start)
         shipped = (BUILD_S, BETWEEN_S, 1.0, 1.0)

@@ -16,9 +16,9 @@ from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.model import Variant
 from assay.schema.problems import model_problems
 from assay.sites.facts import SiteFacts
+from checks.common.brought import checks_with
 from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters
-from checks.common.registry import CHECKS
 from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.input_files import line_with, read_whole
@@ -35,13 +35,18 @@ class Combination:
     run meanwhile."""
 
     entry: int
-    check: str
+    definition: CheckDefinition[Any]
     parameters: Parameters
     params: dict[str, Any]
     environments: list[str]
     relative: bool
     job: dict[str, Any]
     alone: bool | None = None
+
+    @property
+    def check(self) -> str:
+        """The name of its check."""
+        return self.definition.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +100,17 @@ def _combinations(
 ) -> Iterator[Combination]:
     for index, entry in enumerate(campaign.cases):
         place = campaign.place(index)
-        if entry.check not in CHECKS:
-            raise AssayError(f"{place}: no check {entry.check!r}; allowed is {', '.join(CHECKS)}")
-        definition, environments = CHECKS[entry.check], campaign.environments_of(entry)
+        if entry.check not in campaign.checks:
+            there = ", ".join(campaign.checks)
+            raise AssayError(f"{place}: no check {entry.check!r}; allowed is {there}")
+        definition = campaign.checks[entry.check]
+        environments = campaign.environments_of(entry)
         if not environments:
             continue
         asked = ((name, getattr(entry, name)) for name in JOB)
         job = {name: value for name, value in asked if value}
         site = whole_site.with_cpus_per_task(entry.cpus_per_task)
-        for given in combinations(entry):
+        for given in combinations(entry, definition):
             relative = is_relative(definition, given)
             for found in _parameters(definition, given, site, relative):
                 if isinstance(found, str):
@@ -119,7 +126,7 @@ def _combinations(
                 # Parameters are flat, so their fields are the dump: four times as fast as
                 # model_dump.
                 yield Combination(
-                    *(index, entry.check, found, found.complete(), in_these, relative),
+                    *(index, definition, found, found.complete(), in_these, relative),
                     *(job, entry.alone),
                 )
 
@@ -175,8 +182,9 @@ def planned_variants(plan: Plan, file: Path) -> dict[str, Variant]:
 def refuse_foreign_parameters(plan: Plan, file: Path) -> None:
     """Raise AssayError for a case whose parameters no campaign could have asked for. `assay run`
     validated them when it wrote the plan; since then the file may have been changed."""
+    checks = checks_with(plan.brought)
     for case in plan.cases:
-        _refuse(CHECKS[case.check].parameters, case.params, file, ("cases", case.id))
+        _refuse(checks[case.check].parameters, case.params, file, ("cases", case.id))
 
 
 def _refuse(model: type[BaseModel], value: object, file: Path, place: tuple[str, str]) -> None:

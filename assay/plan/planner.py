@@ -5,7 +5,7 @@ which order each block runs, and after which blocks a sequential design is judge
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from assay.schema.model import Blocks
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from checks.common.brought import brought_by
-from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
+from checks.common.registry import Checks, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
@@ -55,14 +55,14 @@ def make_plan(
             f"campaign {campaign.name}: nothing is left of it on site {site.name}:"
             f" {'; '.join(left_out)}"
         )
-    used = sorted({case.check for case in planned})
+    used = {name: campaign.checks[name] for name in sorted({case.check for case in planned})}
     plan = _with_totals(
         **_stated(campaign, used),
         site=site.name,
-        times=durations.times(planned),
-        metrics=metrics_of(used),
-        checks=descriptions_of(used),
-        checks_folders=folders_of(used),
+        times=durations.times(planned, used),
+        metrics=metrics_of(used.values()),
+        checks=descriptions_of(used.values()),
+        checks_folders=folders_of(used.values()),
         absent=absent,
         left_out=left_out,
         narrowed=narrowing.as_plain(),
@@ -73,7 +73,7 @@ def make_plan(
     return plan
 
 
-def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
+def _stated(campaign: Campaign, used: Checks) -> dict[str, Any]:
     """What a plan repeats of its campaign; `used`: the checks that are left of it."""
     blocks = campaign.blocks
     return {
@@ -124,7 +124,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
         combination = case.combination
         if combination is not previous:
             previous = combination
-            definition = CHECKS[combination.check]
+            definition = combination.definition
             cpus, resources, switches = map(combination.job.get, JOB)
             slots = site.with_cpus_per_task(cpus)
             layout = definition.layout(combination.parameters, slots.cores_per_node)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay.plan.expand import Case, brief
 from assay.sites.facts import SiteFacts
+from checks.common.brought import checks_with
 from checks.common.definition import FastMachine
 from checks.common.durations import shortfall
-from checks.common.registry import CHECKS
 from records.run.plan import PlannedCase
 from records.run.record import CASE_ID, latest_attempts
 from records.run.run_directory import RunDirectory
@@ -28,8 +28,9 @@ Measured = Mapping[str, list[float]]
 def measured_in(run: RunDirectory) -> Measured:
     """How long the ok launches of a run measured."""
     found: defaultdict[str, list[float]] = defaultdict(list)
+    checks = checks_with(run.plan().brought)
     for record in latest_attempts(run.records(), CASE_ID).values():
-        definition = CHECKS.get(record.check)
+        definition = checks.get(record.check)
         if record.status == "ok" and definition is not None:
             params = definition.parameters.model_validate(record.params)
             found[record.case_id] += definition.durations_s(params, record.metrics)
@@ -47,7 +48,7 @@ def short_launches(
     for case, place in zip(cases, planned, strict=True):
         if place.skipped is not None:
             continue
-        definition, params = CHECKS[place.check], case.combination.parameters
+        definition, params = case.combination.definition, case.combination.parameters
         known = measured.get(place.id)
         fast = FastMachine(place.ranks, place.nodes, site.network_bytes_per_s)
         expected_s = definition.fastest_s(params, fast)

@@ -17,7 +17,7 @@ from typing import Any
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.site import Site
-from checks.common.brought import bring
+from checks.common.brought import checks_with
 from checks.common.foreign.children import list_file
 from checks.common.foreign.listing import (
     ListedClass,
@@ -26,7 +26,7 @@ from checks.common.foreign.listing import (
     configuration_for,
 )
 from checks.common.reframe_tests import digest_of, no_modules, planned
-from checks.common.registry import CHECKS
+from checks.common.registry import Checks
 from checks.common.session.launch_commands import LAUNCHERS
 from records.errors import AssayError
 from records.metric import MetricDefinition
@@ -60,10 +60,12 @@ def surroundings_of(site: Site) -> Surroundings:
 
 
 class SuiteTest:
-    """One entry: the test that a plan keeps, its cases, and what of it cannot run."""
+    """One entry: the check of the test, its cases, and what of it cannot run; `checks` are those
+    that its campaign has without it."""
 
-    def __init__(self, campaign: Campaign, entry: ReframeEntry, site: Site) -> None:
+    def __init__(self, campaign: Campaign, entry: ReframeEntry, site: Site, checks: Checks) -> None:
         self.entry, self.asked, self.site = entry, entry.reframe, site
+        self._checks = checks
         self.left_out: list[str] = []
         folder = Path(campaign.origin.file).parent if campaign.origin else Path()
         self.file, *path = (
@@ -91,7 +93,7 @@ class SuiteTest:
         environments = self._environments(campaign.environments_of(entry), variants[0])
         layouts = [self._layout(variant) for variant in variants]
         test = self._kept(cls, variants, digest, sorted({note for _, note in layouts if note}))
-        bring({entry.check: test})
+        self.check = checks_with({entry.check: test})[entry.check]
         self.entries = [*self._cases(test, zip(variants, layouts, strict=True), environments)]
 
     def _cases(
@@ -244,7 +246,7 @@ class SuiteTest:
             short = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_.-")[:80] or "figure"
             told = f"performance variable {name} of {self.asked.class_}"
             metric = MetricDefinition(short, symbol, better, told)
-            known = (m for c in CHECKS.values() if c.name != self.entry.check for m in c.metrics)
+            known = (m for c in self._checks.values() for m in c.metrics)
             if any(one.name == short and one != metric for one in known):
                 metric = MetricDefinition(f"{self.entry.check}.{short}", symbol, better, told)
             made.append(

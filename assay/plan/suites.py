@@ -11,24 +11,25 @@ from records.errors import AssayError
 
 
 def with_suites(campaign: Campaign, site: Site) -> Campaign:
-    """The campaign with cases of checks in place of ReFrame tests, which are added to the register;
+    """The campaign with cases of checks in place of ReFrame tests, which are added to its `checks`;
     itself where it has none. What cannot run on the site is in its `left_out`. Raises AssayError
     for a test that is not there, and for a figure whose direction is not known."""
     if not any(isinstance(entry, ReframeEntry) for entry in campaign.cases):
         return campaign
     from assay.plan.suite_cases import SuiteTest  # slow: needed by suites only
 
-    made, left_out = list[Any](), list[str]()
+    made, left_out, checks = list[Any](), list[str](), dict(campaign.checks)
     for index, entry in enumerate(campaign.cases):
         if not isinstance(entry, ReframeEntry):
             made.append(entry)
             continue
         try:
-            test = SuiteTest(campaign, entry, site)
+            test = SuiteTest(campaign, entry, site, checks)
             made += test.entries
         except AssayError as error:
             raise AssayError(f"{campaign.place(index)}.reframe: {error}", error.status) from error
+        checks[entry.check] = test.check
         left_out += [f"cases[{index}] ({entry.check}): {one}" for one in test.left_out]
     found = campaign.model_copy(update={"cases": made})
-    found._left_out = left_out
+    found._left_out, found._checks = left_out, checks
     return found

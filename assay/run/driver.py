@@ -96,7 +96,7 @@ class Driver:
         self._hearing = Hearing(site, run, f"assay-{self.work.name}")
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
-        progress.names = case_names(self.plan.cases)
+        progress.names, progress.register = case_names(self.plan.cases), self.plan.register
         self._cases = {case.id: case for case in self.plan.cases}
         #: How many records of this driver are of launches that were not lost.
         self._results = 0
@@ -246,7 +246,8 @@ class Driver:
         self.work.fresh_session()
         self._kept_builds.lay_out()
         at_once = int(self.plan.limits.get("jobs_at_once") or 0)
-        with Session(self.site, self.work, batch, self._shared, at_once) as session:
+        asked = self.site, self.work, batch, self._shared, at_once
+        with Session(*asked, brought=self.plan.brought) as session:
             for message in session.messages(PATIENCE_S):
                 self.allocations.beat()
                 self._hearing.tick()

@@ -218,8 +218,9 @@ def _hops_asked(cases: Iterable[PlannedCase]) -> dict[int, str]:
     """Each number of hops that cases ask for, with the check of one of them."""
     found: dict[int, str] = {}
     for case in cases:
-        if case.skipped is None and case.params.get("hops"):
-            definition = CHECKS[case.check]
+        # What a campaign brings lies as Slurm places it.
+        definition = CHECKS.get(case.check)
+        if definition and case.skipped is None and case.params.get("hops"):
             hops = definition.hops_asked(definition.parameters.model_validate(case.params))
             found.setdefault(hops, case.check)
     return {hops: found[hops] for hops in sorted(found) if hops}

@@ -20,9 +20,9 @@ from assay.folding import folded
 from assay.plan import Clock
 from assay.run.launches import Launch
 from assay.terminal import own_stderr
-from checks.common.registry import register
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import last_lines
+from records.metric import Register
 from records.run.queue_state import CurrentJob, QueueState, write_current
 from records.run.record import Record
 from records.run.run_directory import RunDirectory
@@ -56,6 +56,8 @@ class Progress:
         self._clock: Clock | None = None
         #: What cases are called, by id; one that is not here is called by its id.
         self.names: Mapping[str, str] = {}
+        #: The metrics and checks of the run.
+        self.register = Register({}, {})
         #: What went wrong, by status and what its reasons have in common: the first, how many.
         self._bad: dict[tuple[str, str], tuple[str, int]] = {}
 
@@ -119,7 +121,20 @@ class Progress:
         if self._live is None or first:
             left_s = self._left_s()
             left = f"; about {time_text(left_s)} left" if left_s else ""
-            self.say(f"[{self._count}/{self._total}] {describe(record, self.what(record))}{left}")
+            self.say(f"[{self._count}/{self._total}] {self._described(record)}{left}")
+
+    def _described(self, record: Record) -> str:
+        """One launch in one line: what it is, status, its main figure or its reason."""
+        head = f"{self.what(record)}: {record.status}"
+        if record.status != "ok":
+            return f"{head}: {one_line(record.reason or '')}"
+        known = self.register.checks.get(record.check)
+        shown = [metric for metric in record.metrics if known and metric.name == known.shown]
+        if shown:
+            best = max(shown, key=lambda metric: metric.value)
+            most, title = "up to " if len(shown) > 1 else "", self.register.metric_title(best.name)
+            head = f"{head}, {title} {most}{about(best.value, best.unit)}"
+        return f"{head} ({one_line(', '.join(record.flags))})" if record.flags else head
 
     def end(self) -> None:
         """Remove the line that updates."""
@@ -236,20 +251,6 @@ class Waiting:
 
     def _end_wait(self) -> None:
         self._ended_s, self._since = self.seconds, None
-
-
-def describe(record: Record, what: str) -> str:
-    """One launch in one line: `what` it is, status, its main figure or its reason."""
-    head = f"{what}: {record.status}"
-    if record.status != "ok":
-        return f"{head}: {one_line(record.reason or '')}"
-    known = register().checks.get(record.check)
-    shown = [metric for metric in record.metrics if known and metric.name == known.shown]
-    if shown:
-        best = max(shown, key=lambda metric: metric.value)
-        most, title = "up to " if len(shown) > 1 else "", register().metric_title(best.name)
-        head = f"{head}, {title} {most}{about(best.value, best.unit)}"
-    return f"{head} ({one_line(', '.join(record.flags))})" if record.flags else head
 
 
 def time_text(time_s: float) -> str:

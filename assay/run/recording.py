@@ -19,10 +19,10 @@ from assay.run.infrastructure import asked, node_states
 from assay.run.launches import Launch
 from assay.sites.site import Site
 from checks.common.answer import impossible_value
+from checks.common.brought import checks_with
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.metrics import HOPS
 from checks.common.reframe_tests import ReframeDefinition
-from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.text import fields, job_line, setting
@@ -59,7 +59,7 @@ class RecordMaker:
 
     def __init__(self, run_id: str, plan: Plan, site: Site) -> None:
         self._run_id, self._site = run_id, site.name
-        self._metrics = plan.register.metrics
+        self._metrics, self._checks = plan.register.metrics, checks_with(plan.brought)
         told = ("prepare", "variables", "launcher_options", "launcher_command")
         self._secrets = {
             name: EnvironmentAsRun(**{word: getattr(one, word) for word in told}).secrets()
@@ -80,7 +80,8 @@ class RecordMaker:
         """The record of a launch of this `session`, which executed `programs`; of a case that is
         not launched with block 0."""
         assert outcome.status is not None
-        reported = CHECKS[launch.check].metrics_by_name if launch.check in CHECKS else {}
+        check = self._checks.get(launch.check)
+        reported = check.metrics_by_name if check else {}
         neighbours = [
             Neighbour(
                 *session[one.launch_index].key,
@@ -123,6 +124,7 @@ class Hearing:
     def __init__(self, site: Site, run: RunDirectory, comment: str) -> None:
         self._site, self._run, self._comment = site, run, comment
         self._belonging = Belonging(run.plan(), run.run_id)
+        self._checks = checks_with(run.plan().brought)
         self._earliest = self._latest = time.time()
         #: The jobs of launches that were ok.
         self._jobs: set[str] = set()
@@ -159,7 +161,7 @@ class Hearing:
 
     def _content(self, launch: Launch, record: Record) -> Iterator[str]:
         """The answer is one to what was asked, and an `ok` one is whole."""
-        check = CHECKS[launch.check]
+        check = self._checks[launch.check]
         params = check.parameters.model_validate(launch.params)
         known = {**check.metrics_by_name, HOPS.name: HOPS}
         strange = next((one.name for one in record.metrics if one.name not in known), None)
@@ -200,7 +202,7 @@ class Hearing:
 
     def _scan_faults(self, launch: Launch, record: Record, has_file: bool) -> Iterator[str]:
         """The file of a scan is there if the launch has one, and can be read."""
-        known, path = CHECKS[launch.check].metrics_by_name, record.artifacts.get(ARTIFACT)
+        known, path = self._checks[launch.check].metrics_by_name, record.artifacts.get(ARTIFACT)
         if has_file != (path is not None):
             yield f"`files` {'lack the' if path is None else 'hold'} values of a scan"
         elif path is not None:

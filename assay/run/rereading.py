@@ -19,13 +19,13 @@ from pydantic import ValidationError
 
 from assay.documents.verify import NotReadError, SuiteTestError
 from checks.common.base import NOT_JUDGED, MpiCheck
-from checks.common.brought import bring
+from checks.common.brought import checks_with
+from checks.common.definition import CheckDefinition
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
 from checks.common.metrics import HOPS
 from checks.common.reframe_tests import ReframeDefinition
-from checks.common.registry import CHECKS
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import Outcome, iso_time
@@ -54,7 +54,7 @@ class Rereader:
     """Judges the launches of one run again."""
 
     def __init__(self, plan: Plan, provenance: Provenance) -> None:
-        bring(plan.brought)
+        self._checks = checks_with(plan.brought)
         self._cases = {case.id: case for case in plan.cases}
         self._provenance, self._metrics = provenance, plan.register.metrics
         self._read: dict[Secrets, str] = {}
@@ -127,22 +127,23 @@ class Rereader:
         """What the raw output of a launch comes to."""
         text = {kind: raw.get(kind, b"").decode("utf-8", "replace") for kind in _TEXTS}
         case = self._cases.get(record.case_id)
-        if case is None or case.check not in CHECKS:
+        if case is None or case.check not in self._checks:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
-        if isinstance(CHECKS[case.check], ReframeDefinition):
+        definition = self._checks[case.check]
+        if isinstance(definition, ReframeDefinition):
             raise SuiteTestError
         described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         library = f"^{re.escape(described.library)} " if described.library else ""
-        check = _leaf(case.check)
+        check = _leaf(definition)
         layout = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node}
-        model, asked = check.definition.parameters, {**layout, **case.params}
+        model, asked = definition.parameters, {**layout, **case.params}
         try:
             params = model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
         except ValidationError as error:
             raise NotReadError("the check here has no such parameters") from error
         begin, end = session_lines(text["stdout"], secrets).session_interval() or (0.0, 0.0)
         launcher = LAUNCHERS.get(described.launcher or "")
-        pvm, alone = described.launcher == "assay-pvm", check.definition.without_mpi
+        pvm, alone = described.launcher == "assay-pvm", definition.without_mpi
         with TemporaryDirectory() as stage:
             Path(stage, "err").write_text(text["stderr"], encoding="utf-8")
             launch = object.__new__(check)
@@ -185,8 +186,8 @@ class Rereader:
 
 
 @cache
-def _leaf(check: str) -> type[MpiCheck]:
-    return leaf_of(CHECKS[check])
+def _leaf(definition: CheckDefinition[Any]) -> type[MpiCheck]:
+    return leaf_of(definition)
 
 
 def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:

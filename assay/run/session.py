@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
-from checks.common.brought import BROUGHT_FILE, brought_by
+from checks.common.brought import BROUGHT_FILE
 from checks.common.registry import FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
@@ -35,7 +35,7 @@ from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import last_lines
 from records.input_files import refuse_twice
-from records.run.brought import ReframeTest
+from records.run.brought import Brought, ReframeTest
 from records.text.plain_text import one_line
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
@@ -54,7 +54,7 @@ class Session:
 
     In an `allocation` launches are its steps, several at a time where the site allows it; else each
     is a job, of which Slurm has `at_once` at a time. Programs are made unless the work folder's
-    `programs` has them already.
+    `programs` has them already. `brought` are checks that the run brings.
     """
 
     def __init__(
@@ -64,12 +64,16 @@ class Session:
         launches: Sequence[Launch],
         allocation: Allocation | None = None,
         at_once: int = 0,
+        *,
+        brought: Mapping[str, Brought] = {},
     ) -> None:
         self.work = work
         if at_once and allocation is None:
             site = site.with_jobs_at_once(at_once)
         self._open = {launch.index for launch in launches}
-        variables = _variables(site, work, launches, allocation)
+        asked = {launch.check for launch in launches}
+        brought = {name: one for name, one in brought.items() if name in asked}
+        variables = _variables(site, work, launches, allocation, brought)
         self._output = work.write_control("reframe.out", "")
         policy = "async" if allocation or at_once else "serial"
         session = CHECKS / "common" / "session"
@@ -81,8 +85,7 @@ class Session:
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
         reads = [CHECKS, ROOT / "records", BASE / "build/sources", *_python_folders(), *FOLDERS]
-        brought = brought_by({launch.check for launch in launches}).values()
-        reads += [Path(one.suite) for one in brought if isinstance(one, ReframeTest)]
+        reads += [Path(one.suite) for one in brought.values() if isinstance(one, ReframeTest)]
         reads += spack_folders(site.description, {launch.environment for launch in launches})
         argv, environment = site.command(reframe, variables, reads)
         with self._output.open("wb") as out:
@@ -193,7 +196,11 @@ def _no_message(line: bytes, unfit: str) -> InfrastructureError:
 
 
 def _variables(
-    site: Site, work: WorkFolder, launches: Sequence[Launch], allocation: Allocation | None
+    site: Site,
+    work: WorkFolder,
+    launches: Sequence[Launch],
+    allocation: Allocation | None,
+    brought: Mapping[str, Brought],
 ) -> dict[str, str]:
     """Variables that tell a session its site, launches and builds, by files of the work folder."""
     described = {**site.session_data(), "reframe_prefix": str(work.session)}
@@ -202,7 +209,7 @@ def _variables(
         "ASSAY_SITE_FILE": ("site.json", json.dumps(described)),
         "ASSAY_LAUNCHES_FILE": ("launches.jsonl", "".join(f"{line}\n" for line in lines)),
     }
-    if brought := brought_by({launch.check for launch in launches}):
+    if brought:
         files[BROUGHT_FILE] = "brought.json", msgspec.json.encode(brought).decode()
     if allocation is not None:
         files[ALLOCATION] = "allocation.json", allocation.model_dump_json()

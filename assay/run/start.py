@@ -31,12 +31,13 @@ from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
-from checks.common.brought import bring
+from checks.common.brought import checks_with
 from checks.common.reframe_tests import ReframeDefinition
-from checks.common.registry import CHECKS, GIVEN
+from checks.common.registry import GIVEN
 from checks.common.sources import launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
+from records.run.brought import ReframeTest
 from records.run.plan import Plan
 from records.run.provenance import AsAsked
 from records.run.record_lines import Ledger
@@ -118,7 +119,6 @@ def resume_run(
     job, too, where it was begun so. `more` blocks are added to a run that has ended."""
     run = open_run(run_name)
     plan, began = run.plan(), run.provenance().site
-    bring(plan.brought)
     ledger = run.ledger()  # damage is found before a cluster is asked
     name = site_name or began.asked_as or plan.site
     add_checks_of(name)
@@ -147,14 +147,15 @@ def resume_run(
 
 def _refuse_unfit_checks(plan: Plan) -> None:
     """Raise CheckError for a check outside the tree that cannot be run."""
-    for check in {case.check for case in plan.cases}:
-        if isinstance(one := CHECKS[check], ReframeDefinition):
-            one.refuse_changed()
-        if not CHECKS[check].is_shipped:
+    checks = checks_with(plan.brought)
+    for check in {checks[case.check] for case in plan.cases}:
+        if isinstance(check, ReframeDefinition):
+            check.refuse_changed()
+        if not check.is_shipped:
             from checks.common.session.leaves import leaf_of  # slow: loads ReFrame
 
-            leaf_of(CHECKS[check])
-            launch_files(CHECKS[check].folder)
+            leaf_of(check)
+            launch_files(check.folder)
 
 
 def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
@@ -169,7 +170,7 @@ def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
             f"{run.path} was begun on partition {began.partition}; resume it with --site"
             f" {plan.site}:{began.partition}"
         )
-    if unknown := {case.check for case in plan.cases} - CHECKS.keys():
+    if unknown := {case.check for case in plan.cases} - checks_with(plan.brought).keys():
         raise AssayError(
             f"{run.path} measures {', '.join(sorted(unknown))}, which is no check of this Assay;"
             f" name the folder that holds it with --checks, as it was"
@@ -204,7 +205,7 @@ def _placed(
                 " leave such cases out with --checks, or run them without --in-one-job"
             )
         shared = InOneJob(allocation_s)
-    suites = [c.check for c in cases if isinstance(CHECKS[c.check], ReframeDefinition)]
+    suites = [c.check for c in cases if isinstance(plan.brought.get(c.check), ReframeTest)]
     if shared is not None and suites:
         raise AssayError(
             f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"

@@ -10,27 +10,27 @@ from typing import Any
 
 from assay.schema.document import Block, Location, Place
 from assay.schema.model import Campaign, CaseGroup
-from checks.common.registry import CHECKS
+from checks.common.definition import CheckDefinition
 from records.errors import AssayError
 
 MAX_CASES = 1_000_000
 
 
-def axis_settings(check: str, axis: str, value: object) -> dict[str, Any]:
+def axis_settings(check: CheckDefinition[Any], axis: str, value: object) -> dict[str, Any]:
     """What one value of an axis sets: a mapping sets its keys, unless the axis is a parameter."""
     if isinstance(value, Mapping) and axis not in _parameters(check):
         return dict(value)
     return {axis: value}
 
 
-def _parameters(check: str) -> set[str]:
-    return {*CHECKS[check].parameters.model_fields, *CHECKS[check].sizing}
+def _parameters(check: CheckDefinition[Any]) -> set[str]:
+    return {*check.parameters.model_fields, *check.sizing}
 
 
-def combinations(entry: CaseGroup) -> Iterator[dict[str, Any]]:
+def combinations(entry: CaseGroup, check: CheckDefinition[Any]) -> Iterator[dict[str, Any]]:
     """Each combination's parameters as given, in the file's order, the last axis fastest."""
     axes = [
-        [axis_settings(entry.check, axis, value) for value in values]
+        [axis_settings(check, axis, value) for value in values]
         for axis, values in entry.matrix.items()
     ]
     for choice in itertools.product(*axes):
@@ -40,7 +40,7 @@ def combinations(entry: CaseGroup) -> Iterator[dict[str, Any]]:
         yield params
 
 
-def probes(entry: CaseGroup, place: Location) -> Iterator[Block]:
+def probes(entry: CaseGroup, check: CheckDefinition[Any], place: Location) -> Iterator[Block]:
     """Combinations that use every value of every axis at least once; the entry is at `place`.
 
     The first combination, then each further value of each axis with the others at their first:
@@ -53,11 +53,11 @@ def probes(entry: CaseGroup, place: Location) -> Iterator[Block]:
         for name, value in entry.fixed.items():
             params.put(name, value, Place(0, (*place, "fixed", name)))
         for axis, index in choice.items():
-            for name, value in axis_settings(entry.check, axis, entry.matrix[axis][index]).items():
+            for name, value in axis_settings(check, axis, entry.matrix[axis][index]).items():
                 inside: Location = ()
                 if name != axis:
                     inside = (index, name)
-                elif axis in _parameters(entry.check):
+                elif axis in _parameters(check):
                     inside = (index,)
                 params.put(name, value, Place(0, (*place, "matrix", axis, *inside)))
         yield params

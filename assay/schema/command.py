@@ -7,16 +7,18 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from assay.schema.document import Location, Problem
 from assay.schema.model import CommandEntry, CommandMetric
 from assay.schema.problems import found
-from checks.common.brought import bring
+from checks.common.brought import checks_with
 from checks.common.command import placeholders
 from checks.common.command.formula import value_of_formula
 from checks.common.command.reading import expression_fault
+from checks.common.definition import CheckDefinition
 from checks.common.sources import LAUNCH_SCRIPTS
 from records.errors import AssayError
 from records.input_files import read_whole
@@ -29,8 +31,10 @@ from records.units import UNITS
 MOST_BYTES = 4_000_000
 
 
-def bring_command(entry: CommandEntry, folder: Path, place: Location) -> Iterator[Problem]:
-    """Add the check of an entry at `place` to the register, with its files below `folder`; or its
+def bring_command(
+    entry: CommandEntry, folder: Path, place: Location, checks: dict[str, CheckDefinition[Any]]
+) -> Iterator[Problem]:
+    """Add the check of an entry at `place` to `checks`, with its files below `folder`; or its
     faults."""
     faults = [*_expression_faults(entry), *_metric_faults(entry)]
     names: list[str] = []
@@ -50,7 +54,8 @@ def bring_command(entry: CommandEntry, folder: Path, place: Location) -> Iterato
     if faults or more:
         return
     try:
-        bring({entry.name: _line(entry, names, files)})
+        brought = checks_with({entry.name: _line(entry, names, files)})
+        checks[entry.name] = brought[entry.name]
     except AssayError as error:
         yield Problem((*place, "name"), str(error))
 

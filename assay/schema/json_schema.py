@@ -8,7 +8,6 @@ from typing import Any
 
 from assay import ROOT
 from assay.schema.model import Campaign
-from checks.common.brought import brought_by
 from checks.common.registry import CHECKS
 from checks.common.sizing import LINK, SizingKeys
 
@@ -26,8 +25,7 @@ def campaign_schema() -> JsonSchema:
     definitions: JsonSchema = schema["$defs"]
     _define_checks(definitions)
     entry = definitions["CaseEntry"]
-    shipped = CHECKS.keys() - brought_by(CHECKS).keys()
-    entry["properties"]["check"]["enum"] = sorted(shipped)
+    entry["properties"]["check"]["enum"] = sorted(CHECKS)
     entry["allOf"] = [
         {
             "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
@@ -38,13 +36,13 @@ def campaign_schema() -> JsonSchema:
                 }
             },
         }
-        for check in sorted(shipped)
+        for check in sorted(CHECKS)
     ]
     command = definitions["CommandEntry"]["properties"]
     for brought in (command, definitions["ReframeEntry"]["properties"]):
         for name in brought.keys() & entry["properties"].keys():
             brought[name] = {"$ref": f"#/$defs/CaseEntry/properties/{name}"}
-    names = [{"enum": sorted(shipped)}, command["name"]]
+    names = [{"enum": sorted(CHECKS)}, command["name"]]
     schema["properties"]["weights"]["propertyNames"] = {"anyOf": names}
     draft = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": draft, **_without_titles(schema), "title": "Assay campaign"}
@@ -56,7 +54,7 @@ def _define_checks(definitions: JsonSchema) -> None:
     definitions |= sizing["$defs"]
     definitions["axis"] = {"type": "array", "minItems": 1}
     known = dict[tuple[str, str], str]()
-    for check in sorted(CHECKS.keys() - brought_by(CHECKS).keys()):
+    for check in sorted(CHECKS):
         parameters, axes = JsonSchema(), JsonSchema()
         for name, node in _parameters(check, sizing["properties"], definitions).items():
             first = known.setdefault((name, json.dumps(node)), check)

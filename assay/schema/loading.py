@@ -13,7 +13,8 @@ from assay.schema.document import clipped, place_of, read_text
 from assay.schema.model import Campaign, Origin
 from assay.schema.problems import checked, did_you_mean, listed
 from assay.schema.rules import campaign_problems
-from checks.common.brought import bring
+from checks.common.brought import checks_with
+from checks.common.registry import CHECKS, Checks
 from records.errors import AssayError
 from records.input_files import read_whole
 from records.run.plan import Plan
@@ -46,18 +47,22 @@ def load_campaign(name_or_path: str) -> Campaign:
     """
     path = file_of(name_or_path, "campaign", _known(), "campaigns")
     above = path.absolute().parents[:2] if path.name == RERUN else ()
+    checks = CHECKS
     for plan in (folder / "plan.json" for folder in above):
         if plan.is_file():  # of the run, which brought checks
-            bring(Plan.from_json(read_whole(plan), str(plan)).brought)
-    return campaign_from_text(str(path), read_text(path))
+            checks = checks_with(Plan.from_json(read_whole(plan), str(plan)).brought)
+    return campaign_from_text(str(path), read_text(path), checks)
 
 
-def campaign_from_text(file: str, text: str) -> Campaign:
-    """The campaign of a text; `file` is its name for messages. Raises as `load_campaign`."""
-    value = checked(file, text, _NEEDS, partial(campaign_problems, folder=Path(file).parent))
+def campaign_from_text(file: str, text: str, known: Checks = CHECKS) -> Campaign:
+    """The campaign of a text, which may name the checks that are `known`; `file` is its name for
+    messages. Raises as `load_campaign`."""
+    checks = dict(known)
+    problems_of = partial(campaign_problems, folder=Path(file).parent, checks=checks)
+    value = checked(file, text, _NEEDS, problems_of)
     campaign = Campaign.model_validate(value)
     lines = tuple(place_of(value, ("cases", i)).line for i in range(len(campaign.cases)))
-    campaign._origin = Origin(file, text, lines)
+    campaign._origin, campaign._checks = Origin(file, text, lines), checks
     refuse_too_many_cases(campaign)
     return campaign
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from checks.common.parameters import Ranks
+from checks.common.registry import CHECKS, Checks
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.switches import Switches
 from records.run.brought import Choice
@@ -378,11 +379,17 @@ class Campaign(Section):
 
     _origin: Origin | None = PrivateAttr(default=None)
     _left_out: list[str] = PrivateAttr(default=[])
+    _checks: Checks = PrivateAttr(default_factory=lambda: CHECKS)
 
     @property
     def left_out(self) -> list[str]:
         """What of its ReFrame tests cannot be run on the site, and why."""
         return self._left_out
+
+    @property
+    def checks(self) -> Checks:
+        """The checks that its cases may name: those that are folders, and those that it brings."""
+        return self._checks
 
     @property
     def origin(self) -> Origin | None:

@@ -15,7 +15,7 @@ from assay.schema.document import Location, Problem, place_of
 from assay.schema.model import AnyEntry, Campaign, CaseGroup, CommandEntry, ReframeEntry
 from assay.schema.problems import found, model_problems, one_of
 from checks.common.definition import CheckDefinition
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, Checks
 from checks.common.sizing import SizingKeys, is_relative, probed
 
 _NO_CRITERIA = (
@@ -23,13 +23,14 @@ _NO_CRITERIA = (
     " judge the run by it: assay accept RUN --criteria FILE"
 )
 
-#: Checks that are folders.
-SHIPPED = frozenset(CHECKS)
 _ENTRY: TypeAdapter[AnyEntry] = TypeAdapter(AnyEntry)
 
 
-def campaign_problems(value: dict[str, Any], folder: Path) -> Iterator[Problem]:
-    """Every fault of a campaign file's value; `folder` is the one of its files.
+def campaign_problems(
+    value: dict[str, Any], folder: Path, checks: dict[str, CheckDefinition[Any]]
+) -> Iterator[Problem]:
+    """Every fault of a campaign file's value; `folder` is the one of its files. `checks` are those
+    that it may name; those that it brings are added.
 
     The parts that are well-formed are judged even when others are not, so that one run shows all.
     """
@@ -45,7 +46,9 @@ def campaign_problems(value: dict[str, Any], folder: Path) -> Iterator[Problem]:
     used: set[str] = set()
     cases = value.get("cases")
     for index, part in enumerate(cases if isinstance(cases, list) else ()):
-        yield from _entry_problems(part, ("cases", index), names, used, folder)
+        yield from _entry_problems(
+            part, ("cases", index), names, used, folder=folder, checks=checks
+        )
     weights = value.get("weights")
     for name in weights if used and isinstance(weights, dict) else ():
         yield from one_of(name, used, ("weights", name))
@@ -56,10 +59,16 @@ def campaign_problems(value: dict[str, Any], folder: Path) -> Iterator[Problem]:
 
 
 def _entry_problems(
-    part: object, place: Location, environments: list[str], used: set[str], folder: Path
+    part: object,
+    place: Location,
+    environments: list[str],
+    used: set[str],
+    *,
+    folder: Path,
+    checks: dict[str, CheckDefinition[Any]],
 ) -> Iterator[Problem]:
     """Faults of an entry of `cases` that is well-formed; adds its check to those `used`."""
-    used |= CHECKS.keys() & set(_words([part.get("check")] if isinstance(part, dict) else []))
+    used |= checks.keys() & set(_words([part.get("check")] if isinstance(part, dict) else []))
     try:
         entry = _ENTRY.validate_python(part)
     except ValidationError:
@@ -74,7 +83,7 @@ def _entry_problems(
         used.add(entry.name)
         from assay.schema.command import bring_command  # optional: expressions and their readers
 
-        problems = list(bring_command(entry, folder, place))
+        problems = list(bring_command(entry, folder, place, checks))
         yield from problems
         if problems:
             return
@@ -83,14 +92,14 @@ def _entry_problems(
         yield from one_of(name, environments, (*place, "environments", number))
     if isinstance(entry, ReframeEntry):
         return
-    yield from _parameter_problems(entry.at("paper"), place)
+    yield from _parameter_problems(entry.at("paper"), checks, place)
     if entry.small is not None:
-        yield from _parameter_problems(entry.at("small"), (*place, "small"))
+        yield from _parameter_problems(entry.at("small"), checks, (*place, "small"))
 
 
 def _test_problems(entry: ReframeEntry, place: Location, used: set[str]) -> Iterator[Problem]:
     """Faults of a ReFrame test that are seen without its suite."""
-    if entry.check in used or entry.check in SHIPPED:
+    if entry.check in used or entry.check in CHECKS:
         yield Problem((*place, "name"), f"the name {entry.check} is taken; give another")
     for name in ("matrix", "fixed", "small"):
         if getattr(entry, name):
@@ -130,30 +139,32 @@ def _repeated(values: Iterable[object] | object, place: Location) -> Iterator[Pr
             )
 
 
-def _parameter_problems(entry: CaseGroup, place: Location) -> Iterator[Problem]:
+def _parameter_problems(entry: CaseGroup, checks: Checks, place: Location) -> Iterator[Problem]:
     """Faults of the parameters of an entry of `cases`, found without expanding it."""
-    if entry.check not in CHECKS:
-        yield from one_of(entry.check, CHECKS, (*place, "check"))
+    if (check := checks.get(entry.check)) is None:
+        yield from one_of(entry.check, checks, (*place, "check"))
         return
     owners = dict.fromkeys(entry.fixed, "fixed")
     twice = False
     for axis, values in entry.matrix.items():
         here = (*place, "matrix", axis)
         yield from _repeated(values, here)
-        names = {name for value in values for name in axis_settings(entry.check, axis, value)}
+        names = {name for value in values for name in axis_settings(check, axis, value)}
         for name in sorted(names & owners.keys()):
             twice = True
             yield Problem(here, f"sets {name}, which {owners[name]} sets too; keep one")
         owners |= dict.fromkeys(names, f"matrix.{axis}")
     if not twice:
-        yield from _probe_problems(entry, place)
+        yield from _probe_problems(entry, check, place)
 
 
-def _probe_problems(entry: CaseGroup, place: Location) -> Iterator[Problem]:
+def _probe_problems(
+    entry: CaseGroup, check: CheckDefinition[Any], place: Location
+) -> Iterator[Problem]:
     """Faults that the check's model finds, each once, where the file gives the parameter."""
     found = dict[Problem, None]()
-    for params in probes(entry, place):
-        for problem in _faults(CHECKS[entry.check], params):
+    for params in probes(entry, check, place):
+        for problem in _faults(check, params):
             name = problem.location[0] if problem.location else None
             if name is None or name in params:
                 where = place_of(params, problem.location).location

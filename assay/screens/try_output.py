@@ -54,7 +54,7 @@ def _line(asked: str) -> CommandLine:
     if (wanted or len(entries) > 1) and wanted not in entries:
         hint = did_you_mean(wanted, entries)
         raise AssayError(f"{asked}: say which command{hint}: {name}:NAME with {listed(entries)}")
-    line = brought_by([wanted or entries[0]])[wanted or entries[0]]
+    line = brought_by(campaign.checks)[wanted or entries[0]]
     assert isinstance(line, CommandLine)
     return line
 

@@ -13,9 +13,9 @@ import pytest
 from assay.tests.test_accept_every_campaign import WITH_RUN, stored_run
 from checks.common import json_lines
 from checks.common.answer import beyond_window
-from checks.common.brought import bring
+from checks.common.brought import checks_with
 from checks.common.json_lines import OutputError
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, Checks
 from checks.common.sources import CHECKS as FOLDER
 from records.run.archive import RawFiles
 from records.run.record import read_records
@@ -23,12 +23,14 @@ from records.run.run_directory import open_run
 from records.site.limits import Launched, window
 
 
-def wrong_in(check: str, params: dict[str, Any], text: str, metrics=None) -> str | None:
+def wrong_in(
+    check: str, params: dict[str, Any], text: str, metrics=None, checks: Checks = CHECKS
+) -> str | None:
     """What is wrong with a launch of one of our programs that printed this, or None.
 
     With `metrics`, as of a foreign program, those are judged and not read.
     """
-    definition = CHECKS[check]
+    definition = checks[check]
     try:
         output = json_lines.parse(text, definition.metrics_by_name)
         if metrics is None:
@@ -48,7 +50,7 @@ def wrong_in(check: str, params: dict[str, Any], text: str, metrics=None) -> str
 @pytest.mark.parametrize("campaign", WITH_RUN)
 def test_no_value_of_a_real_launch_is_impossible(campaign, tmp_path):
     run, judged = stored_run(campaign, tmp_path), 0
-    bring(open_run(str(run)).plan().brought)
+    checks = checks_with(open_run(str(run)).plan().brought)
     with RawFiles(run) as files:
         for record in read_records(run / "records.jsonl"):
             if record.status != "ok":
@@ -61,7 +63,7 @@ def test_no_value_of_a_real_launch_is_impossible(campaign, tmp_path):
             own = record.check in ("startup", "pvm_echo", "pt2pt", "echo", "node", "collectives")
             metrics = None if own else record.metrics
             text = re.sub(r',"secret":"\w+"', "", text)
-            found = wrong_in(record.check, record.params, text, metrics)
+            found = wrong_in(record.check, record.params, text, metrics, checks)
             assert found is None, (record.case_id, record.environment, record.block, found)
             judged += 1
     assert judged > 0

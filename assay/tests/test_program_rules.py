@@ -69,8 +69,12 @@ INVALID = {
 @pytest.fixture(scope="module")
 def lines() -> dict[str, CommandLine]:
     """The commands of the campaigns, by name."""
-    names = [one.check for name in CAMPAIGNS for one in load_campaign(name).cases]
-    return {name: line for name, line in brought_by(names).items() if isinstance(line, CommandLine)}
+    return {
+        name: line
+        for campaign in CAMPAIGNS
+        for name, line in brought_by(load_campaign(campaign).checks).items()
+        if isinstance(line, CommandLine)
+    }
 
 
 def test_a_valid_output_of_each_is_read(lines):

@@ -17,7 +17,7 @@ from assay.schema.loading import campaign_from_text
 from assay.sites import site_file
 from assay.sites.loading import load_site
 from assay.tests.test_suites_on_cluster import HEAD, SUITE
-from checks.common.registry import CHECKS
+from checks.common.brought import checks_with
 from records.errors import AssayError
 from records.run.plan import Plan
 
@@ -42,16 +42,13 @@ def planned(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     (folder / "site.yaml").write_text(SITE)
     monkeypatch.setattr(site_file, "SITES", folder.parent)
-    before = dict(CHECKS)
 
     def plan(text: str, file: Path = SUITE) -> Plan:
         site = load_site("here")
         campaign = campaign_from_text(str(file.parent / "c.yaml"), HEAD + text)
         return make_plan(with_suites(campaign, site), site.facts())
 
-    yield plan
-    CHECKS.clear()
-    CHECKS.update(before)
+    return plan
 
 
 def entry(rest: str, cls: str = "BothUnits", file: str = "traps.py") -> str:
@@ -116,11 +113,11 @@ def readable():
 def test_a_changed_file_is_another_case_and_is_not_resumed(planned, readable):
     copy = readable / "traps.py"
     copy.write_text(SUITE.read_text())
-    one = planned(entry(MAP), copy).cases[0]
+    plan = planned(entry(MAP), copy)
     copy.write_text(SUITE.read_text() + "\n# changed\n")
     with pytest.raises(AssayError, match="is not the file that was planned"):
-        CHECKS["both_units"].refuse_changed()
-    assert planned(entry(MAP), copy).cases[0].id != one.id
+        checks_with(plan.brought)["both_units"].refuse_changed()
+    assert planned(entry(MAP), copy).cases[0].id != plan.cases[0].id
 
 
 def test_a_flexible_test_gets_all_nodes_and_the_plan_says_it(planned):

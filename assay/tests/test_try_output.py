@@ -14,7 +14,6 @@ from assay.schema import load_campaign
 from assay.screens.try_output import try_command
 from assay.sites.facts import SiteFacts
 from checks.common.command import CommandDefinition
-from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.run.rerun import rerun_campaign
 
@@ -86,8 +85,7 @@ def test_a_file_may_be_a_link_and_a_source_an_input(tmp_path: Path) -> None:
     (tmp_path / "link.c").symlink_to("try.yaml")
     both = "build: cc link.c\n    sources: [link.c]\n    input: [link.c]\n    fixed:"
     campaign = file_of(tmp_path, "fixed:", both)
-    load_campaign(campaign)
-    check = CHECKS["copy"]
+    check = load_campaign(campaign).checks["copy"]
     assert isinstance(check, CommandDefinition)
     check.write_files(tmp_path)
     assert (tmp_path / "link.c").read_text() == Path(campaign).read_text()
@@ -106,6 +104,5 @@ def test_a_re_run_knows_the_command_of_its_run(tmp_path: Path) -> None:
     asked = rerun_campaign(plan, {plan.cases[0].id: []}, name="r", question="?", blocks=1, seed=1)
     (tmp_path / "plan.json").write_text(plan.to_json())
     (tmp_path / "rerun.yaml").write_text(yaml.safe_dump(asked))
-    del CHECKS["copy"]
     again = make_plan(load_campaign(str(tmp_path / "rerun.yaml")), site)
     assert [case.id for case in again.cases] == [case.id for case in plan.cases]

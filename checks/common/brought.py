@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that a campaign brings: from a plan or campaign into the register, and back."""
+"""Checks that a campaign brings: from a plan or campaign to definitions, and back."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from checks.common.command import CommandDefinition
 from checks.common.reframe_tests import ReframeDefinition
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, Checks
 from records.errors import AssayError
 from records.run.brought import Brought, CommandLine
 
@@ -21,35 +21,39 @@ _Definition = CommandDefinition | ReframeDefinition
 BROUGHT_FILE = "ASSAY_BROUGHT_FILE"
 
 
-def bring(brought: Mapping[str, Brought]) -> None:
-    """Add to CHECKS what a plan or campaign brings; of a name that was brought before, the last
-    counts. Raises AssayError for the name of a check that is a folder, and for a metric that
-    another check defines otherwise."""
-    for name, one in brought.items():
-        if not isinstance(CHECKS.get(name), _Definition | None):
+def definitions(brought: Mapping[str, Brought]) -> dict[str, _Definition]:
+    """The definitions of what a plan or campaign brings, by name."""
+    return {
+        name: CommandDefinition(name, one)
+        if isinstance(one, CommandLine)
+        else ReframeDefinition(name, one)
+        for name, one in brought.items()
+    }
+
+
+def checks_with(brought: Mapping[str, Brought]) -> Checks:
+    """The checks that are folders, and those that a plan or campaign brings. Raises AssayError for
+    the name of a check that is a folder, and for a metric that such a check defines otherwise."""
+    found = definitions(brought)
+    for name, check in found.items():
+        if name in CHECKS:
             raise AssayError(f"{name} is a check of Assay; give another name")
-        check: _Definition = (
-            CommandDefinition(name, one)
-            if isinstance(one, CommandLine)
-            else ReframeDefinition(name, one)
-        )
         for other in CHECKS.values():
-            for metric in () if isinstance(other, _Definition) else other.metrics:
+            for metric in other.metrics:
                 if check.metrics_by_name.get(metric.name, metric) != metric:
                     raise AssayError(
                         f"the metric {metric.name} is another one of check {other.name}; give"
                         " another name"
                     )
-        CHECKS[name] = check
+    return {**CHECKS, **found}
 
 
-def brought_by(checks: Iterable[str]) -> dict[str, Brought]:
+def brought_by(checks: Checks) -> dict[str, Brought]:
     """What of these checks a campaign brought, by name."""
-    found = {name: CHECKS.get(name) for name in checks}
-    return {name: one.line for name, one in found.items() if isinstance(one, _Definition)}
+    return {name: one.line for name, one in checks.items() if isinstance(one, _Definition)}
 
 
-def bring_from_file() -> None:
-    """Add the brought checks of a session."""
-    if path := os.environ.get(BROUGHT_FILE):
-        bring(msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Brought]))
+def brought_to_session() -> dict[str, Brought]:
+    """The brought checks of this session, by name."""
+    path = os.environ.get(BROUGHT_FILE)
+    return msgspec.json.decode(Path(path).read_bytes(), type=dict[str, Brought]) if path else {}

@@ -10,10 +10,10 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from checks.common.definition import CheckDefinition
@@ -22,13 +22,17 @@ from checks.common.metrics import HOPS
 from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError
-from records.metric import CheckDescription, MetricDefinition, Register
+from records.metric import CheckDescription, MetricDefinition
 from records.units import UNITS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
-#: Every check a campaign may name.
-CHECKS: dict[str, CheckDefinition[Any]] = {}
+#: Checks by name.
+Checks = Mapping[str, CheckDefinition[Any]]
+
+_CHECKS: dict[str, CheckDefinition[Any]] = {}
+#: Every check that is a folder. What a campaign brings besides is in its own `checks`.
+CHECKS: Checks = MappingProxyType(_CHECKS)
 
 #: Folders outside the tree whose checks are among them.
 FOLDERS: list[Path] = []
@@ -36,26 +40,21 @@ FOLDERS: list[Path] = []
 GIVEN: dict[Path, str] = {}
 
 
-def metrics_of(checks: Iterable[str]) -> list[MetricDefinition]:
+def metrics_of(checks: Iterable[CheckDefinition[Any]]) -> list[MetricDefinition]:
     """All that these checks can report, each metric once; `hops` any of them."""
-    found = {metric.name: metric for name in checks for metric in CHECKS[name].metrics}
+    found = {metric.name: metric for check in checks for metric in check.metrics}
     return [HOPS, *found.values()]
 
 
-def descriptions_of(checks: Iterable[str]) -> list[CheckDescription]:
+def descriptions_of(checks: Iterable[CheckDefinition[Any]]) -> list[CheckDescription]:
     """How these checks are named to readers."""
-    return [CHECKS[name].description() for name in checks]
+    return [check.description() for check in checks]
 
 
-def folders_of(checks: Iterable[str]) -> list[str]:
+def folders_of(checks: Iterable[CheckDefinition[Any]]) -> list[str]:
     """The folders outside the tree that these checks come from."""
-    found = {CHECKS[name].folder.parent for name in checks}
+    found = {check.folder.parent for check in checks}
     return [str(folder) for folder in FOLDERS if folder in found]
-
-
-def register() -> Register:
-    """All that the checks can report."""
-    return Register.of(metrics_of(CHECKS), descriptions_of(CHECKS))
 
 
 def add_folder(path: str | Path, said_by: str = "--checks") -> None:
@@ -92,7 +91,7 @@ def add_folder(path: str | Path, said_by: str = "--checks") -> None:
                 " the folder and the check's name"
             )
         guard(check)
-    CHECKS.update(found)
+    _CHECKS.update(found)
     FOLDERS.append(folder)
     os.environ[FURTHER_CHECKS] = os.pathsep.join(map(str, FOLDERS))
 
@@ -155,6 +154,6 @@ def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]
             )
 
 
-CHECKS.update(_found(SHIPPED, "checks"))
+_CHECKS.update(_found(SHIPPED, "checks"))
 for _path in further_folders():
     add_folder(_path, FURTHER_CHECKS)

@@ -20,15 +20,16 @@ from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
-from checks.common.brought import bring_from_file
+from checks.common.brought import brought_to_session, checks_with
 from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
 from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, Checks
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import outcome_pipe, report_refusal
 from checks.common.switches import Switches
+from records.run.brought import ReframeTest
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
@@ -62,13 +63,16 @@ _rfm_test_registry = TestRegistry()
 
 
 def launch_test(
-    launch: LaunchRequest, leaves: dict[str, type[MpiCheck]], module: str
+    launch: LaunchRequest,
+    leaves: dict[str, type[MpiCheck]],
+    module: str,
+    checks: Checks = CHECKS,
 ) -> Callable[..., Any]:
     """What makes the ReFrame test of one launch: its leaf, or what derives from the class of a
     suite. Raises UnfitTestError."""
-    definition = CHECKS.get(launch.check)
+    definition = checks.get(launch.check)
     if definition is None:
-        raise UnfitTestError(f"check: no check {launch.check!r}; allowed is {', '.join(CHECKS)}")
+        raise UnfitTestError(f"check: no check {launch.check!r}; allowed is {', '.join(checks)}")
     try:
         params = definition.parameters.model_validate(launch.params)
     except ValidationError as error:
@@ -119,8 +123,9 @@ def _problems(error: ValidationError, prefix: str = "") -> str:
 
 def _register_all(path: str) -> None:
     leaves: dict[str, type[MpiCheck]] = {}
-    bring_from_file()
-    if tests := [one.line for one in CHECKS.values() if isinstance(one, ReframeDefinition)]:
+    brought = brought_to_session()
+    checks = checks_with(brought)
+    if tests := [one for one in brought.values() if isinstance(one, ReframeTest)]:
         from checks.common.reframe_tests.launcher import install  # slow: needed by suites only
 
         install(tests)
@@ -130,7 +135,7 @@ def _register_all(path: str) -> None:
             launch = LaunchRequest.model_validate_json(line)
             index = launch.index
             # The one variant, with its fixtures.
-            _rfm_test_registry.add(launch_test(launch, leaves, __name__), variant_num=0)
+            _rfm_test_registry.add(launch_test(launch, leaves, __name__, checks), variant_num=0)
         except (ValidationError, CheckError, UnfitTestError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"

@@ -14,6 +14,7 @@ import pytest
 from assay.cli.main import main
 from assay.sites import site_file
 from assay.tests.campaign_texts import SITE_FILE
+from checks.common import registry
 from checks.common.registry import CHECKS, FOLDERS, add_folder
 from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus
@@ -86,7 +87,7 @@ def folder(tmp_path, monkeypatch):
     ours = dict(CHECKS)
     yield write_check(tmp_path / "mine")
     for name in CHECKS.keys() - ours.keys():
-        del CHECKS[name]
+        del registry._CHECKS[name]
     FOLDERS.clear()
 
 
