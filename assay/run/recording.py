@@ -123,8 +123,8 @@ class Hearing:
 
     def __init__(self, site: Site, run: RunDirectory, comment: str) -> None:
         self._site, self._run, self._comment = site, run, comment
-        self._belonging = Belonging(run.plan(), run.run_id)
-        self._checks = checks_with(run.plan().brought)
+        plan = run.plan()
+        self._belonging, self._checks = Belonging(plan, run.run_id), checks_with(plan.brought)
         self._earliest = self._latest = time.time()
         #: The jobs of launches that were ok.
         self._jobs: set[str] = set()

@@ -18,9 +18,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay.documents.verify import NotReadError, SuiteTestError
-from checks.common.base import NOT_JUDGED, MpiCheck
+from checks.common.base import NOT_JUDGED
 from checks.common.brought import checks_with
-from checks.common.definition import CheckDefinition
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
@@ -48,6 +47,7 @@ _RUN = re.compile(r"^#SBATCH --comment=assay-(\d{8}T\d{6}Z-[0-9a-f]{4})-", re.MU
 _Place = tuple[str, tuple[tuple[str, Any], ...]]
 #: A site's own program where there may be one: its output is read otherwise.
 _FOREIGN = {"programs": dict.fromkeys(("hpl", "osu", "netpipe", "su3_rmd"), "/")}
+_leaf = cache(leaf_of)
 
 
 class Rereader:
@@ -183,11 +183,6 @@ class Rereader:
                 **dict.fromkeys(("hpl", "programs"), SimpleNamespace(folder=Path(stage))),
             )
             return launch.judge(Printed(text["stdout"]))
-
-
-@cache
-def _leaf(definition: CheckDefinition[Any]) -> type[MpiCheck]:
-    return leaf_of(definition)
 
 
 def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:

@@ -14,6 +14,7 @@ from assay.schema import load_campaign
 from assay.screens.try_output import try_command
 from assay.sites.facts import SiteFacts
 from checks.common.command import CommandDefinition
+from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.run.rerun import rerun_campaign
 
@@ -106,3 +107,16 @@ def test_a_re_run_knows_the_command_of_its_run(tmp_path: Path) -> None:
     (tmp_path / "rerun.yaml").write_text(yaml.safe_dump(asked))
     again = make_plan(load_campaign(str(tmp_path / "rerun.yaml")), site)
     assert [case.id for case in again.cases] == [case.id for case in plan.cases]
+    (tmp_path / "plan.json").unlink()
+    with pytest.raises(AssayError, match="copy"):
+        load_campaign(str(tmp_path / "rerun.yaml"))
+
+
+def test_a_command_is_known_to_its_own_campaign_only(tmp_path: Path) -> None:
+    ours = [*CHECKS]
+    one, other = (
+        load_campaign(file_of(tmp_path)),
+        load_campaign(file_of(tmp_path, "copy\n", "cp\n")),
+    )
+    assert ([*one.checks], [*other.checks]) == ([*ours, "copy"], [*ours, "cp"])
+    assert [*CHECKS] == ours
