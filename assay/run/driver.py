@@ -245,9 +245,7 @@ class Driver:
         self._shared = self._allocation(batch)
         self.work.fresh_session()
         self._kept_builds.lay_out()
-        at_once = int(self.plan.limits.get("jobs_at_once") or 0)
-        asked = self.site, self.work, batch, self._shared, at_once
-        with Session(*asked, brought=self.plan.brought) as session:
+        with self._session(batch) as session:
             for message in session.messages(PATIENCE_S):
                 self.allocations.beat()
                 self._hearing.tick()
@@ -277,6 +275,13 @@ class Driver:
                     said = f"status {status}, {session.last_line() or 'nothing said'}"
                     fault = f"ReFrame ended before its last launch ({said[:300]})"
         return fault
+
+    def _session(self, batch: Sequence[Launch]) -> Session:
+        """A session of these launches, with what the plan brings of their checks."""
+        at_once = int(self.plan.limits.get("jobs_at_once") or 0)
+        checks = {launch.check for launch in batch}
+        brought = {name: one for name, one in self.plan.brought.items() if name in checks}
+        return Session(self.site, self.work, batch, self._shared, at_once, brought=brought)
 
     def tick(self) -> None:
         """Show where the session is, of which nothing is heard for a second."""

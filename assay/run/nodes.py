@@ -218,7 +218,7 @@ def _hops_asked(cases: Iterable[PlannedCase]) -> dict[int, str]:
     """Each number of hops that cases ask for, with the check of one of them."""
     found: dict[int, str] = {}
     for case in cases:
-        # What a campaign brings lies as Slurm places it.
+        # Slurm places what a campaign brings.
         definition = CHECKS.get(case.check)
         if definition and case.skipped is None and case.params.get("hops"):
             hops = definition.hops_asked(definition.parameters.model_validate(case.params))

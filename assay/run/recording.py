@@ -80,8 +80,7 @@ class RecordMaker:
         """The record of a launch of this `session`, which executed `programs`; of a case that is
         not launched with block 0."""
         assert outcome.status is not None
-        check = self._checks.get(launch.check)
-        reported = check.metrics_by_name if check else {}
+        reported = getattr(self._checks.get(launch.check), "metrics_by_name", {})
         neighbours = [
             Neighbour(
                 *session[one.launch_index].key,

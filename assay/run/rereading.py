@@ -129,8 +129,7 @@ class Rereader:
         case = self._cases.get(record.case_id)
         if case is None or case.check not in self._checks:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
-        definition = self._checks[case.check]
-        if isinstance(definition, ReframeDefinition):
+        if isinstance(definition := self._checks[case.check], ReframeDefinition):
             raise SuiteTestError
         described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         library = f"^{re.escape(described.library)} " if described.library else ""

@@ -54,7 +54,7 @@ class Session:
 
     In an `allocation` launches are its steps, several at a time where the site allows it; else each
     is a job, of which Slurm has `at_once` at a time. Programs are made unless the work folder's
-    `programs` has them already. `brought` are checks that the run brings.
+    `programs` has them already. `brought` are checks of theirs.
     """
 
     def __init__(
@@ -71,8 +71,6 @@ class Session:
         if at_once and allocation is None:
             site = site.with_jobs_at_once(at_once)
         self._open = {launch.index for launch in launches}
-        asked = {launch.check for launch in launches}
-        brought = {name: one for name, one in brought.items() if name in asked}
         variables = _variables(site, work, launches, allocation, brought)
         self._output = work.write_control("reframe.out", "")
         policy = "async" if allocation or at_once else "serial"
