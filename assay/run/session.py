@@ -67,10 +67,9 @@ class Session:
         *,
         brought: Mapping[str, Brought] = {},
     ) -> None:
-        self.work = work
         if at_once and allocation is None:
             site = site.with_jobs_at_once(at_once)
-        self._open = {launch.index for launch in launches}
+        self.work, self._open = work, {launch.index for launch in launches}
         variables = _variables(site, work, launches, allocation, brought)
         self._output = work.write_control("reframe.out", "")
         policy = "async" if allocation or at_once else "serial"
