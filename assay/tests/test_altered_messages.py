@@ -70,6 +70,7 @@ ALTERED = [
     ("nodes", ["n1", "n99"], "`nodes` hold some that job 1000 does not have"),
     ("nodes", ["n1", "-rf"], "`nodes` holds '-rf'; allowed"),
     ("job_id", "998", "`job_id` 998 is not the job of this launch"),
+    ("job_id", "12_1", "`job_id` 12_1 is no job of this Slurm"),
     ("job_id", "4242424242", "`job_id` 4242424242 is no job of this Slurm"),
     ("started_at", "1999-01-01T00:00:00.000Z", "which is not within this run"),
     ("ended_at", "9999-12-31T23:59:59Z", "which is not within this run"),
