@@ -399,6 +399,8 @@ VALUES_SAID = [
     ("node", "openmpi", "dhrystone_time", 1e-5, NO_CORE, 2e-4),
     ("node", "openmpi", "whetstone_time", 1e-6, NO_CORE, 5e-5),
     ("interference", "3ranks.mpich", "exchange_time", 1.0, LONG, 1e-3),
+    ("interference", "3ranks.mpich", "exchange_time", 2e-9, "it can be 1e-08 to", 2e-7),
+    ("alltoall_pairs", "mpich", "pair_latency", 2e-9, "in this launch it can be 1e-08 to", 1.5e-7),
     ("collectives", "each.lam", "collective_time", 2e-9, "in this launch it can be 1e-08 to", 2e-7),
 ]
 CPUS, ALLOWED = r'"cpus":.0,1.', '"cpus":[0,1],"allowed":"0-1"'
