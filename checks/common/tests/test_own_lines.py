@@ -21,11 +21,16 @@ from checks.common.tests.program_runs import COMPILERS, built_programs
 LAUNCH = LIBRARY.parent / "launch"
 
 
-def session(tmp_path: Path, script: str) -> str:
+def session(tmp_path: Path, script: str, **variables: str) -> str:
     """What session.sh prints around a program that is this shell script."""
     answer = subprocess.run(
         [str(LAUNCH / "session.sh"), "none", "60", "sh", "-c", script],
-        env={**os.environ, "SLURM_JOB_NODELIST": gethostname(), **SECRETS.variables()},
+        env={
+            **os.environ,
+            "SLURM_JOB_NODELIST": gethostname(),
+            **SECRETS.variables(),
+            **variables,
+        },
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -44,6 +49,21 @@ def test_a_program_that_ends_without_a_newline_hides_no_stamp(tmp_path, ending):
     assert output.other_session(daemons="none", nodes=[gethostname()]) is None
     assert output.exit_status == 3
     assert output.session_interval() is not None
+
+
+def test_the_session_says_its_stamps_again_with_a_point_where_the_locale_has_a_comma(tmp_path):
+    locale = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
+    made = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / locale["LC_ALL"])]
+    subprocess.run(made, check=True)
+    program = f"{LAUNCH}/witness.sh bash -c 'echo $EPOCHREALTIME $ASSAY_LAUNCHED_AT'"
+    said = session(tmp_path, program, **locale)
+    (printed,) = (line for line in said.splitlines() if line and line[0] != "{")
+    of_bash, launched_at = printed.split()
+    output = read(said)
+    assert len(output.stamps) == 4 and output.stamps_again == output.stamps
+    now = pytest.approx(float(launched_at), abs=10)
+    assert "," in of_bash and output.stamps["launch_begin"] == now
+    assert output.evidence.ranks[0].start == now
 
 
 def test_the_session_keeps_its_secret_from_the_program(tmp_path):

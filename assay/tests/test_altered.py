@@ -1,0 +1,521 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An altered record, raw file, profile or value is refused, and the sentence says which.
+
+Checksums, chain and seal of altered records are computed again, as if an Assay had written them so.
+What is not altered is believed, and commands print of it the values that release c076f9e printed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+from functools import partial
+from itertools import chain
+from zipfile import ZipFile
+
+import pytest
+
+from assay.cli import main
+from assay.documents.verify import SuiteTestError, unproven
+from assay.run import rereading
+from assay.tests.rewritten_runs import rewritten
+from assay.tests.test_accept_every_campaign import STORED, WITH_RUN, stored_run
+from checks.common.registry import CHECKS
+from checks.common.tests.judged import SECRETS, Launch
+from records.run.archive import ArchiveWriter, Packed, RawFiles
+from records.run.run_directory import open_run
+from records.site.limits import Launched, window
+
+#: A launch of HPL by case and block.
+MINE = ("hpl-b2ad446d", 2)
+ITS = "hpl-b2ad446d, block 2, attempt 1: "
+ARCHIVE = "raw/b2.zip"
+COPIED = ("metrics", "artifacts", "started_at", "ended_at", "job_id", "nodes")
+
+
+def record(change, place=MINE):
+    """An alteration of a run: `change` gives members of a record; it knows those before it."""
+
+    def alter(run):
+        known = {}
+
+        def edit(one):
+            at = one["case_id"], one["block"]
+            known[at] = one
+            return one | change(one, known) if place in (at, None) else one
+
+        rewritten(run, edit)
+
+    return alter
+
+
+def members(**put):
+    return record(lambda *_: put)
+
+
+def doubled(one, _=None):
+    return {"metrics": [m | {"value": m["value"] * 2} for m in one["metrics"]]}
+
+
+def in_a_file(one, _):
+    held = one["artifacts"]
+    more = {kind.replace("stdout", "points"): value for kind, value in held.items()}
+    return doubled(one) | {"artifacts": held | more}
+
+
+def copied(*place):
+    return record(lambda _, known: {name: known[place][name] for name in COPIED})
+
+
+def failed(one, _):
+    put = {"status": "failed", "reason": "Slurm ended the job: TIMEOUT", "metrics": []}
+    return put if one["check"] == "hpl" else {}
+
+
+def turned(one, _):
+    lower = {"rate": "lower"}
+    return {"metrics": [m | {"better": lower.get(m["name"], m["better"])} for m in one["metrics"]]}
+
+
+def better_turned(run):
+    plan, rate = run / "plan.json", '"name":"rate","unit":"flop/s","better":"'
+    plan.write_text(plan.read_text().replace(f"{rate}higher", f"{rate}lower"))
+    record(turned, None)(run)
+
+
+def environments_turned(run):
+    other = {"mpich": "openmpi", "openmpi": "mpich"}
+    for name in ("plan.json", "provenance.json"):
+        text = re.sub('"(mpich|openmpi)"', lambda m: f'"{other[m[1]]}"', (run / name).read_text())
+        (run / name).write_text(text)
+    record(lambda one, _: {"environment": other[one["environment"]]}, None)(run)
+
+
+def without_secrets(run):
+    rewritten(run, member=lambda name, old: b"#!/bin/bash\n" if name.endswith(".sh") else old)
+
+
+def archived(spoil, put=None):
+    """An alteration of a run: an archive is written again with a changed member."""
+
+    def alter(run):
+        with ZipFile(run / ARCHIVE) as archive:
+            held = {name: archive.read(name) for name in archive.namelist()} | (put or {})
+        (run / ARCHIVE).unlink()
+        packed = [Packed(name, [content]) for name, content in held.items()]
+        spoil(packed[0])
+        writer = ArchiveWriter(run / ARCHIVE, lambda _: True)
+        writer.append(packed)
+        writer.close()
+
+    return alter
+
+
+def longer(packed):
+    packed.data += b"more"
+    packed.info.compress_size += 4
+
+
+def twice(run):
+    with ZipFile(run / ARCHIVE) as archive:
+        name = archive.namelist()[3]
+    writer = ArchiveWriter(run / ARCHIVE, lambda _: True)
+    writer.append([Packed(name, [b"other"])])
+    writer.close()
+
+
+def in_the_directory(run):
+    with ZipFile(run / ARCHIVE, "a") as archive:
+        archive.filelist[0].comment = b"more"
+        archive._didModify = True
+
+
+def other_directory(run):
+    content = (run / ARCHIVE).read_bytes()
+    at = content.index(b"PK\1\2")
+    swap = {b".b2.a1.out": b".b2.a1.err", b".b2.a1.err": b".b2.a1.out"}
+    listed = re.sub(rb"\.b2\.a1\.(out|err)", lambda m: swap[m[0]], content[at:])
+    (run / ARCHIVE).write_bytes(content[:at] + listed)
+
+
+def elsewhere(name):
+    def alter(run):
+        shutil.move(run / name, run.parent / "moved")
+        (run / name).symlink_to(run.parent / "moved")
+
+    return alter
+
+
+def pipe(run):
+    (run / "points").mkdir()
+    os.mkfifo(run / "points" / "x.parquet")
+
+
+def linked_document(run):
+    (run / "report").mkdir()
+    (run / "report" / "index.html").symlink_to("/etc/hostname")
+
+
+CHANGED = archived(lambda _: None, {"hpl-b2ad446d.b2.a1.out": b"other\n"})
+MEASURED = "2783119169.8112235 flop/s, higher is better in the raw output"
+DOUBLED = f"{ITS}rate is 5566238339.622447 flop/s, higher is better in the record, {MEASURED}"
+#: Of the stored run `nightly`: what is altered, the first words of the checks that fail, what is
+#: said. Without a check the command refuses the run.
+RUNS = [
+    (record(doubled), "values", DOUBLED),
+    (record(in_a_file), "values", DOUBLED),
+    (members(metrics=[]), "values", f"{ITS}rate is missing in the record, {MEASURED}"),
+    (members(ended_at="2026-11-23T18:05:56.000Z"), "values", f"{ITS}ended_at is 2026-11-23T18:05"),
+    (members(flags=["too-short"]), "values", f"{ITS}its flags are too-short, by the raw output no"),
+    (members(flags=["raw-cut-to-64-MiB"]), "values", f"{ITS}it is said to be cut, and none of its"),
+    (members(nodes=["n3", "n4"]), "values", f"{ITS}it is recorded as ok, its raw output is wrong"),
+    (copied("hpl-b2ad446d", 1), "raw values", f"{ITS}its job script is that of hpl_b2ad446d, blo"),
+    (copied("hpl-b2ad446d", 1), "raw values", f"{ITS}its raw output is that of hpl-b2ad446d, blo"),
+    (copied("hpl-8853791c", 2), "raw values", "wrong: the library calls itself 'MPICH"),
+    (better_turned, "values", "flop/s, lower is better in the record"),
+    (members(attempt=3), "records", "attempt 3 is there, of 3 attempts 1 have a record"),
+    (environments_turned, "records", "case hpl-8853791c has not the id of its check, environment"),
+    (members(site="elsewhere"), "", "`site` is 'elsewhere', but plan.json has 'virtual'"),
+    (members(ranks=64), "", "`ranks` is 64, but plan.json has 2 for case hpl-b2ad446d"),
+    (CHANGED, "raw values", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its"),
+    (
+        lambda run: (run / ARCHIVE).unlink(),
+        "raw",
+        f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.sh is missing",
+    ),
+    (lambda run: (run / ARCHIVE).open("ab").write(b"more"), "raw", f"{ARCHIVE} has "),
+    (in_the_directory, "raw", f"{ARCHIVE} has 4 bytes that are of none of its members"),
+    (other_directory, "raw", f"{ARCHIVE} has a directory that is not of its members"),
+    (twice, "raw", "is there twice"),
+    (archived(longer), "raw", " is damaged"),
+    (elsewhere(ARCHIVE), "raw no", f"{ARCHIVE} is a symbolic link"),
+    (elsewhere("raw"), "raw no", "raw is a symbolic link"),
+    (lambda run: (run / "work").symlink_to(run.parent), "no", "work is a symbolic link"),
+    (lambda run: os.link(run / ARCHIVE, run.parent / "x"), "no", f"{ARCHIVE} has 2 names (hard li"),
+    (pipe, "no", "points/x.parquet is a FIFO"),
+    (linked_document, "no", "report/index.html is a symbolic link"),
+]
+#: What is altered, the status, and what is said of values that cannot be read again.
+UNREAD = [
+    (
+        record(failed, None),
+        0,
+        "10 launches of hpl: recorded as failed, of which their output is ok",
+    ),
+    (without_secrets, 3, "their job scripts have no secrets by which their lines are known"),
+]
+
+
+@pytest.fixture
+def verified(tmp_path, capsys):
+    """Alters a run and verifies it: status, what was told by check, the sentence of a refusal."""
+    def verify(alter, campaign="nightly"):
+        alter(run := stored_run(campaign, tmp_path))
+        status = main(["verify", str(run), "--json"])
+        said = capsys.readouterr()
+        checks = json.loads(said.out)["checks"] if status != 2 else []
+        return status, {one["what"].split()[0]: one for one in checks}, " ".join(said.err.split())
+
+    return verify
+
+
+@pytest.mark.parametrize(("alter", "checks", "said"), RUNS)
+def test_what_is_altered_in_a_run_is_named(alter, checks, said, verified):
+    status, found, refusal = verified(alter)
+    faults = {name: one["faults"] for name, one in found.items() if one["faults"]}
+    assert (status, " ".join(faults)) == (1 if checks else 2, checks), found
+    assert any(said in one for one in [refusal, *chain(*faults.values())])
+
+
+@pytest.mark.parametrize(("alter", "status", "said"), UNREAD)
+def test_what_cannot_be_read_again_is_told(alter, status, said, verified):
+    found, checks, _ = verified(alter)
+    told = checks["values"]
+    assert (found, told["unproven"], told["faults"]) == (status, status == 3, [])
+    assert said in told["note"]
+
+
+def test_a_check_that_is_not_here_is_told(verified, monkeypatch):
+    others = {name: one for name, one in CHECKS.items() if name != "hpl"}
+    monkeypatch.setattr(rereading, "checks_with", lambda brought: others)
+    found, checks, _ = verified(lambda _: None)
+    told = checks["values"]
+    assert (found, told["unproven"], told["faults"]) == (3, True, [])
+    assert "10 launches of hpl: the check is not here; name its folder" in told["note"]
+
+
+@pytest.mark.parametrize("campaign", WITH_RUN)
+def test_a_run_that_is_not_altered_is_believed(campaign, verified):
+    status, found, _ = verified(lambda _: None, campaign)
+    what = "values read again from raw output"
+    assert status == 0
+    assert found["values"] == {"what": what, "faults": [], "note": "", "unproven": False}
+
+
+def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_so(tmp_path):
+    run = open_run(str(stored_run("nightly", tmp_path)))
+
+    def reread(files, record):
+        raise SuiteTestError
+
+    told = [*unproven(run.path, run.records(), reread)]
+    assert told
+    assert all("criteria with `unproven: accept` take it" in one for one in told)
+    assert not [*unproven(run.path, run.records(), reread, suites=True)]
+
+
+@pytest.mark.parametrize(
+    ("alter", "told", "seen_by_all"),
+    [
+        (CHANGED, f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its", True),
+        (lambda run: (run / ARCHIVE).unlink(), ".b2.a1.sh is missing", True),
+        (record(doubled), f"{ITS}rate is ", False),
+        (without_secrets, "is not read again: their job scripts have no secrets", False),
+    ],
+)
+def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, capsys):
+    run, whole = stored_run("nightly", folder), stored_run("nightly", folder / "whole")
+    alter(run)
+    assert main(["accept", str(run), "--criteria", "standard"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "is not judged, for its raw output does not bear out its records" in said
+    assert told in said and not (run / "acceptance").exists()
+    if not seen_by_all:
+        return
+    assert main(["report", str(run), "--format", "html", "--format", "json"]) == 0
+    assert told in (run / "report" / "index.html").read_text()
+    (one,) = json.loads((run / "report" / "verdicts.json").read_text())["warnings"]
+    assert one.startswith("The raw output of ") and told in one
+    capsys.readouterr()
+    assert main(["compare", str(whole), str(run), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert next(fact for fact in facts if told in fact).startswith("B: The raw output")
+    assert main(["history", "add", str(run)]) == 0
+    assert "warning: The raw output of " in " ".join(capsys.readouterr().out.split())
+
+
+#: Of rank 0's line of a profile: member, what it becomes, what is said.
+PROFILES = [
+    ("elapsed_s", lambda was: was * 0.9, "the MPI profile of rank 0 is of"),
+    ("calls.7.greatest_s", lambda was: was * 1.001, "its MPI profile is not that of the raw out"),
+    ("elapsed_s", lambda was: was * 1000, "an MPI profile: what was timed took"),
+    ("elapsed_s", lambda _: -1.0, "holds an impossible number"),
+    ("elapsed_s", lambda _: 1e-3, " s in MPI of 0.001 s"),
+    ("mpi_s", lambda was: was * 0.999, "; its calls took "),
+    ("rank", lambda _: 1, "MPI profiles came of ranks [1, 1]; there are 2 ranks"),
+    ("calls.0.count", str, "an MPI profile that cannot be read"),
+    ("calls.0.call", lambda _: "Sand", "names a call that is none of MPI's"),
+    ("calls.5.call", lambda _: "Barrier", "names calls or peers twice or in another order"),
+    ("calls.4.call", lambda _: "Iprobe", "ranks made different calls of Barrier"),
+    ("calls.4.peer", lambda _: 0, "Barrier: 1 calls with rank 0"),
+    (
+        "calls.0",
+        lambda was: was | {"count": 62, "sizes": {"65536": 62}},
+        " messages sent from rank 0 to 1, ",
+    ),
+    ("calls.0.peer", lambda _: 2, "names a peer 2 of 2 ranks"),
+    ("calls.0.sizes", lambda _: {"3": 61}, "Send: messages of sizes {'3': 61}"),
+    ("calls.7.count", lambda was: was + 1, "Allreduce: 128 calls had 127 messages"),
+    ("calls.7.bytes", lambda was: was * 2, " bytes were in messages of "),
+    ("calls.7.bytes", lambda was: was + 1, "ranks made different calls of Allreduce"),
+    ("calls.0.greatest_s", lambda _: 1e3, "Send: one took 1000 s, all "),
+    ("calls.0.greatest_s", lambda _: 1e-9, "Send: 61 of 1e-09 s at most took "),
+    ("calls.4.count", lambda _: 2, "ranks made different calls of Barrier"),
+    ("calls.3.count", lambda was: was + 1, " calls that are waited for, and "),
+    ("calls.1.bytes", lambda was: was + 1, " bytes sent from rank 0 to 1, "),
+    ("calls.2.bytes", lambda was: was + 1, " bytes sent from rank 1 to 0, "),
+]
+
+
+def altered_line(content, member, change):
+    """The raw output in which a member of rank 0's profile is changed."""
+    (line,) = re.findall(r'.*"assay":"profile".*"rank":0.*', content)
+    place, keys = (entry := json.loads(line)), member.split(".")
+    *above, last = [int(key) if key.isdecimal() else key for key in keys]
+    for key in above:
+        place = place[key]
+    place[last] = change(place[last])
+    return content.replace(line, json.dumps(entry, separators=(",", ":")))
+
+
+def test_what_is_altered_in_a_profile_is_named(tmp_path):
+    """A row is of a launch of its own."""
+    run = open_run(str(stored_run("quick", tmp_path)))
+    profiled = (
+        f"{one.case_id}.b{one.block}" for one in run.records() if one.profile and one.ranks == 2
+    )
+    rows = {next(profiled): row for row in PROFILES}
+
+    def changed(name, content):
+        launch, _, kind = name.partition(".a1.")
+        if kind != "out" or launch not in rows:
+            return content
+        return altered_line(content.decode(), *rows[launch][:2]).encode()
+
+    rewritten(run.path, member=changed)
+    reread = rereading.Rereader(run.plan(), run.provenance()).faults
+    with RawFiles(run.path) as files:
+        for one in run.records():
+            if row := rows.pop(f"{one.case_id}.b{one.block}", None):
+                (fault,) = reread(files, one)
+                assert row[2] in fault
+    assert not rows
+
+
+def every(metric, value):
+    """An alteration of output: each value and sample of a metric, so that they agree."""
+
+    def alter(text):
+        def same(line):
+            alike = re.sub(r'("value":)[^,}]+', rf"\g<1>{value:.9g}", line[0])
+            samples = lambda m: re.sub(r"[^,]+", f"{value:.9g}", m[0])  # noqa: E731
+            return re.sub(r'(?<="samples":\[)[^]]+', samples, alike)
+
+        return re.sub(f'.*"name":"{metric}(_best)?".*', same, text)
+
+    return alter
+
+
+def stamped(moved_s):
+    """An alteration of output: the session says its stamps again, one of which was moved."""
+
+    def alter(text):
+        stamps = dict(re.findall(r'"name":"(\w+)","at":([\d.]+)', text))
+        again = {name: float(at) for name, at in stamps.items()}
+        end = {"assay": "stamps", "secret": SECRETS.session, "at": again}
+        moved = f"{again['launch_begin'] + moved_s:.6f}"
+        return f"{text.replace(stamps['launch_begin'], moved)}\n{json.dumps(end)}\n"
+
+    return alter
+
+
+NO_CORE, LONG = "no core takes less than", "what was timed took"
+#: By check and sample: the metric, an impossible value, what is said, a possible value.
+VALUES_SAID = [
+    ("startup", "mpich", "first_instruction", 0.17, "rank 0 began 0.176346 s after that", None),
+    ("pvm_echo", "pvm", "wait_time", 1.0, LONG, None),
+    ("pvm_echo", "pvm", "copy_time", 1e-11, "is 1e-11 s; in this launch it can be 5e-10 to", None),
+    ("pvm_echo", "pvm", "copy_time", 1e3, "is 1000 s; in this launch it can be 5e-10 to", None),
+    ("node", "openmpi", "operation_time", 7e-11, "in this launch it can be 1e-10 to", 1.1e-10),
+    ("node", "openmpi", "floatmath_time", 5e-5, NO_CORE, 4e-4),
+    ("node", "openmpi", "sieve_time", 1e-6, NO_CORE, 2e-4),
+    ("node", "openmpi", "dhrystone_time", 1e-5, NO_CORE, 2e-4),
+    ("node", "openmpi", "whetstone_time", 1e-6, NO_CORE, 5e-5),
+    ("interference", "3ranks.mpich", "exchange_time", 1.0, LONG, 1e-3),
+    ("interference", "3ranks.mpich", "exchange_time", 2e-9, "it can be 1e-08 to", 2e-7),
+    ("alltoall_pairs", "mpich", "pair_latency", 2e-9, "in this launch it can be 1e-08 to", 1.5e-7),
+    ("collectives", "each.lam", "collective_time", 2e-9, "in this launch it can be 1e-08 to", 2e-7),
+]
+CPUS, ALLOWED = r'"cpus":.0,1.', '"cpus":[0,1],"allowed":"0-1"'
+#: Of the sample of startup: what is replaced where it is first found, by what, and what is said.
+TEXTS = [
+    ("(launched-at.*)063", r"\g<1>064", "the program counts from 1795317064.931403"),
+    (CPUS, ALLOWED.replace("0-1", "0-2"), "rank 0 may run on cores [0, 1], by its kernel on 0-2"),
+    (CPUS, ALLOWED, "rank 1 may run on cores [0, 1], by its kernel on "),
+    ('"probe_s":[^,}]+', '"probe_s":1e-12', "the probe of the links took 1e-12 s"),
+    ('"probe_s":[^,}]+', '"probe_s":1e4', "the probe of the links took 10000 s"),
+    ("e468fc0c", "3468fc0c", "two kernels have nearly the same boot id"),
+    ("0c-93b3", "0c393b3", "a kernel has the boot id"),
+]
+SAMPLED = partial(re.sub, '(stream_copy".*?)[^:]+,"at"', r'\1 1.3e13,"at"', count=1)
+OUTPUTS = [
+    ("node", "openmpi", SAMPLED, "is 1.3e+13; by its samples it must be", str),
+    ("startup", "mpich", stamped(1e-3), "stamps are not those that it says again", stamped(0)),
+    *(
+        (check, sample, every(metric, bad), said, every(metric, good) if good else str)
+        for check, sample, metric, bad, said, good in VALUES_SAID
+    ),
+    *(
+        ("startup", "mpich", partial(re.sub, *two, count=1), said, partial(re.sub, CPUS, ALLOWED))
+        for *two, said in TEXTS
+    ),
+]
+
+
+@pytest.mark.parametrize(("check", "sample", "alter", "said", "possible"), OUTPUTS)
+def test_what_is_altered_in_output_makes_a_launch_wrong(check, sample, alter, said, possible):
+    launch = Launch(check, sample)
+    assert launch.outcome(possible(launch.text)).status == "ok"
+    outcome = launch.outcome(alter(launch.text))
+    assert said in (outcome.reason or "")
+    assert outcome.status == "wrong"
+
+
+#: By check and metric, message length and ranks: the least and the greatest value within a second.
+WINDOWS = [
+    ("collectives", "collective_time", 2**20, 1, (1e-9, 1.12)),  # to nobody, at once
+    ("collectives", "collective_time", 2**20, 2, (2**20 / 2e12, 1.12)),
+    ("pvm_echo", "copy_time", 2**20, 2, (2**20 / 1.92e12 / 2, 1.12)),
+    ("streams", "window_rate", 2, 2, (1 / 1.12, 4e9)),  # a message a tick
+]
+
+
+@pytest.mark.parametrize(("check", "metric", "size", "ranks", "values"), WINDOWS)
+def test_a_launch_can_measure_what_fits_into_it(check, metric, size, ranks, values):
+    launched = Launched(ranks=ranks, cores=ranks, seconds=1)
+    found = window(CHECKS[check].metrics_by_name[metric], {"message_bytes": size}, launched)
+    assert found == pytest.approx(values)
+
+
+#: Keys whose text is a sentence, a command or a date of this judgement.
+WORDS = {
+    *("answer", "summary", "sentence", "sentences", "text", "note", "title", "statement", "facts"),
+    *("made_with", "judged_on", "what", "warnings", "because", "details", "unknown", "command"),
+    *("label", "proposals"),
+}
+#: By file of `values.tar.xz`, which has what a command printed: the command, its exit status. To
+#: renew a file after an intended change, write what the command prints in its place.
+PRINTED = {
+    "accept": ("accept acceptance --criteria standard --json", 1),
+    "compare": ("compare measurements mpi-choice --json", 0),
+    "predict": ("predict quick --nodes 8 --json", 0),
+    "paper": ("paper hypercube-1988 hypercube-1988 --json", 0),
+    "history": ("history show --json", 0),
+    "night": ("history check --json", 3),
+    **{
+        f"{run}.verdicts": (f"report {run} --format csv --format json", 0)
+        for run in ("quick", "hypercube-1988", "mpi-choice")
+    },
+}
+
+
+def flat(value, place=""):
+    """The values below a place by their paths, without sentences; real numbers as about so."""
+    held = enumerate(value) if isinstance(value, list) else getattr(value, "items", list)()
+    if isinstance(value, float):
+        return {place: pytest.approx(value, rel=1e-9, abs=0, nan_ok=True)}
+    found = {place: len(value) if isinstance(value, list) else {} if held else value}
+    for key, inner in held:
+        found |= {f"{place}/{key}": "words"} if key in WORDS else flat(inner, f"{place}/{key}")
+    return found
+
+
+def table(file):
+    """A CSV file as `flat` takes it."""
+    number = re.compile(r"-?(\d[\d.]*(e[-+]\d+)?|inf|nan)")
+    with file.open(newline="") as lines:
+        rows = [*csv.DictReader(lines)]
+    return [{k: float(v) if number.fullmatch(v) else v for k, v in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_a_command_prints_the_same_values(name, folder, capsys):
+    """Keys may be added, sentences may differ."""
+    command, status = PRINTED[name]
+    shutil.unpack_archive(STORED / "values.tar.xz", folder)
+    (folder / "results").mkdir()
+    shutil.copy("values/history.sqlite", "results")
+    for run in {*command.split()} & {*WITH_RUN}:
+        stored_run(run, folder)
+    assert main(command.split()) == status
+    printed = capsys.readouterr().out
+    old, new = (json.loads((folder / "values" / f"{name}.json").read_bytes()),), (printed,)
+    if run := name.removesuffix(".verdicts") if "." in name else "":
+        report = folder / run / "report"
+        old += (table(folder / "values" / f"{run}.summary.csv"),)
+        new = ((report / "verdicts.json").read_bytes(), table(report / "summary.csv"))
+    old, found = flat([*old]), flat([json.loads(new[0]), *new[1:]])
+    assert {place: found.get(place, "missing") for place in old} == old
