@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from assay.cli import main
 from assay.documents import acceptance_files as store
 from assay.tests.campaign_texts import CRITERIA
+from assay.tests.published_forms import published
 from reports.tests import acceptance_runs as runs
 
 
@@ -42,7 +41,7 @@ def test_a_machine_that_lost_a_fifth_of_every_node_fails_though_its_nodes_are_al
     slow = dict.fromkeys(runs.NODES, 0.8)
     capsys.readouterr()
     assert later(place, "--json", slow_node=slow) == 1
-    form = json.loads(capsys.readouterr().out)
+    form = published("accept-against", capsys.readouterr().out)
     assert {row["verdict"] for row in form["rows"]} == {"FAIL"}
     assert all(row["low"] < 0.8 < row["high"] for row in form["rows"])
 

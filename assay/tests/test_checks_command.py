@@ -10,6 +10,7 @@ import yaml
 
 from assay.cli.main import main
 from assay.schema import campaign_from_text
+from assay.tests.published_forms import published
 from checks.common.registry import CHECKS
 from checks.common.tests.test_foreign_hostile import suite
 from records.errors import ExitStatus
@@ -28,7 +29,9 @@ def test_every_check_is_listed_with_its_needs(capsys):
     assert begun == list(CHECKS)
     assert any(line.startswith("  pvm_echo  ") and line.endswith(" PVM") for line in lines)
     assert any("the site's osu" in line for line in lines)
-    found = {check["name"]: check for check in json.loads(told(capsys, "--json"))["checks"]}
+    found = {
+        check["name"]: check for check in published("checks", told(capsys, "--json"))["checks"]
+    }
     kinds = {name: (check["program"], check["needs"]) for name, check in found.items()}
     assert kinds["osu"] == ("the site's osu", ["mpi", "program:osu"])
     assert kinds["pvm_echo"] == ("our own", ["pvm"])
@@ -38,7 +41,7 @@ def test_every_check_is_listed_with_its_needs(capsys):
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_check_is_explained_with_parameters_metrics_and_an_example(capsys, name):
     check = CHECKS[name]
-    machine = json.loads(told(capsys, name, "--json"))
+    machine = published("check", told(capsys, name, "--json"))
     assert [one["name"] for one in machine["parameters"]] == list(check.parameters.model_fields)
     assert all(one["meaning"] and one["unit"] and one["allowed"] for one in machine["parameters"])
     assert [one["name"] for one in machine["metrics"]] == list(check.metrics_by_name)
@@ -102,7 +105,7 @@ def test_a_suite_is_listed_for_no_site(capsys, files):
     words = ("--reframe", str(files / "island.py"), "--env", "SCRATCH=/scratch")
     text = " ".join(told(capsys, *words).split())
     assert "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi" in text
-    found = json.loads(told(capsys, *words, "--json"))
+    found = published("checks-reframe", told(capsys, *words, "--json"))
     assert [one["name"] for one in found["classes"]] == ["Island", "Remote"]
     assert found["files"][0]["classes"][1]["variants"][0]["valid_systems"] == ["daint:gpu"]
 

@@ -17,6 +17,7 @@ from assay.cli import main
 from assay.contracts import documents
 from assay.contracts.loading import SCHEMA_FILE, contract_from_text, contract_schema, load_contract
 from assay.documents import acceptance_files
+from assay.tests.published_forms import published
 from records.contract.log import CONTRACTS, open_contract
 from records.errors import AssayError
 from records.run.checksums import signer
@@ -153,7 +154,7 @@ def test_a_repeated_stage_keeps_both_attempts_and_the_latest_counts(walk, capsys
     assert ended(2) == 0
     capsys.readouterr()
     assert main(["acceptance", "report", "--json"]) == 0
-    stage = json.loads(capsys.readouterr().out)["stages"][0]
+    stage = published("acceptance", capsys.readouterr().out)["stages"][0]
     assert [one["verdict"] for one in stage["attempts"]] == ["FAIL", "PASS"]
 
 
@@ -191,7 +192,7 @@ def test_what_is_open_is_not_what_is_waived(walk, capsys):
 def verified(capsys, *words):
     capsys.readouterr()
     status = main(["verify", *map(str, words), "--json"])
-    checks = json.loads(capsys.readouterr().out)["checks"]
+    checks = published("verify", capsys.readouterr().out)["checks"]
     return status, [fault for check in checks for fault in check["faults"]]
 
 
@@ -371,7 +372,7 @@ def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, capsy
     ended(1, noise=0.0)
     capsys.readouterr()
     main(["acceptance", "status", "--json"])
-    form = json.loads(capsys.readouterr().out)
+    form = published("acceptance", capsys.readouterr().out)
     (item,) = form["stages"][0]["attempts"][0]["results"][1]["items"][:1]
     assert form["score"] == pytest.approx(item["median"] / 1.0e9, rel=0.05)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay doctor` names what is missing and never crashes: no PATH, Slurm, modules or variables."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from assay.cli.doctor import doctor_command, tell
 from assay.onboarding.requirements import site_requirements
 from assay.requirements import Requirement
 from assay.sites import site_file
+from assay.tests.published_forms import published
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 SITE = """
@@ -63,7 +63,7 @@ def test_without_path_and_variables_it_says_what_is_missing():
     command = [sys.executable, ASSAY, "doctor", "--json"]
     answer = subprocess.run(command, env={}, capture_output=True, check=False)
     assert answer.returncode == 4, answer.stderr
-    found = {finding["what"]: finding for finding in json.loads(answer.stdout)["findings"]}
+    found = {finding["what"]: finding for finding in published("doctor", answer.stdout)["findings"]}
     assert found["Python"]["found"]
     assert not found["mpicc.lam"]["needed"]
 

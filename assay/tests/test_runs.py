@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 
 from assay.cli import main
-from assay.cli.schema import form_schema
 from assay.schema import campaign_names
+from assay.tests.published_forms import published
 from records.errors import AssayError
 from records.run.extensions import read_plan
 from records.run.plan import Plan
@@ -140,8 +138,7 @@ def test_campaigns_are_listed_with_what_each_asks(place: Path, capsys: Capture) 
     assert [line.split()[0] for line in lines[1:-1] if line[2:3].strip()] == campaign_names()
     assert max(map(len, lines)) <= 80
     assert main(["campaigns", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    jsonschema.Draft202012Validator(form_schema("campaigns")).validate(found)
+    found = published("campaigns", capsys.readouterr().out)
     (quick,) = [one for one in found["campaigns"] if one["name"] == "quick"]
     assert quick["checks"] == ["hpl", "pt2pt", "startup", "su3_rmd"]
 

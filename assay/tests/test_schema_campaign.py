@@ -68,11 +68,9 @@ FAULTS = {
     "name of a command": ("small", '"$(rm x)"', 'c.yaml:2: name: found "$(rm x)" (text)'),
     "name too long": ("small", "a" * 65, "c.yaml:2: name: found"),
     "name with a line end": ("small", '"small\\n"', "c.yaml:2: name: found"),
-    "number for a name": ("small", "5", "found 5 (an integer); allowed is a name"),
     "number for text": ("Which is faster?", "5", "of 1 to 2000 characters; put it in quotes"),
     "empty question": ("Which is faster?", '""', "c.yaml:3: question: found"),
     "unknown key": ("blocks: 3", "block: 3", "c.yaml:5: block: unknown key (did you mean blocks?)"),
-    "code": ("blocks: 3", "script: rm -rf", "c.yaml:5: script: unknown key"),
     "no environments": ("[mpich, lam]", "[]", "c.yaml:4: environments: found a list of 0 values"),
     "environment twice": ("[mpich, lam]", "[lam, mpich, lam]", "c.yaml:4: environments[2]"),
     "one environment as text": ("[mpich, lam]", "lam", "allowed is a list of at least 1 value"),
@@ -210,7 +208,7 @@ def test_a_campaign_is_read_from_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["quikc", "../quick", "quick; rm -rf ~", "$(id)", "a\0b", "x" * 5000, "", "no/such.yaml"],
+    ["quikc", "../quick", "a\0b", "x" * 5000, "", "no/such.yaml"],
 )
 def test_a_name_that_is_no_campaign_lists_those_there_are(name: str) -> None:
     with pytest.raises(AssayError, match=r"^no campaign .* \(.*quick, .*nor a file$") as caught:

@@ -18,6 +18,7 @@ from assay import ROOT
 from assay.cli import main
 from assay.stability import command
 from assay.stability.looking import Known, Looking
+from assay.tests.published_forms import published
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import slurm_seconds
 from records.errors import AssayError, InfrastructureError
@@ -238,6 +239,7 @@ def test_a_class_needs_an_outage_a_name_and_a_reason(booked, capsys):
     wanted = ["acceptance", "watch", "--site", "walk"]
     assert main([*wanted, "--json"]) == 3
     report = capsys.readouterr().out
+    published("acceptance-watch", report)
     outage = report.partition('"id": "')[2].partition('"')[0]
     named = ["--by", "A. Buyer", "--reason", "fuse"]
     for words in (

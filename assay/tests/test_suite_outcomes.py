@@ -16,7 +16,7 @@ import pytest
 from assay.run.launches import launches_to_come
 from assay.sites.loading import load_site
 from assay.tests.test_suites import MAP, entry, planned, readable
-from assay.tests.test_suites_on_cluster import ASKS, CLASSES, EXPECTED
+from assay.tests.test_suites_on_cluster import ASKS, TRAPS, check_of
 from checks.common.brought import BROUGHT_FILE
 from checks.common.session.outcome import OUTCOME_FD, PROGRAMS, Outcome
 
@@ -41,7 +41,7 @@ site_configuration["systems"][0]["partitions"][0]["scheduler"] = "here"
 #: What a site sets for its own ReFrame: another system, and another meaning of "passed".
 OF_SITE = {"RFM_SYSTEM": "daint:gpu", "RFM_TRAP_JOB_ERRORS": "1", "RFM_MODULE_MAP_FILE": "/none"}
 #: Those that need neither MPI nor Slurm.
-HERE = {name for name in CLASSES if name not in ("OwnSrun", "Compiles", "Fixture")}
+HERE = {cls: row for cls, row in TRAPS.items() if cls not in ("OwnSrun", "Compiles", "Fixture")}
 TWENTY = """\
 # SPDX-License-Identifier: Apache-2.0
 import reframe as rfm
@@ -126,21 +126,15 @@ def settings(tmp_path: Path) -> Path:
 
 
 def test_each_trap_has_its_outcome(planned, tmp_path, settings):
-    text = "".join(
-        entry(
-            f"{more.strip()}, {MAP.replace('PrgEnv-gnu', ASKS.get(cls, 'PrgEnv-gnu'))}".lstrip(
-                ", "
-            ),
-            cls,
-        )
-        for cls, more in CLASSES.items()
-        if cls in HERE
-    )
-    plan = planned(text)
-    found = session(plan, tmp_path, settings)
-    assert {one.output for one in found} == EXPECTED.keys() & plan.brought.keys()
+    rests = {
+        cls: ", ".join(filter(None, [more, MAP.replace("PrgEnv-gnu", ASKS.get(cls, "PrgEnv-gnu"))]))
+        for cls, (*_, more) in HERE.items()
+    }
+    found = session(planned("".join(entry(rests[cls], cls) for cls in HERE)), tmp_path, settings)
+    expected = {check_of(cls): row for cls, row in HERE.items()}
+    assert {one.output for one in found} == {*expected}
     for one in found:
-        status, flags, words = EXPECTED[str(one.output)]
+        status, flags, words, _ = expected[str(one.output)]
         assert (one.status, one.flags) == (status, flags), one
         assert words in (one.reason or "")
 

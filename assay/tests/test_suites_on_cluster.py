@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -30,66 +31,57 @@ ENTRY = """\
       file: {file}
       class: {cls}
       environments: {{{asks}: [openmpi, mpich]}}
-{further}
+      {further}
 """
 #: What those ask for that do not ask for PrgEnv-gnu.
 ASKS = {"AsksForFeatures": "+mpi +prgenv -cpe"}
-CLASSES = {
-    "AsksForFeatures": "      extras: {omp_flag: -fopenmp}",
-    "BothUnits": "",
-    "ByParameter": "",
-    "Raises": "",
-    "NotANumber": "",
-    "Rounded": "",
-    "OldStyle": "      metrics: {speed: {better: higher, unit: MB/s}}",
-    "Lenient": "      metrics: {speed: {better: higher, unit: MB/s}}",
-    "NoFigures": "",
-    "Unright": "",
-    "OddParameters": "",
-    "BrokenAsKnown": "",
-    "BetterThanKnown": "",
-    "SlowAsKnown": "",
-    "Skips": "",
-    "Insists": "",
-    "Asserts": "",
-    "DoesNotCompile": "",
-    "Fatal": "",
-    "OwnSrun": "",
-    "Compiles": "",
-    "Fixture": "",
+#: Class → status, flags and words of its launches, and what its entry says further.
+TRAPS: dict[str, tuple[str, list[str], str, str]] = {
+    "AsksForFeatures": ("ok", [UNPROVEN], "", "extras: {omp_flag: -fopenmp}"),
+    "BothUnits": ("ok", [UNPROVEN], "", ""),
+    "ByParameter": ("ok", [UNPROVEN], "", ""),
+    "Raises": ("wrong", [UNPROVEN], "no value of absent", ""),
+    "NotANumber": ("wrong", [UNPROVEN], "nan", ""),
+    "Rounded": ("wrong", [UNPROVEN], "short: 0.0 s is not a possible", ""),
+    "OldStyle": (
+        "ok",
+        [UNPROVEN, REFERENCE_MISSED],
+        "speed=1234.125",
+        "metrics: {speed: {better: higher, unit: MB/s}}",
+    ),
+    "Lenient": (
+        "ok",
+        [UNPROVEN, REFERENCE_MISSED],
+        "",
+        "metrics: {speed: {better: higher, unit: MB/s}}",
+    ),
+    "NoFigures": ("ok", [UNPROVEN], "", ""),
+    "Unright": ("wrong", [], "never", ""),
+    "OddParameters": ("ok", [UNPROVEN], "", ""),
+    "BrokenAsKnown": ("ok", [UNPROVEN, EXPECTED_FAILURE], "known bug", ""),
+    "BetterThanKnown": ("ok", [UNPROVEN, UNEXPECTED_PASS], "known bug", ""),
+    "SlowAsKnown": ("ok", [UNPROVEN, EXPECTED_FAILURE], "", ""),
+    "Skips": ("skipped", [], "no GPU here", ""),
+    "Insists": ("ok", [UNPROVEN], "", ""),
+    "Asserts": ("wrong", [], "as Python has it", ""),
+    "DoesNotCompile": ("failed", [], "exit code: 3: error: no such flag", ""),
+    "Fatal": ("failed", [], "not started: ReframeFatalError: no such thing here", ""),
+    "OwnSrun": ("ok", [UNPROVEN], "", ""),
+    "Compiles": ("ok", [], "", ""),
+    "Fixture": ("ok", [], "", ""),
 }
-#: Status, flags and words of the launches of each.
-EXPECTED = {
-    "asks_for_features": ("ok", [UNPROVEN], ""),
-    "both_units": ("ok", [UNPROVEN], ""),
-    "by_parameter": ("ok", [UNPROVEN], ""),
-    "raises": ("wrong", [UNPROVEN], "no value of absent"),
-    "not_anumber": ("wrong", [UNPROVEN], "nan"),
-    "rounded": ("wrong", [UNPROVEN], "short: 0.0 s is not a possible"),
-    "old_style": ("ok", [UNPROVEN, REFERENCE_MISSED], "speed=1234.125"),
-    "lenient": ("ok", [UNPROVEN, REFERENCE_MISSED], ""),
-    "no_figures": ("ok", [UNPROVEN], ""),
-    "unright": ("wrong", [], "never"),
-    "odd_parameters": ("ok", [UNPROVEN], ""),
-    "broken_as_known": ("ok", [UNPROVEN, EXPECTED_FAILURE], "known bug"),
-    "better_than_known": ("ok", [UNPROVEN, UNEXPECTED_PASS], "known bug"),
-    "slow_as_known": ("ok", [UNPROVEN, EXPECTED_FAILURE], ""),
-    "skips": ("skipped", [], "no GPU here"),
-    "insists": ("ok", [UNPROVEN], ""),
-    "asserts": ("wrong", [], "as Python has it"),
-    "does_not_compile": ("failed", [], "exit code: 3: error: no such flag"),
-    "fatal": ("failed", [], "not started: ReframeFatalError: no such thing here"),
-    "own_srun": ("ok", [UNPROVEN], ""),
-    "compiles": ("ok", [], ""),
-    "fixture": ("ok", [], ""),
-}
+
+
+def check_of(cls: str) -> str:
+    """The name of the check that a class is made into."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
 
 
 def campaign(file: Path = SUITE) -> str:
     """The campaign of all classes of the suite."""
     return HEAD + "".join(
         ENTRY.format(file=file, cls=cls, further=more, asks=ASKS.get(cls, "PrgEnv-gnu"))
-        for cls, more in CLASSES.items()
+        for cls, (*_, more) in TRAPS.items()
     )
 
 
@@ -109,11 +101,11 @@ def of(run: RunDirectory, check: str) -> list[Record]:
     return [one for one in read_records(run.records_file) if one.check == check]
 
 
-@pytest.mark.parametrize("check", EXPECTED)
-def test_each_trap_has_its_outcome_in_every_launch(run: RunDirectory, check: str) -> None:
-    status, flags, words = EXPECTED[check]
-    found = of(run, check)
-    assert len(found) == (8 if check in ("both_units", "by_parameter") else 4)
+@pytest.mark.parametrize("cls", TRAPS)
+def test_each_trap_has_its_outcome_in_every_launch(run: RunDirectory, cls: str) -> None:
+    status, flags, words, _ = TRAPS[cls]
+    found = of(run, check_of(cls))
+    assert len(found) == (8 if cls in ("BothUnits", "ByParameter") else 4)
     for one in found:
         assert (one.status, one.attempt) == (status, 1), one.reason
         assert one.flags == flags

@@ -4,14 +4,11 @@
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 ROOMS = ("assay", "bench", "checks", "records", "reports", "setup", "virtual_cluster")
 SOURCES = {".py", ".c", ".sh", ".js", ".css"}
 #: Folders whose names say what their files are.
 NOT_NAMED = {"tests", "proof", "samples", "__pycache__"}
-READMES = sorted(file for room in ROOMS for file in (ROOT / room).rglob("README.md"))
 
 
 def sources_below(folder: Path) -> list[Path]:
@@ -25,12 +22,13 @@ def sources_below(folder: Path) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("readme", READMES, ids=lambda file: str(file.parent.relative_to(ROOT)))
-def test_each_source_file_is_named(readme):
-    words = set(re.findall(r"[\w-]+", readme.read_text()))
+def test_each_source_file_is_named():
+    readmes = [file for room in ROOMS for file in (ROOT / room).rglob("README.md")]
     missing = [
-        str(file.relative_to(readme.parent))
+        str(file.relative_to(ROOT))
+        for readme in readmes
         for file in sources_below(readme.parent)
-        if file.stem not in words
+        if file.stem not in re.findall(r"[\w-]+", readme.read_text())
     ]
+    assert len(readmes) > 50
     assert not missing

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
+from assay.tests.published_forms import published
 from bench.simulated.reframe_logs import write_logs
 
 STORED = Path(__file__).parent / "stored_run"
@@ -70,7 +71,7 @@ def test_an_export_comes_in_again_once(
 ) -> None:
     history = ["--history", str(tmp_path / "h.sqlite")]
     assert main(["history", "import", str(exported), *history, "--json"]) == 0
-    form = json.loads(capsys.readouterr().out)
+    form = published("history-import", capsys.readouterr().out)
     records = (STORED / "records.jsonl").read_text().count("\n")
     assert (form["added"], form["unread"]) == (records, 0)
 
