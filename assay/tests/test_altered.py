@@ -212,6 +212,7 @@ UNREAD = [
 @pytest.fixture
 def verified(tmp_path, capsys):
     """Alters a run and verifies it: status, what was told by check, the sentence of a refusal."""
+
     def verify(alter, campaign="nightly"):
         alter(run := stored_run(campaign, tmp_path))
         status = main(["verify", str(run), "--json"])
