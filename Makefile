@@ -7,6 +7,7 @@ PHYSICS_CC ?= mpicc.mpich
 PYTHON ?=
 WHEELS ?=
 HPL ?=
+TESTS := .venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder
 .DEFAULT_GOAL := help
 # Packages before the environment that needs them.
 .NOTPARALLEL:
@@ -32,9 +33,14 @@ hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from it
 demo: cluster-packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
 	@setup/demo.sh
 
-test: packages setup ## pass the tests
-	@.venv/bin/python -m pytest --numprocesses=$$(($$(nproc) + 1)) --maxprocesses=4 \
-		--dist=loadscope --no-loadscope-reorder
+test: packages setup ## the tests that need minutes, with one walk on a virtual cluster
+	@$(TESTS) --tier=fast
+
+test-cluster: packages setup ## those on virtual clusters (root)
+	@$(TESTS) --tier=cluster
+
+test-all: packages setup ## all tests: three MPI libraries, all looks of pages, kills, installs
+	@$(TESTS) --tier=all
 
 test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh
@@ -90,4 +96,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help pictures setup wheels packages cluster-packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help pictures setup wheels packages cluster-packages hpl-source demo test test-cluster test-all test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean

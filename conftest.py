@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order and workers of all tests, and their isolation from the caller."""
+"""Tiers, order and durations of all tests, and their isolation from the caller.
+
+A test marked `full` belongs to `make test-all`, one marked `cluster` and not `full` to
+`make test-cluster`, every other one to `make test`.
+"""
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import os
+import random
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +26,114 @@ settings.load_profile("assay")
 
 #: Variables that make, pytest and a CI set for their children, which change how programs behave.
 _OF_CALLERS = re.compile(r"MAKE.*|MFLAGS|PYTEST_.*|CI")
+ROOT = Path(__file__).parent
+#: The command that runs the tests of each tier.
+COMMANDS = {"fast": "make test", "cluster": "make test-cluster", "full": "make test-all"}
+#: Tests of other tiers, by tier; seconds of each test.
+_OTHERS: Counter[str] = Counter()
+_SECONDS: defaultdict[str, float] = defaultdict(float)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of a tier, of a share of it and of the order."""
+    group = parser.getgroup("tiers")
+    group.addoption("--tier", choices=[*COMMANDS, "all"], help="run the tests of this tier")
+    group.addoption("--share", help="K/N: run the K-th of N shares of them, about equally long")
+    group.addoption("--shuffle", type=int, help="run the modules in an order drawn by this seed")
+
+
+def tier(item: pytest.Item) -> str:
+    """The tier of a test: fast, cluster or full."""
+    return next((one for one in ("full", "cluster") if item.get_closest_marker(one)), "fast")
+
+
+def scope(nodeid: str) -> str:
+    """The module or class of a test, whose tests run in order in one worker."""
+    return nodeid.split("[")[0].rpartition("::")[0]
+
+
+def kept_seconds() -> dict[str, float]:
+    """Seconds of each module or class when its durations were last kept."""
+    kept: defaultdict[str, float] = defaultdict(float)
+    with (ROOT / "docs/durations.csv").open() as file:
+        for row in csv.DictReader(file):
+            kept[row["scope"]] += float(row["seconds"])
+    return kept
+
+
+def of_share(scopes: list[str], share: str) -> set[str]:
+    """The modules and classes of a share `K/N`; each goes to the share that is shortest by then."""
+    number, _, shares = share.partition("/")
+    filled = [0.0] * int(shares)
+    dealt: list[set[str]] = [set() for _ in filled]
+    seconds = kept_seconds()
+    for one in sorted(scopes, key=lambda one: (-seconds.get(one, 0), one)):
+        shortest = filled.index(min(filled))
+        filled[shortest] += seconds.get(one, 0)
+        dealt[shortest].add(one)
+    return dealt[int(number) - 1]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose the tests of the tier; the longest modules begin first.
+
+    Tests on clusters are skipped where root's clone is below a private folder, such as /root, which
+    the jobs' user may not enter.
+    """
+    chosen = config.getoption("tier")
+    if chosen in COMMANDS:
+        _OTHERS.update(one for one in map(tier, items) if one != chosen)
+        left = [item for item in items if tier(item) == chosen]
+        if share := config.getoption("share"):
+            mine = of_share(sorted({scope(item.nodeid) for item in left}), share)
+            left = [item for item in left if scope(item.nodeid) in mine]
+        items[:] = left
+    seconds = kept_seconds()
+    if (seed := config.getoption("shuffle")) is not None:
+        draw = random.Random(seed)
+        seconds = {one: draw.random() for one in sorted({scope(item.nodeid) for item in items})}
+    items.sort(key=lambda item: -seconds.get(scope(item.nodeid), 0))
+    closed = [folder for folder in Path(__file__).parents if not folder.stat().st_mode & 1]
+    if closed and os.geteuid() == 0:
+        skip = pytest.mark.skip(reason=f"jobs may not enter {closed[0]}: clone elsewhere")
+        for item in items:
+            if item.get_closest_marker("cluster") or item.get_closest_marker("smoke"):
+                item.add_marker(skip)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the count of tests of other tiers from a worker; each worker has the same."""
+    _OTHERS.update(getattr(node, "workeroutput", {}).get("others", {}) if not _OTHERS else {})
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add a phase to the duration of its test."""
+    _SECONDS[report.nodeid] += report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands its counts on; the one that distributes writes durations, slowest first."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["others"] = dict(_OTHERS)
+    elif (chosen := config.getoption("tier")) and _SECONDS:
+        (ROOT / "build").mkdir(exist_ok=True)
+        with (ROOT / f"build/durations-{chosen}.csv").open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["seconds", "test"])
+            rows.writerows(
+                (f"{seconds:.2f}", test)
+                for test, seconds in sorted(_SECONDS.items(), key=lambda one: -one[1])
+            )
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tell of the tests of other tiers, and by which commands they run."""
+    if _OTHERS:
+        told = ", ".join(f"{_OTHERS[one]} by {COMMANDS[one]}" for one in COMMANDS if _OTHERS[one])
+        terminalreporter.write_line(f"Tests of other tiers: {told}")
 
 
 def _forget_callers() -> None:
@@ -43,22 +159,6 @@ def vets_alone() -> Iterator[None]:
     with Path(__file__).open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Modules with long tests begin first, so that no worker is left alone with one at the end.
-
-    Tests on clusters are skipped where root's clone is below a private folder, such as /root, which
-    the jobs' user may not enter.
-    """
-    marked = ("cluster", "long")
-    first = {item.path for item in items if any(map(item.get_closest_marker, marked))}
-    items.sort(key=lambda item: item.path not in first)
-    closed = [folder for folder in Path(__file__).parents if not folder.stat().st_mode & 1]
-    if closed and os.geteuid() == 0:
-        skip = pytest.mark.skip(reason=f"jobs may not enter {closed[0]}: clone elsewhere")
-        for item in filter(lambda item: item.get_closest_marker("cluster"), items):
-            item.add_marker(skip)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -71,7 +71,7 @@ def packages(wheel: Path) -> Path:
     return found
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_wheel_has_what_a_run_needs_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {
@@ -99,7 +99,7 @@ def contents(packages: Path) -> dict[Path, tuple[int, int]]:
     return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.usefixtures("vets_alone")
 def test_an_installed_assay_vets_from_any_folder_with_the_environments_program(
     packages: Path, tmp_path: Path
@@ -113,7 +113,7 @@ def test_an_installed_assay_vets_from_any_folder_with_the_environments_program(
     assert not (tmp_path / "build").exists()
 
 
-@pytest.mark.long
+@pytest.mark.full
 @needs[0]
 @needs[1]
 @needs[2]

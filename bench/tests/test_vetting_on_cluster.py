@@ -30,7 +30,7 @@ def vetted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vetted]:
         made.down()
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(vetted: Vetted, name: str) -> None:
     if name == "disk" and not BLOCK_IO.is_dir():
@@ -41,7 +41,7 @@ def test_a_planted_fault_is_found(vetted: Vetted, name: str) -> None:
     assert (found.word, fault.said in found.line) == (fault.word, True), found.line
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_healthy_node_is_not_unfit_beside_a_neighbour_with_a_slow_link(vetted: Vetted) -> None:
     cluster, folder = vetted
     cluster.degrade("n1", link_share=0.25)

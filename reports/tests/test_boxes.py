@@ -29,7 +29,7 @@ from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
 
-pytestmark = [needs_browser, pytest.mark.long]
+pytestmark = [needs_browser, pytest.mark.full]
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()
 #: All folded parts are opened, and what is drawn then is waited for.
 OPEN = """(async () => {

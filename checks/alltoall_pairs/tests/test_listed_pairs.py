@@ -12,7 +12,7 @@ from checks.alltoall_pairs import CHECK
 from checks.common.sources import CHECKS, LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full
 SHORT, LONG = 24, 50000
 SIZES = {
     "latency_bytes": SHORT,

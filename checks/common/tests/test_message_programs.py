@@ -13,7 +13,7 @@ from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full
 PROGRAMS = [
     *("alltoall_pairs", "bisection", "cholesky", "echo", "one_sided", "pt2pt", "ring", "streams"),
     *("collectives", "interference"),

@@ -13,7 +13,7 @@ import pytest
 from checks.common.sources import CHECKS, LIBRARY, program_folders
 from checks.common.tests.program_runs import COMPILERS, build_folder, built_programs
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.full
 SU3 = CHECKS / "su3_rmd" / "src"
 RANKS = (1, 2, 3, 4)
 PROPERTY = re.compile(r"right +\S.* deviation \S+ tolerance \S+")
