@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One walk of a user on a virtual cluster: what `make test` has of launches through Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from assay.tests.test_run_on_cluster import pytestmark as of_clusters
+from assay.tests.test_walks import assay, the_run
+
+#: Two test runs on one machine do not meet.
+CLUSTER = f"t-m{os.getpid()}"
+SITE = f"virtual:{CLUSTER}"
+CAMPAIGN = """
+schema: 1
+name: smoke
+question: Which library starts faster, and which passes messages faster between two nodes?
+environments: [mpich, openmpi]
+blocks: 3
+seed: 1
+cases:
+  - check: startup
+    fixed: {ranks: 2, ranks_per_node: 1}
+  - check: echo
+    fixed: {sizes: [8, 1024], iterations: 200, warmup: 5}
+"""
+CRITERIA = """
+schema: 1
+name: modest
+title: Two nodes that start and talk
+criteria:
+  - {id: start, kind: limit, title: Start, check: startup, metric: all_heard, at_most: 300, unit: s}
+"""
+#: Exit status of what is judged.
+STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}
+
+pytestmark = [pytest.mark.smoke, *of_clusters[1:]]
+
+
+@pytest.fixture
+def cluster():
+    yield CLUSTER
+    status, said = assay("cluster", "down", "--name", CLUSTER)
+    assert (status, "nothing is left" in said) == (0, True), said
+
+
+def test_a_cluster_runs_a_campaign_that_is_reported_accepted_and_a_night(tmp_path, cluster):
+    (tmp_path / "smoke.yaml").write_text(CAMPAIGN)
+    (tmp_path / "modest.yaml").write_text(CRITERIA)
+    status, said = assay("cluster", "up", "--name", cluster, "--nodes", "2")
+    assert (status, f"cluster {cluster}: up" in said) == (0, True), said
+
+    status, said = assay("run", "smoke.yaml", "--site", SITE, folder=tmp_path)
+    assert (status, "12 of 12 launches have a record: 12 ok" in said) == (0, True), said
+    run = the_run(tmp_path, "smoke")
+
+    status, said = assay("report", folder=tmp_path)
+    answer = json.loads((run / "report" / "verdicts.json").read_text())["answer"]
+    assert (status, answer["sentence"] in said) == (0, True), said
+
+    status, said = assay("accept", run, "--criteria", "modest.yaml", folder=tmp_path)
+    told = json.loads((run / "acceptance" / "acceptance.json").read_text())
+    assert (status, f"{told['verdict']}: " in said) == (STATUS[told["verdict"]], True), said
+    assert assay("verify", run)[0] == 0
+
+    night = ("nightly", "run", "--campaign", "smoke.yaml", "--site", SITE)
+    status, said = assay(*night, folder=tmp_path)
+    assert (status, "LEARNING: " in said) == (3, True), said
+    assert len([*(tmp_path / "results" / "smoke").iterdir()]) == 2
