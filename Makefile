@@ -33,7 +33,7 @@ hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from it
 demo: cluster-packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
 	@setup/demo.sh
 
-test: packages setup ## the tests that need minutes, with one walk on a virtual cluster
+test: packages setup ## the fast tests, and one walk on a virtual cluster
 	@$(TESTS) --tier=fast
 
 test-cluster: packages setup ## those on virtual clusters (root)
@@ -41,6 +41,12 @@ test-cluster: packages setup ## those on virtual clusters (root)
 
 test-all: packages setup ## all tests: three MPI libraries, all looks of pages, kills, installs
 	@$(TESTS) --tier=all
+
+test-share: packages setup ## a share of those that make test and make test-cluster leave out: SHARE=K/N
+	@$(TESTS) --tier=full --share=$(SHARE)
+
+durations: ## docs/durations.csv anew from the last make test-all
+	@.venv/bin/python setup/durations.py <build/durations-all.csv >docs/durations.csv
 
 test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh
@@ -96,4 +102,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help pictures setup wheels packages cluster-packages hpl-source demo test test-cluster test-all test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help pictures setup wheels packages cluster-packages hpl-source demo test test-cluster test-all test-share durations test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean

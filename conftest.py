@@ -10,12 +10,12 @@ from __future__ import annotations
 import csv
 import fcntl
 import os
-import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import settings
@@ -29,9 +29,9 @@ _OF_CALLERS = re.compile(r"MAKE.*|MFLAGS|PYTEST_.*|CI")
 ROOT = Path(__file__).parent
 #: The command that runs the tests of each tier.
 COMMANDS = {"fast": "make test", "cluster": "make test-cluster", "full": "make test-all"}
-#: Tests of other tiers, by tier; seconds of each test.
+#: Tests of other tiers, by tier; seconds of each test, by tier and test.
 _OTHERS: Counter[str] = Counter()
-_SECONDS: defaultdict[str, float] = defaultdict(float)
+_SECONDS: defaultdict[tuple[str, str], float] = defaultdict(float)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,7 +49,7 @@ def tier(item: pytest.Item) -> str:
 
 def scope(nodeid: str) -> str:
     """The module or class of a test, whose tests run in order in one worker."""
-    return nodeid.split("[")[0].rpartition("::")[0]
+    return nodeid.split("[", maxsplit=1)[0].rpartition("::")[0]
 
 
 def kept_seconds() -> dict[str, float]:
@@ -81,6 +81,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Tests on clusters are skipped where root's clone is below a private folder, such as /root, which
     the jobs' user may not enter.
     """
+    for item in items:
+        item.user_properties.append(("tier", tier(item)))
     chosen = config.getoption("tier")
     if chosen in COMMANDS:
         _OTHERS.update(one for one in map(tier, items) if one != chosen)
@@ -91,8 +93,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = left
     seconds = kept_seconds()
     if (seed := config.getoption("shuffle")) is not None:
-        draw = random.Random(seed)
-        seconds = {one: draw.random() for one in sorted({scope(item.nodeid) for item in items})}
+        places = {scope(item.nodeid) for item in items}
+        seconds = {one: float(crc32(f"{seed} {one}".encode())) for one in places}
     items.sort(key=lambda item: -seconds.get(scope(item.nodeid), 0))
     closed = [folder for folder in Path(__file__).parents if not folder.stat().st_mode & 1]
     if closed and os.geteuid() == 0:
@@ -110,7 +112,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add a phase to the duration of its test."""
-    _SECONDS[report.nodeid] += report.duration
+    _SECONDS[dict(report.user_properties)["tier"], report.nodeid] += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -122,18 +124,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         (ROOT / "build").mkdir(exist_ok=True)
         with (ROOT / f"build/durations-{chosen}.csv").open("w", newline="") as file:
             rows = csv.writer(file)
-            rows.writerow(["seconds", "test"])
-            rows.writerows(
-                (f"{seconds:.2f}", test)
-                for test, seconds in sorted(_SECONDS.items(), key=lambda one: -one[1])
-            )
+            rows.writerow(["seconds", "tier", "test"])
+            slowest = sorted(_SECONDS.items(), key=lambda one: -one[1])
+            rows.writerows((f"{seconds:.2f}", *test) for test, seconds in slowest)
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Tell of the tests of other tiers, and by which commands they run."""
-    if _OTHERS:
-        told = ", ".join(f"{_OTHERS[one]} by {COMMANDS[one]}" for one in COMMANDS if _OTHERS[one])
-        terminalreporter.write_line(f"Tests of other tiers: {told}")
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Tell at last what passed, and by which commands the tests of other tiers run."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if _OTHERS and reporter and not hasattr(config, "workerinput"):
+        passed, skipped = (len(reporter.stats.get(one, ())) for one in ("passed", "skipped"))
+        others = [f"{_OTHERS[one]} run by {COMMANDS[one]}" for one in COMMANDS if _OTHERS[one]]
+        told = [f"{passed} passed", *([f"{skipped} skipped (reasons above)"] if skipped else [])]
+        reporter.write_line(f"{', '.join(told)}; of other tiers {', '.join(others)}")
 
 
 def _forget_callers() -> None:

@@ -27,7 +27,7 @@ import tempfile
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,10 @@ from assay.run.provenance import only_here
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = ROOT / "docs/README.md"
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+#: The name of the cluster of all pages, where it stands.
+OF_CLUSTER = re.compile(
+    r"(?<=--name )docs\b|(?<=virtual[:-])docs\b|(?<=assay[-/])docs\b|(?<=^cluster )docs\b", re.M
+)
 #: Seconds for a command: many, for the machine may be loaded.
 LIMIT_S = 1800
 
@@ -68,6 +72,10 @@ class Block:
             more = next((n for n, line in enumerate(lines[1:], 1) if line[:2] != "> "), len(lines))
             command = "\n".join([lines[0], *(line[2:] for line in lines[1:more])])
             yield command, "\n".join(lines[more:])
+
+    def named(self, cluster: str) -> Block:
+        """The block with another name of the cluster that pages call `docs`."""
+        return replace(self, text=OF_CLUSTER.sub(cluster, self.text))
 
     def follow(self, folder: Path) -> None:
         """Do what the block says, in `folder`; an AssertionError tells what came out otherwise."""
@@ -156,10 +164,10 @@ def anchors(page: Path) -> set[str]:
 
 
 PAGES = pages()
-NEEDED = ("slurmctld", "slurmd", "munged", "mpicc.mpich", "mpicc.openmpi", "lamboot", "ip")
-MISSING = [
-    name for name in NEEDED if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None
-]
+
+
+#: Pages whose commands take longer than those of all others.
+LONG = {"acceptance-contract", "from-reframe", "profile", "vetting"}
 
 
 def to_follow(page: Path, *, with_cluster: bool) -> list[Block]:
@@ -179,38 +187,24 @@ def needs_cluster(page: Path) -> bool:
 
 
 @contextmanager
-def _open_folder() -> Iterator[Path]:
+def open_folder() -> Iterator[Path]:
     """A folder that others may read: the jobs' user reads the suites of a page."""
     with tempfile.TemporaryDirectory(prefix="assay-docs-") as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[pytest.mark.full] if p.stem in LONG else []) for p in PAGES],
+    ids=[page.name for page in PAGES],
+)
 def test_commands_run_as_shown(page, request):
     if page.name == "vetting.md":
         request.getfixturevalue("vets_alone")
-    with _open_folder() as folder:
+    with open_folder() as folder:
         for block in to_follow(page, with_cluster=False):
             block.follow(folder)
-
-
-@pytest.fixture(scope="module")
-def folder() -> Iterator[Path]:
-    """One folder for all pages: later ones go on with what earlier ones made."""
-    with _open_folder() as folder:
-        yield folder
-    down = [str(Path(sys.executable).with_name("assay")), "cluster", "down", "--name", "docs"]
-    subprocess.run(down, check=True, stdout=subprocess.DEVNULL)
-
-
-@pytest.mark.cluster
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
-@pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages")
-@pytest.mark.parametrize("page", [p for p in PAGES if needs_cluster(p)], ids=lambda page: page.name)
-def test_commands_run_as_shown_on_a_virtual_cluster(page, folder):
-    for block in to_follow(page, with_cluster=True):
-        block.follow(folder)
 
 
 def test_commands_that_are_not_run_have_a_reason():

@@ -34,17 +34,21 @@ class Repository:
         shutil.copy(ROOT / "README.md", self.folder)
         (self.folder / "setup/packages.sh").write_text("#!/bin/sh\nexit 4\n")
         (self.folder / "setup/packages.sh").chmod(0o755)
-        targets = "check demo lint packages setup test test-other-processor test-site"
-        recipe = f"{targets}:\n\t@echo $@ >>{self._left}.order\n"
+        targets = "demo lint test test-cluster test-other-processor test-share"
+        recipe = f"{targets}:\n\t@echo $@ >>{self._left}.order; mkdir -p build\n"
         recipe += f"\t@pwd >{self._left}/$@; env >>{self._left}/$@\n"
+        recipe += "\t@echo 1.50,fast,slow >build/durations-fast.csv\n"
+        recipe += "\t@cp build/durations-fast.csv build/durations-cluster.csv\n"
         (self.folder / "Makefile").write_text(recipe + f".PHONY: {targets}\n")
         self.commit()
 
-    def commit(self) -> None:
-        """Commit all that is there."""
+    def commit(self) -> str:
+        """Commit all that is there; the commit's digits."""
         mine = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
         for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "all"]):
             subprocess.run([*mine, *words], cwd=self.folder, check=True)
+        head = self.folder / ".git" / (self.folder / ".git/HEAD").read_text().split()[1]
+        return head.read_text()
 
     def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """A script of CI, called with variables of a caller."""
@@ -75,10 +79,27 @@ def test_ci_has_no_way_to_the_tests_but_the_commands_of_readme(repository):
     done = repository.run("run", **OF_CALLERS)
     assert done.returncode == 0, done.stderr
     ran = repository.ran()
-    assert [*ran] == ["demo", "test", "lint", "test-other-processor"]
+    *always, rest = ran
+    assert always == ["demo", "test", "lint", "test-cluster"]
     assert ran["demo"][0] == ran["test"][0] != repository.folder
-    assert ran["lint"][0] == ran["test-other-processor"][0] == repository.folder
+    assert ran["lint"][0] == ran["test-cluster"][0] == ran[rest][0] == repository.folder
+    assert f"to run it again: make {rest}" in done.stdout
+    assert done.stdout.count("1.50,fast,slow") == 2
     assert "pytest" not in (ROOT / ".ci/run").read_text()
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_part_of_the_rest_is_drawn_by_the_commit_and_told_where_it_fails(repository, number):
+    text = "test-share test-other-processor:\n\t@exit 1\n"
+    text += "demo test lint test-cluster:\n\t@mkdir -p build\n"
+    text += "\t@touch build/durations-fast.csv build/durations-cluster.csv\n"
+    (repository.folder / "Makefile").write_text(f"{text}# {number}\n")
+    commit = repository.commit()
+    part = int(commit[:8], 16) % 6 + 1
+    again = f"make test-share SHARE={part}/5" if part < 6 else "make test-other-processor"
+    done = repository.run("run")
+    assert done.returncode == 1
+    assert f"part {part} of 6 failed; to run it again: {again}\n" in done.stderr
 
 
 def test_a_newcomer_has_a_clean_clone_and_nothing_of_the_caller(repository):

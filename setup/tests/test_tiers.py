@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tiers, shares and durations of the tests themselves."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from setup.durations import main
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = {
+    "test_a.py": "def test_fast(): pass\ndef test_red(): assert 0\n",
+    "test_b.py": "import pytest\n@pytest.mark.full\n@pytest.mark.cluster\ndef test_full(): pass\n"
+    "@pytest.mark.cluster\ndef test_cluster(): pass\n",
+    **{
+        f"test_{name}.py": f"import pytest\n@pytest.mark.full\ndef test_{name}(): pass\n"
+        for name in "cdef"
+    },
+}
+KEPT = {"test_b.py": 5, "test_c.py": 0.5, "test_d.py": 2, "test_e.py": 2, "test_f.py": 0}
+
+
+@pytest.fixture
+def tests(tmp_path):
+    """Runs these modules with options: exit status, names of the tests, last line."""
+    for name in ("conftest.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name, text in MODULES.items():
+        (tmp_path / name).write_text(text)
+    rows = "".join(f"{name},full,1,{seconds},1,x\n" for name, seconds in KEPT.items())
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/durations.csv").write_text(
+        f"scope,tier,tests,seconds,slowest_s,slowest\n{rows}"
+    )
+
+    def run(*options):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", ".", *options],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        outcome = "(?:PASSED|FAILED|SKIPPED)"
+        ran = re.findall(rf"::(test_\w+) {outcome}|{outcome}.*::(test_\w+) $", done.stdout, re.M)
+        return done.returncode, ["".join(one) for one in ran], done.stdout.splitlines()[-1]
+
+    run.folder = tmp_path
+    return run
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_a_tier_has_its_tests_and_names_the_commands_of_the_others(tests, workers):
+    status, ran, last = tests("--tier=fast", *workers)
+    assert (status, sorted(ran)) == (1, ["test_fast", "test_red"])
+    assert last == "1 passed; of other tiers 1 run by make test-cluster, 5 run by make test-all"
+    with (tests.folder / "build/durations-fast.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["tier"], row["test"]) for row in rows} == {
+        ("fast", "test_a.py::test_fast"),
+        ("fast", "test_a.py::test_red"),
+    }
+    assert tests("--tier=cluster")[1] == ["test_cluster"]
+    assert len(tests("--tier=all")[1]) == len(tests()[1]) == 8
+
+
+def test_shares_have_all_tests_of_a_tier_once_and_are_about_equally_long(tests):
+    one, two = (tests("--tier=full", f"--share={number}/2")[1] for number in (1, 2))
+    assert (one, sorted(two)) == (["test_full"], ["test_c", "test_d", "test_e", "test_f"])
+
+
+def test_the_longest_modules_begin_first_or_an_order_is_drawn(tests):
+    kept = [f"test_{name}" for name in ("full", "d", "e", "c", "f")]
+    assert tests("--tier=full")[1] == kept
+    drawn = [tests("--tier=full", f"--shuffle={seed}")[1] for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert sorted(drawn[2]) == sorted(kept)
+
+
+def test_durations_are_folded_by_module_and_tier():
+    rows = "2.50,fast,a.py::test_x[1::2]\n1.00,full,a.py::test_y\n0.25,fast,a.py::test_z\n"
+    main(StringIO("seconds,tier,test\n" + rows), written := StringIO())
+    assert written.getvalue().splitlines()[1:] == [
+        "a.py,fast,2,2.8,2.50,test_x[1::2]",
+        "a.py,full,1,1.0,1.00,test_y",
+    ]
+
+
+def test_no_fast_test_and_no_fast_module_is_long():
+    with (ROOT / "docs/durations.csv").open() as file:
+        fast = [row for row in csv.DictReader(file) if row["tier"] == "fast"]
+    assert fast
+    long = [
+        row["scope"] for row in fast if float(row["slowest_s"]) > 5 or float(row["seconds"]) > 30
+    ]
+    # The walk on a virtual cluster is one test, and the only one.
+    assert {*long} <= {"assay/tests/test_smoke.py"}
