@@ -79,27 +79,31 @@ def test_ci_has_no_way_to_the_tests_but_the_commands_of_readme(repository):
     done = repository.run("run", **OF_CALLERS)
     assert done.returncode == 0, done.stderr
     ran = repository.ran()
-    *always, rest = ran
-    assert always == ["demo", "test", "lint", "test-cluster"]
+    always = ["demo", "test", "lint", "test-cluster"]
+    assert [*ran][:4] == always
+    assert {*ran} <= {*always, "test-share", "test-other-processor"}
     assert ran["demo"][0] == ran["test"][0] != repository.folder
-    assert ran["lint"][0] == ran["test-cluster"][0] == ran[rest][0] == repository.folder
-    assert f"to run it again: make {rest}" in done.stdout
+    assert {ran[one][0] for one in {*ran} - {"demo", "test"}} == {repository.folder}
+    assert "of what is left; to run it again: " in done.stdout
     assert done.stdout.count("1.50,fast,slow") == 2
     assert "pytest" not in (ROOT / ".ci/run").read_text()
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(6))
 def test_a_part_of_the_rest_is_drawn_by_the_commit_and_told_where_it_fails(repository, number):
     text = "test-share test-other-processor:\n\t@exit 1\n"
     text += "demo test lint test-cluster:\n\t@mkdir -p build\n"
     text += "\t@touch build/durations-fast.csv build/durations-cluster.csv\n"
     (repository.folder / "Makefile").write_text(f"{text}# {number}\n")
     commit = repository.commit()
-    part = int(commit[:8], 16) % 6 + 1
-    again = f"make test-share SHARE={part}/5" if part < 6 else "make test-other-processor"
+    part = int(commit[:8], 16) % 7 + 1
     done = repository.run("run")
+    if part == 7:  # the packages of a foreign cluster cannot be had here
+        assert (done.returncode, "part 7 of 7" in done.stdout) == (0, True), done.stderr
+        return
+    again = f"make test-share SHARE={part}/5" if part < 6 else "make test-other-processor"
     assert done.returncode == 1
-    assert f"part {part} of 6 failed; to run it again: {again}\n" in done.stderr
+    assert f"part {part} failed; to run it again: {again}\n" in done.stderr
 
 
 def test_a_newcomer_has_a_clean_clone_and_nothing_of_the_caller(repository):
