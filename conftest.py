@@ -2,7 +2,8 @@
 """Tiers, order and durations of all tests, and their isolation from the caller.
 
 A test marked `full` belongs to `make test-all`, one marked `cluster` and not `full` to
-`make test-cluster`, every other one to `make test`.
+`make test-cluster`, every other one to `make test`. Of the cases of a test marked `full(sample=N)`,
+N that are evenly spread are not full.
 """
 
 from __future__ import annotations
@@ -42,9 +43,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--shuffle", type=int, help="run the modules in an order drawn by this seed")
 
 
-def tier(item: pytest.Item) -> str:
-    """The tier of a test: fast, cluster or full."""
-    return next((one for one in ("full", "cluster") if item.get_closest_marker(one)), "fast")
+def tiers(items: list[pytest.Item]) -> dict[pytest.Item, str]:
+    """The tier of each test: fast, cluster or full."""
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.split("[", maxsplit=1)[0]].append(item)
+    found = {}
+    for alike in cases.values():
+        for number, item in enumerate(alike):
+            full = item.get_closest_marker("full")
+            sample = full.kwargs.get("sample", 0) if full else len(alike)
+            spread = number * sample // len(alike) != (number - 1) * sample // len(alike)
+            other = "cluster" if item.get_closest_marker("cluster") else "fast"
+            found[item] = other if spread else "full"
+    return found
 
 
 def scope(nodeid: str) -> str:
@@ -81,12 +93,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Tests on clusters are skipped where root's clone is below a private folder, such as /root, which
     the jobs' user may not enter.
     """
+    of = tiers(items)
     for item in items:
-        item.user_properties.append(("tier", tier(item)))
+        item.user_properties.append(("tier", of[item]))
     chosen = config.getoption("tier")
     if chosen in COMMANDS:
-        _OTHERS.update(one for one in map(tier, items) if one != chosen)
-        left = [item for item in items if tier(item) == chosen]
+        _OTHERS.update(one for one in of.values() if one != chosen)
+        left = [item for item in items if of[item] == chosen]
         if share := config.getoption("share"):
             mine = of_share(sorted({scope(item.nodeid) for item in left}), share)
             left = [item for item in left if scope(item.nodeid) in mine]

@@ -21,6 +21,8 @@ MODULES = {
     "test_a.py": "def test_fast(): pass\ndef test_red(): assert 0\n",
     "test_b.py": "import pytest\n@pytest.mark.full\n@pytest.mark.cluster\ndef test_full(): pass\n"
     "@pytest.mark.cluster\ndef test_cluster(): pass\n",
+    "test_g.py": "import pytest\n@pytest.mark.full(sample=2)\n"
+    "@pytest.mark.parametrize('n', range(6))\ndef test_many(n): pass\n",
     **{
         f"test_{name}.py": f"import pytest\n@pytest.mark.full\ndef test_{name}(): pass\n"
         for name in "cdef"
@@ -52,7 +54,7 @@ def tests(tmp_path):
             check=False,
         )
         outcome = "(?:PASSED|FAILED|SKIPPED)"
-        ran = re.findall(rf"::(test_\w+) {outcome}|{outcome}.*::(test_\w+) $", done.stdout, re.M)
+        ran = re.findall(rf"::(test_\S+) {outcome}|{outcome}.*::(test_\S+) $", done.stdout, re.M)
         return done.returncode, ["".join(one) for one in ran], done.stdout.splitlines()[-1]
 
     run.folder = tmp_path
@@ -62,29 +64,33 @@ def tests(tmp_path):
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
 def test_a_tier_has_its_tests_and_names_the_commands_of_the_others(tests, workers):
     status, ran, last = tests("--tier=fast", *workers)
-    assert (status, sorted(ran)) == (1, ["test_fast", "test_red"])
-    assert last == "1 passed; of other tiers 1 run by make test-cluster, 5 run by make test-all"
+    assert (status, sorted(ran)) == (1, ["test_fast", "test_many[0]", "test_many[3]", "test_red"])
+    assert last == "3 passed; of other tiers 1 run by make test-cluster, 9 run by make test-all"
     with (tests.folder / "build/durations-fast.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert {(row["tier"], row["test"]) for row in rows} == {
         ("fast", "test_a.py::test_fast"),
         ("fast", "test_a.py::test_red"),
+        ("fast", "test_g.py::test_many[0]"),
+        ("fast", "test_g.py::test_many[3]"),
     }
     assert tests("--tier=cluster")[1] == ["test_cluster"]
-    assert len(tests("--tier=all")[1]) == len(tests()[1]) == 8
+    assert len(tests("--tier=all")[1]) == len(tests()[1]) == 14
 
 
 def test_shares_have_all_tests_of_a_tier_once_and_are_about_equally_long(tests):
     one, two = (tests("--tier=full", f"--share={number}/2")[1] for number in (1, 2))
-    assert (one, sorted(two)) == (["test_full"], ["test_c", "test_d", "test_e", "test_f"])
+    assert one[0] == "test_full"
+    assert two[:2] == ["test_d", "test_e"]
+    assert sorted(one + two) == sorted(tests("--tier=full")[1])
 
 
 def test_the_longest_modules_begin_first_or_an_order_is_drawn(tests):
     kept = [f"test_{name}" for name in ("full", "d", "e", "c", "f")]
-    assert tests("--tier=full")[1] == kept
+    assert tests("--tier=full")[1][:5] == kept
     drawn = [tests("--tier=full", f"--shuffle={seed}")[1] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
-    assert sorted(drawn[2]) == sorted(kept)
+    assert {*drawn[2]} >= {*kept}
 
 
 def test_durations_are_folded_by_module_and_tier():

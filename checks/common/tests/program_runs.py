@@ -21,6 +21,8 @@ from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 
 COMPILERS = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi", "lam": "mpicc.lam"}
+#: Parameters of a test of each library: the fast tests are of MPICH.
+LIBRARIES = ["mpich", *(pytest.param(one, marks=pytest.mark.full) for one in ("openmpi", "lam"))]
 
 
 @dataclass(frozen=True)

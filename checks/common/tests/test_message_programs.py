@@ -11,9 +11,8 @@ import pytest
 from checks.collectives import OPERATIONS
 from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
-from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
+from checks.common.tests.program_runs import LIBRARIES, built_programs, command_of, run_each
 
-pytestmark = pytest.mark.full
 PROGRAMS = [
     *("alltoall_pairs", "bisection", "cholesky", "echo", "one_sided", "pt2pt", "ring", "streams"),
     *("collectives", "interference"),
@@ -108,7 +107,7 @@ ALTERED = {
 }
 
 
-@pytest.fixture(scope="module", params=list(COMPILERS))
+@pytest.fixture(scope="module", params=LIBRARIES)
 def runs(request):
     out = built_programs(request.param, PROGRAMS)
     return run_each(request.param, out, [*GOOD, *UNNAMED, *BAD, *ALTERED, *LOCKED, *LOCKED_ALTERED])
@@ -171,6 +170,7 @@ def test_copies_under_a_lock_are_verified_where_the_library_has_locks(runs):
         assert any("is not what was sent" in said for said in runs[command].output.wrong)
 
 
+@pytest.mark.full
 def test_a_neighbour_who_wakes_late_finds_that_the_stream_has_ended():
     out = built_programs("openmpi", ["interference"])  # which takes in several messages at once
     late = out / "late_nap.so"
