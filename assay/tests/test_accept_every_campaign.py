@@ -35,6 +35,7 @@ def run(request, tmp_path_factory):
     return stored_run(request.param, tmp_path_factory.mktemp("stored"))
 
 
+@pytest.mark.full(sample=6)
 @pytest.mark.parametrize("criteria", criteria_files())
 def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monkeypatch, capsys):
     monkeypatch.setattr(store, "find_browser", lambda: None)  # the print is tested below
@@ -60,6 +61,7 @@ def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monke
     assert main(["verify", str(run)]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.full
 @pytest.mark.skipif(find_browser() is None, reason="no browser is installed")
 def test_the_document_by_standard_is_printed_and_its_print_verifies(tmp_path, capsys):
     run = stored_run("acceptance", tmp_path)

@@ -154,6 +154,7 @@ def too_long(text: str, width: int) -> list[str]:
     ]
 
 
+@pytest.mark.full(sample=20)
 @pytest.mark.parametrize("words", SHOWN)
 def test_80_columns_suffice(place: Path, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     for columns in (None, WIDTH):

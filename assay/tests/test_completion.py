@@ -80,6 +80,7 @@ def complete(shell_and_script, tmp_path):
     return ask
 
 
+@pytest.mark.full(sample=1)
 def test_commands_options_and_their_values(complete):
     assert complete("assay", "") == set(COMMANDS)
     assert complete("assay", "st") == {"status"}
@@ -89,6 +90,7 @@ def test_commands_options_and_their_values(complete):
     assert complete("assay", "cluster", "up", "--") >= {"--nodes", "--network", "--switches"}
 
 
+@pytest.mark.full
 def test_names_of_what_there_is(complete, tmp_path):
     assert complete("assay", "plan", "") == set(campaign_names())
     sites = {path.parent.name for path in SITES.glob("*/site.yaml")}

@@ -94,6 +94,7 @@ def test_a_damaged_file_that_people_write_is_one_message(
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", ["verify", "accept"])
 def test_damage_in_a_document_is_found_and_never_waited_for(
     place: Path, capsys: pytest.CaptureFixture[str], command: str

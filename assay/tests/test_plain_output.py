@@ -106,6 +106,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.full
 def test_no_command_prints_or_writes_a_control_character(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,6 +205,7 @@ def _spoilt_wherever(data: Any, takes: Callable[[bytes], object]) -> tuple[Any, 
     return data, count
 
 
+@pytest.mark.full
 def test_no_text_of_a_plan_or_a_provenance_leaves_with_a_control_character(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -249,6 +249,7 @@ def test_a_job_cut_short_leaves_what_it_had_found():
     assert read(PRINTED[:20]).trials["mpich"].build_status is None
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="needs mpich: run make packages")
 def test_what_an_earlier_job_left_half_made_is_made_anew(tmp_path):
     """As by a node that loses power between two steps of a build."""

@@ -63,6 +63,7 @@ def call_of(profile: ApplicationProfile, name: str) -> ProfiledCall:
     return next(one for one in profile.calls if one.call == name and one.greatest_bytes)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("module", ["MPI", "F08"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_fortran_programs_calls_are_counted_once(
@@ -145,6 +146,7 @@ def test_types_of_gibibytes_are_counted_and_absent_ones_end_nothing(
     assert call_of(profile, "Gather").bytes == 1
 
 
+@pytest.mark.full
 def test_every_part_of_a_command_and_a_script_with_a_launcher_are_profiled(
     programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,6 +173,7 @@ def test_what_cannot_be_written_is_said_before_the_program_runs(
         assert f"{name}: cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Path) -> None:
     made = ["make", "-s", "-C", str(LIBRARY / "mpiprofile"), "CC=mpicc.mpich", f"OUT={tmp_path}"]
     subprocess.run([*made, str(tmp_path / "profile.o")], check=True)

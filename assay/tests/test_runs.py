@@ -63,6 +63,7 @@ def test_without_a_name_the_newest_run_is_taken_and_named(place: Path, capsys: C
     assert capsys.readouterr().out.startswith("{")
 
 
+@pytest.mark.full
 def test_the_newest_run_of_the_right_kind_is_taken(place: Path, capsys: Capture) -> None:
     old = small_run(place / "results/wyeast-2003/20260101T000000Z-0001", campaign="wyeast-2003")
     small_run(place / "results/quick/20260102T000000Z-0002")

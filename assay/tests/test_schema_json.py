@@ -63,6 +63,7 @@ def test_the_shipped_file_is_small() -> None:
     assert SCHEMA_FILE.stat().st_size <= 88_000
 
 
+@pytest.mark.full(sample=5)
 @pytest.mark.parametrize("name", campaign_names())
 def test_shipped_campaigns_satisfy_it(name: str) -> None:
     origin = load_campaign(name).origin

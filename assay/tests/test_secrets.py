@@ -189,6 +189,7 @@ def test_a_secret_is_withheld_and_what_is_withheld_stays_so(line):
     assert secret not in masked(f"it printed {value}!", secrets_of(line))
 
 
+@pytest.mark.full
 def test_a_stored_run_is_reported_without_its_secrets(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = stored_run("nightly", tmp_path / "stored")

@@ -20,6 +20,8 @@ from assay.tests.test_suites_on_cluster import ASKS, TRAPS, check_of
 from checks.common.brought import BROUGHT_FILE
 from checks.common.session.outcome import OUTCOME_FD, PROGRAMS, Outcome
 
+pytestmark = pytest.mark.full
+
 __all__ = ["planned", "readable"]
 
 SESSION = Path(str(sys.modules["checks.common.registry"].__file__)).parent / "session"

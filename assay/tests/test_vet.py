@@ -83,6 +83,7 @@ def test_a_record_has_all_that_was_said_and_is_the_only_file(tmp_path):
     assert msgspec.json.decode(files[0].read_bytes(), type=Vetting) == told
 
 
+@pytest.mark.full
 def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_path):
     made = vet(tmp_path, "--steps", "latency", "--reference")
     assert made.returncode == 0
@@ -100,6 +101,7 @@ def test_facts_alone_are_fit_where_they_are_those_of_the_peers(tmp_path):
     )
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize(
     ("facts", "status"),
     [
@@ -129,6 +131,7 @@ def accepted_run(folder: Path, compiler: str) -> Path:
     return run
 
 
+@pytest.mark.full
 def test_the_good_nodes_of_an_accepted_run_are_peers(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(acceptance_files, "find_browser", lambda: None)
@@ -144,6 +147,7 @@ def test_the_good_nodes_of_an_accepted_run_are_peers(tmp_path, monkeypatch, caps
     assert "file_systems./scratch is none, not lustre as on 3 nodes" in last_line(ended)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("compiler", "stream_bytes", "compared_with"),
     [
@@ -200,6 +204,7 @@ def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
     assert "MemoryError: planted" in guarded(1000, fail).line
 
 
+@pytest.mark.full
 def test_a_killed_vetting_leaves_no_process_and_no_part_of_a_file(tmp_path):
     """Killed as it begins, and as it looks at mounts, multiplies matrices, writes to the disk."""
     folder = VetFolder(tmp_path / "f")

@@ -216,6 +216,7 @@ def keys(tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
 def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
     sums, signers = accepted / "acceptance" / store.SUMS, keys / "signers"
@@ -318,6 +319,7 @@ def _half(run):
     _edit(run, lambda found: found[: len(found) // 2])
 
 
+@pytest.mark.full(sample=4)
 @pytest.mark.parametrize(
     ("tamper", "told"),
     [
@@ -461,6 +463,7 @@ def test_another_run_is_no_re_run(tmp_path):
         made(run, [other])
 
 
+@pytest.mark.full
 @pytest.mark.skipif(find_browser() is None, reason="no browser: apt-get install chromium")
 def test_the_document_is_printed_too(tmp_path):
     run = runs.write_run(tmp_path / RUN, checks=("node",))

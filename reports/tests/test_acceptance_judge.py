@@ -267,6 +267,7 @@ def test_nominal_rates_of_the_site_are_absolute_limits(tmp_path, least, verdict)
 NODE_RATES = ("core_peak_flop_per_s", "memory_bytes_per_second")
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize(
     ("stated", "share", "verdict", "told"),
     [

@@ -25,6 +25,8 @@ from reports.verdicts.comparison.result import comparison_result
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.result import night_result
 
+pytestmark = pytest.mark.full
+
 needs_browser = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: apt-get install chromium"
 )

@@ -140,6 +140,7 @@ def test_junit_has_a_test_case_for_each_case_and_block(run: Path) -> None:
     assert len(suite.findall("testcase/failure")) == 4 * plan["blocks"]
 
 
+@pytest.mark.full
 def test_same_input_gives_the_same_report(run: Path) -> None:
     build_report(run, run / "again")
     for file in ("report.md", "verdicts.json", "index.html"):

@@ -169,6 +169,7 @@ def chosen(data):
     return [(part.law.form, part.determined) for part in parts]
 
 
+@pytest.mark.full(sample=5)
 @pytest.mark.parametrize("startup", STARTUPS, ids=lambda law: law.form)
 @pytest.mark.parametrize("delay", [*DELAYS, ZERO], ids=law_id)
 def test_no_rounding_and_no_order_of_the_points_changes_the_choice(startup, delay):

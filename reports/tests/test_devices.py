@@ -68,6 +68,7 @@ def studied(folder: Path):
     return paper_result(make_document(load_study("wyeast-2003"), a_run(folder / "run")))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("judge", [chosen, accepted, compared, studied])
 def test_the_device_is_with_the_name_in_every_medium(tmp_path, judge):
     result = judge(tmp_path)

@@ -27,6 +27,7 @@ def covered(luck, n, curves=40):
     return hits / (2 * curves)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [5, 8])
 @pytest.mark.parametrize("luck", [(0.1, 0.01, False), (0.0, 0.05, False)])
 def test_the_intervals_hold_the_truth(luck, n):

@@ -138,6 +138,7 @@ def test_intervals_are_not_narrower_than_the_grid_of_their_values(grid: float) -
     assert far is not None and far[1].low > 1.9
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("n", [6, 8, 12])
 def test_the_detectable_difference_is_found_four_times_in_five(n: int) -> None:
     """Each campaign's own figure, planted in another one: what a reader does with it."""

@@ -155,6 +155,7 @@ def test_good_rerun_dismisses(folder, capsys):
     assert (status, verdicts_of(night)) == (0, ["dismissed", "dismissed"])
 
 
+@pytest.mark.full
 def test_improvement_is_a_change_and_no_regression_and_is_found_once(folder, capsys):
     add_nights(folder, 20)
     for number in range(21, 27):
@@ -272,6 +273,7 @@ def test_a_run_enters_once(folder, capsys):
     assert "already in" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_killed_while_adding_leaves_whole_nights_only(folder):
     add_nights(folder, 2)
     path = write_night(folder, 3)

@@ -168,6 +168,7 @@ def test_healthy_nodes_learn_then_pass() -> None:
     assert "no node stands out" in answer_of_night(nights[0]).sentence
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("spread", [0.02, 0.08, 0.2])
 def test_noise_of_sound_nodes_is_seldom_suspected(noise: str, spread: float) -> None:
@@ -198,6 +199,7 @@ def real_launches(folder: Path) -> tuple[Night, list[NightValues]]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("slower", [1.0, SLOWER])
 def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: float) -> None:
     monkeypatch.chdir(tmp_path)
@@ -288,6 +290,7 @@ def test_a_step_before_any_night_could_be_judged_is_no_pass(good: int, nodes: in
         assert [change.since for change in night.judgement.changes] == [since] * 2 * nodes
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize("slow_nights", [1, 2, 5, 12])
 @pytest.mark.parametrize("reruns", [False, True])
 def test_a_node_that_was_mended_is_neither_suspect_nor_open(slow_nights: int, reruns: bool) -> None:

@@ -172,6 +172,7 @@ def test_bad_moment_is_dismissed_by_its_rerun():
     assert not verdicts(told, "regression")
 
 
+@pytest.mark.full
 def test_step_is_found_among_whole_bad_nights_and_those_are_no_alarm():
     bad = Event("bad", bad_share=0.05, whole_night=True)
     quiet = judge_all(simulate(bad, normal, 0.01, (100, 70), 7), rules_for(100), 30)
@@ -182,6 +183,7 @@ def test_step_is_found_among_whole_bad_nights_and_those_are_no_alarm():
     assert len(verdicts(told, "regression")) > 70
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("noise", [normal, skewed, heavy])
 def test_nothing_is_said_after_an_improvement(noise):
     history = simulate(Event("better", step=-0.05), noise, 0.01, (100, 60), 8)

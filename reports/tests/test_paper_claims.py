@@ -122,6 +122,7 @@ def sharing(run: Path, shares) -> Path:
     return run
 
 
+@pytest.mark.full(sample=6)
 @pytest.mark.parametrize("each", [None, "params.n"])
 @pytest.mark.parametrize("limit", [{"more_than": 1.0}, {"more_than": 2.0}, {"less_than": 1.06}])
 @pytest.mark.parametrize(
@@ -146,6 +147,7 @@ def test_launches_that_shared_cores_on_either_side_decide_no_claim(tmp_path, sha
     assert "needed: 2 nodes with 2 cores each" in verdict.because
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("name", studies())
 def test_no_claim_of_a_study_is_decided_on_shared_cores(tmp_path, name):
     run = write_campaign(tmp_path / "run", name, blocks=3)
@@ -159,6 +161,7 @@ def test_no_claim_of_a_study_is_decided_on_shared_cores(tmp_path, name):
     assert words(lambda record: True) == {UNTESTABLE}
 
 
+@pytest.mark.full
 def test_every_writer_says_that_claims_on_shared_cores_cannot_be_tested(tmp_path, capsys):
     run = sharing(a_run(tmp_path / "run"), lambda record: True)
     assert main(["paper", "2003", str(run), "--json"]) == 0

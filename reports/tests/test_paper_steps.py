@@ -377,6 +377,7 @@ def with_outlier(run: Path, *, slow: range) -> Analysis:
     return analyse(load_run(run))
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize(
     ("asked", "blocks", "slow", "why"),
     [

@@ -153,6 +153,7 @@ def printed_rate(p, q, n):
     return rows[0]["gflops_mean"]
 
 
+@pytest.mark.full
 def test_the_command_writes_a_document(tmp_path, capsys):
     run = a_run(tmp_path / "run")
     assert main(["paper", "2003", str(run)]) == 0
@@ -162,6 +163,7 @@ def test_the_command_writes_a_document(tmp_path, capsys):
     assert {"wyeast-2003.html", "wyeast-2003.md"} <= {p.name for p in (run / "paper").iterdir()}
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("name", studies())
 def test_a_document_has_every_table_and_claim(analysis, name):
     study = load_study(name)

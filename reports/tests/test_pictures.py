@@ -203,6 +203,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("runs") / "a", quick_cases(("mpich", "lam")), blocks=6)
 
 
+@pytest.mark.full
 def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
     written = take_out(run, tmp_path / "out")
     assert {path.suffix for path in written} == {".svg", ".png"}
@@ -211,6 +212,7 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
         assert part in names
 
 
+@pytest.mark.full
 def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
     cases = quick_cases(("mpich", "lam"))
     found = compare(run, write_run(tmp_path / "b", cases, seed=2, slower=2.4))
@@ -220,6 +222,7 @@ def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
     all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
 
 
+@pytest.mark.full
 def test_pictures_of_a_study_are_taken_out(run: Path, tmp_path: Path) -> None:
     document = make_document(load_study("wyeast-2003"), run)
     pictures = [picture for part in document.parts for picture in part.pictures][:3]

@@ -90,6 +90,7 @@ def test_a_moved_section_has_pages_of_bounded_length(monkeypatch: pytest.MonkeyP
     assert all(together.count(f'id="t{number}-id"') == 1 for number in range(10))
 
 
+@pytest.mark.full
 def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_the_search_finds_what_trying_all_breaks_finds(seed):
         assert costs[0, high] == pytest.approx(2 * slow.cost, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.full(sample=3)
 @pytest.mark.parametrize("limit", [16384, 65536, 131072])
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.02])
 def test_a_switch_is_found_in_the_interval_that_holds_it(limit, noise):
@@ -125,6 +126,7 @@ def test_a_line_without_a_switch_gives_none(noise):
         assert not segmented(SIZES, times(noise=noise, seed=seed), replicates=1).switches
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize("sizes", FEW)
 @pytest.mark.parametrize("law", SMOOTH)
 def test_few_noisy_lengths_on_a_smooth_curve_give_no_switch(law, sizes):
@@ -132,6 +134,7 @@ def test_few_noisy_lengths_on_a_smooth_curve_give_no_switch(law, sizes):
     assert sum(map(bool, found)) <= 5  # 5 % are allowed; six of 50 have a probability of 4 %
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("sizes", FEW)
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.1])
 def test_few_noisy_lengths_give_a_clear_step(noise, sizes):

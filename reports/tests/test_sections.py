@@ -134,6 +134,7 @@ def test_every_metric_has_its_complete_statistics(generic: CheckPart) -> None:
     ]
 
 
+@pytest.mark.full
 def test_the_page_shows_an_unknown_check_whole(run: Path, tmp_path: Path) -> None:
     files = build_report(run, tmp_path / "report", ("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
@@ -196,6 +197,7 @@ def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_pa
     assert part.tables[1].anchor == "table-halo-halo-time"  # every metric's statistics stay
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

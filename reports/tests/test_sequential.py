@@ -22,7 +22,7 @@ from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import Question, answers
 from reports.statistics.spending import InterimJudgement, Stages, answers_after, spent
 
-pytestmark = pytest.mark.numerical
+pytestmark = [pytest.mark.numerical, pytest.mark.full]
 DESIGN = Sequential(interims=[6, 8, 10, 12], until=["score", "checks"])
 
 

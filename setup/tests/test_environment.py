@@ -53,6 +53,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.full
 def test_set_up_needs_no_root_no_debian_and_no_internet(checkout):
     done = run(checkout, "make", "setup", "WHEELS=wheels")
     assert done.returncode == 0, done.stderr
@@ -62,6 +63,7 @@ def test_set_up_needs_no_root_no_debian_and_no_internet(checkout):
     assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
 
 
+@pytest.mark.full
 def test_set_up_compiles_what_a_vetting_measures_with_for_all_users(tmp_path):
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)
     copy = ["xargs", "-0", "cp", "--parents", f"--target-directory={tmp_path}"]
@@ -79,6 +81,7 @@ def test_set_up_compiles_what_a_vetting_measures_with_for_all_users(tmp_path):
         os.utime(program, (0, 0))
 
 
+@pytest.mark.full
 def test_without_internet_the_way_out_is_named(checkout):
     if os.geteuid() != 0:
         pytest.skip("only root can take the network away")

@@ -403,6 +403,7 @@ def test_every_good_output_is_believed(name):
     assert GOOD[name].refusal(GOOD[name].text) is None
 
 
+@pytest.mark.full
 @settings(
     max_examples=COUNT,
     derandomize="ASSAY_CHANGED_OUTPUTS" not in os.environ,

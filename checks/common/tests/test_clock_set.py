@@ -198,6 +198,7 @@ polls.snooze()
 """
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("seconds", SETTINGS)
 def test_a_session_looks_at_its_launch_as_often_when_the_clock_is_set_meanwhile(clock, seconds):
     process = started(_POLLS, clock)

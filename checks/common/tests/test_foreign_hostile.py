@@ -193,6 +193,7 @@ def test_a_file_that_its_user_must_not_read_is_named(suite: Path) -> None:
     assert f"must not read {file}" in found.refused
 
 
+@pytest.mark.full
 def test_a_file_that_uses_up_all_processes_has_no_other_refused(
     suite: Path, isolation: str
 ) -> None:

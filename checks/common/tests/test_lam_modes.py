@@ -5,6 +5,8 @@ import pytest
 
 from checks.common.tests.program_runs import built_programs, run_each
 
+pytestmark = pytest.mark.full
+
 LIMITS = (16384, 65536, 131072)
 
 

@@ -163,6 +163,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.full
 def test_a_foreign_program_neither_hides_the_evidence_nor_learns_the_secret(tmp_path):
     out = built_programs("openmpi", ["libassay_evidence.so", "libassay_profile.so"])
     (tmp_path / "talker.c").write_text(TALKER)

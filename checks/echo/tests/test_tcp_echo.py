@@ -18,7 +18,7 @@ from checks.common import json_lines
 from checks.common.sources import LIBRARY
 from checks.common.tests.evidence_of import evidence_of
 from checks.common.tests.judged import Launch
-from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
+from checks.common.tests.program_runs import LIBRARIES, built_programs, run_each
 from checks.echo import CHECK
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
@@ -128,6 +128,7 @@ def test_an_end_whose_peer_is_killed_fails_and_does_not_hang(program, victim):
     assert "end" in output.errors[0]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -55,6 +55,7 @@ def make(tmp_path, source):
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.full
 def test_an_archive_of_netlib_is_built_and_its_result_is_read(tmp_path, source):
     built = make(tmp_path, source)
     assert built.returncode == 0, built.stderr
