@@ -12,8 +12,10 @@ import pytest
 from assay.tests.test_run_on_cluster import (
     ASSAY,
     campaign,
-    pytestmark,  # noqa: F401  what these tests need
     records_of,
+)
+from assay.tests.test_run_on_cluster import (
+    of_full as pytestmark,  # noqa: F401  what these tests need
 )
 from checks.common.sources import CHECKS
 from records.run.archive import RawFiles

@@ -11,10 +11,12 @@ from assay.cli import main
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.tests.test_run_on_cluster import (
     campaign,
-    pytestmark,  # noqa: F401
     records_of,
     run,
     the_run,
+)
+from assay.tests.test_run_on_cluster import (
+    of_full as pytestmark,  # noqa: F401
 )
 from records.run.archive import RawFiles
 from virtual_cluster import ClusterSpec, up

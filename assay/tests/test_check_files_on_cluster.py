@@ -6,7 +6,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from assay.tests.test_run_on_cluster import ASSAY, SITE, pytestmark
+from assay.tests.test_run_on_cluster import ASSAY, SITE
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.errors import ExitStatus
 from records.run.record import read_records
 

@@ -21,7 +21,7 @@ from assay.tests.test_run_on_cluster import (
     records_of,
     wait_for_records,
 )
-from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
+from assay.tests.test_run_on_cluster import of_full as needs_cluster
 from checks.common.tests.clock_setting import SetClock
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]

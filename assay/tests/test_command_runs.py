@@ -45,6 +45,7 @@ def records_of(folder: Path, name: str, *options: str) -> list[Record]:
     return [*read_records(run / "records.jsonl")]
 
 
+@pytest.mark.full
 def test_a_program_without_mpi_is_built_and_measured_in_two_environments(tmp_path: Path) -> None:
     records = records_of(tmp_path, "triad")
     assert [one.status for one in records] == ["ok"] * 4
@@ -73,6 +74,7 @@ def test_a_run_goes_on_without_the_campaign_and_its_files(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.full
 def test_a_program_that_cannot_give_evidence_is_unproven(tmp_path: Path) -> None:
     records = records_of(tmp_path, "static")
     assert [(one.status, one.flags) for one in records] == [("ok", [UNPROVEN])]

@@ -71,6 +71,7 @@ def jobs(cluster):
     return [job for job in cluster.status()["jobs"] if job["name"] != "kick"]
 
 
+@pytest.mark.full
 def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended(folder):
     write_check(folder / "mine")
     source = folder / "mine" / "hello" / "hello.c"

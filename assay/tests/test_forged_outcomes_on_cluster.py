@@ -241,6 +241,7 @@ def test_the_reason_says_which_member(forged, key):
     assert any(by_key[key] in reason for reason in reasons), reasons
 
 
+@pytest.mark.full
 def test_every_command_reads_the_run(forged):
     run, _ = forged
     checks = ["--checks", str(run.parents[2] / "checks")]

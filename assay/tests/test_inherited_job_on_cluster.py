@@ -73,6 +73,7 @@ def in_job(cluster, monkeypatch):
         slurm(cluster, "scancel", job)
 
 
+@pytest.mark.full
 def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):
     status, output = run(campaign(folder, "apart", "mpich", 1, HOPS), "--site", SITE)
     assert status == 0, output
@@ -88,6 +89,7 @@ def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, folder):
         assert "oversubscribed" not in found[hops].flags
 
 
+@pytest.mark.full
 def test_an_allocation_has_nodes_so_far_apart_as_asked(cluster, folder, in_job):
     name = campaign(folder, "hops", "mpich", 1, HOPS)
     status, output = run(name, "--site", SITE, "--in-one-job")

@@ -413,6 +413,7 @@ def test_a_driver_hangs_when_it_adds_no_record_however_long_the_run_is(
 
 
 @pytest.mark.cluster
+@pytest.mark.full
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
 @pytest.mark.skipif(bool(host.missing_programs()), reason="needs Slurm: run make packages")
 def test_kills_lose_no_launch_and_count_none_twice():

@@ -5,7 +5,8 @@ import json
 import subprocess
 from itertools import pairwise
 
-from assay.tests.test_run_on_cluster import ASSAY, SITE, pytestmark
+from assay.tests.test_run_on_cluster import ASSAY, SITE
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.run.record import read_records
 
 __all__ = ["pytestmark"]

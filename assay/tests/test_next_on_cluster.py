@@ -22,11 +22,13 @@ from assay.tests.test_run_on_cluster import (
     SITE,
     campaign,
     finish,
-    pytestmark,
     records_of,
     start,
     the_run,
     wait_for_records,
+)
+from assay.tests.test_run_on_cluster import (
+    of_full as pytestmark,
 )
 from records.history.store import Store
 from records.run.chain import read_seal

@@ -32,6 +32,8 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages"),
 ]
+#: What a module needs whose tests belong to make test-all only.
+of_full = [*pytestmark, pytest.mark.full]
 
 HEAD = """
 schema: 1
@@ -132,6 +134,7 @@ def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cl
         assert all(files.read(record.artifacts["stdout"]) is not None for record in after)
 
 
+@pytest.mark.full
 def test_a_power_cut_is_recorded_and_a_resume_after_restoring_completes_the_run(cluster, folder):
     name = campaign(folder, "powercut", "openmpi", 6, FOUR_NODES + PING_PONG)
     process = start(name, "--site", SITE)

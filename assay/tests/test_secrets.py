@@ -261,6 +261,7 @@ def cluster():
     made.down(lambda _: None)
 
 
+@pytest.mark.full
 @pytest.mark.cluster
 @pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
 def test_a_real_run_is_reported_without_its_secrets(cluster, tmp_path, monkeypatch, capsys):

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from ClusterShell.NodeSet import NodeSet
 
-from assay.tests.test_run_on_cluster import ASSAY, pytestmark, wait_for
+from assay.tests.test_run_on_cluster import ASSAY, wait_for
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.stability import ClusterLook, WatchFolder
 from reports.verdicts.stability.result import OutagePart, stability_result
 from virtual_cluster import Cluster, ClusterSpec, up

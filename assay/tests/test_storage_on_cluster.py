@@ -10,7 +10,7 @@ import pytest
 
 import virtual_cluster
 from assay.tests.test_run_on_cluster import ASSAY, SITE
-from assay.tests.test_run_on_cluster import pytestmark as on_cluster
+from assay.tests.test_run_on_cluster import of_full as on_cluster
 from records.run.record import Record, read_records
 
 pytestmark = [*on_cluster, pytest.mark.usefixtures("cluster")]

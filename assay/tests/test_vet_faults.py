@@ -240,6 +240,7 @@ def test_without_a_fault_a_fit_node_is_not_drained_and_an_unfit_one_is(cluster: 
     admin(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: str) -> None:
     fault = FAULTS[name]

@@ -13,7 +13,9 @@ from pypdf import PdfReader
 
 from assay.tests.test_run_on_cluster import (
     ASSAY,
-    pytestmark,  # noqa: F401  what these tests need
+)
+from assay.tests.test_run_on_cluster import (
+    of_full as pytestmark,  # noqa: F401  what these tests need
 )
 from reports.render.pdf import find_browser
 

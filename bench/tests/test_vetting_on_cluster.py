@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.tests.test_run_on_cluster import pytestmark
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from assay.vet.nodes import own_command
 from bench.faults.vetting import BLOCK_IO, FAULTS, on_node, prepare, vet, with_fault
 from virtual_cluster import Cluster, ClusterSpec, up
@@ -30,7 +30,6 @@ def vetted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vetted]:
         made.down()
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_found(vetted: Vetted, name: str) -> None:
     if name == "disk" and not BLOCK_IO.is_dir():
@@ -41,7 +40,6 @@ def test_a_planted_fault_is_found(vetted: Vetted, name: str) -> None:
     assert (found.word, fault.said in found.line) == (fault.word, True), found.line
 
 
-@pytest.mark.full
 def test_a_healthy_node_is_not_unfit_beside_a_neighbour_with_a_slow_link(vetted: Vetted) -> None:
     cluster, folder = vetted
     cluster.degrade("n1", link_share=0.25)
