@@ -103,6 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if share := config.getoption("share"):
             mine = of_share(sorted({scope(item.nodeid) for item in left}), share)
             left = [item for item in left if scope(item.nodeid) in mine]
+        config.hook.pytest_deselected(items=sorted({*items} - {*left}, key=str))
         items[:] = left
     seconds = kept_seconds()
     if (seed := config.getoption("shuffle")) is not None:

@@ -248,6 +248,7 @@ def test_a_check_that_is_not_here_is_told(verified, monkeypatch):
     assert "10 launches of hpl: the check is not here; name its folder" in told["note"]
 
 
+@pytest.mark.full(sample=4)
 @pytest.mark.parametrize("campaign", WITH_RUN)
 def test_a_run_that_is_not_altered_is_believed(campaign, verified):
     status, found, _ = verified(lambda _: None, campaign)
@@ -268,6 +269,7 @@ def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_s
     assert not [*unproven(run.path, run.records(), reread, suites=True)]
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize(
     ("alter", "told", "seen_by_all"),
     [
@@ -502,6 +504,7 @@ def table(file):
     return [{k: float(v) if number.fullmatch(v) else v for k, v in row.items()} for row in rows]
 
 
+@pytest.mark.full(sample=3)
 @pytest.mark.parametrize("name", PRINTED)
 def test_a_command_prints_the_same_values(name, folder, capsys):
     """Keys may be added, sentences may differ."""

@@ -183,6 +183,7 @@ def test_an_honest_message_is_believed(drive):
     assert readable(run)
 
 
+@pytest.mark.full(sample=16)
 @pytest.mark.parametrize(("member", "value", "said"), ALTERED)
 def test_an_altered_message_makes_its_launch_wrong(member, value, said, drive):
     def alter(told):

@@ -59,6 +59,7 @@ def a_run(name: str, *, slower: float = 1.0) -> Path:
     return with_campaign(synthetic.write_run(Path("results/quick") / name, cases, slower=slower))
 
 
+@pytest.mark.full
 def test_forms_of_a_run(told: Told, capsys: Capture) -> None:
     first, second = a_run("a"), a_run("b", slower=1.3)
     assert told(f"status {first}")["counts"]["lost"] == 0

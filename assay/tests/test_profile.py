@@ -115,6 +115,7 @@ def test_sends_that_share_a_request_are_told_apart(programs: Path) -> None:
     assert [one.sampled for one in sends] == [20, 20, 20]
 
 
+@pytest.mark.full
 def test_many_sizes_stay_small_and_no_call_is_lost(programs: Path) -> None:
     profile = profiled("openmpi", str(programs / "known.openmpi"), "sizes", "5000")
     assert Path("profile.json").stat().st_size < 1 << 20

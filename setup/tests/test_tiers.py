@@ -61,7 +61,7 @@ def tests(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n2",), marks=pytest.mark.full)])
 def test_a_tier_has_its_tests_and_names_the_commands_of_the_others(tests, workers):
     status, ran, last = tests("--tier=fast", *workers)
     assert (status, sorted(ran)) == (1, ["test_fast", "test_many[0]", "test_many[3]", "test_red"])

@@ -101,6 +101,7 @@ def spoiled(entry: Any, dice: random.Random, odd: Any) -> None:
         entry[last] = odd
 
 
+@pytest.mark.full
 @settings(max_examples=150)
 @given(odd=ODD, seed=st.integers(0, 2**32))
 def test_every_line_of_ours_may_hold_anything(odd, seed):
