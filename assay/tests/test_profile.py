@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,22 +21,34 @@ from records.application_profile import (
 )
 
 SOURCES = Path(__file__).parent / "profiled"
-LIBRARIES = ("openmpi", "mpich")
+LIBRARIES = [pytest.param("openmpi", marks=pytest.mark.full), "mpich"]
 RING = {"Irecv": (20, 800), "Isend": (20, 800), "Allreduce": (20, 8)}
 
 
+class Programs:
+    """Programs in a folder, each compiled when it is asked for first."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __truediv__(self, name: str) -> Path:
+        """The program: known.LIBRARY or ring.MODULE.LIBRARY."""
+        _, *module, library = name.split(".")
+        if not (path := self._folder / name).exists():
+            of_module = [word for one in module for word in ("-cpp", f"-D{one}")]
+            compiler, source = ("mpif90", "ring.f90") if module else ("mpicc", "known.c")
+            compile_with(f"{compiler}.{library}", source, path, *of_module)
+        return path
+
+
 @pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("programs")
-    for library in LIBRARIES:
-        compile_with(f"mpicc.{library}", "known.c", folder / f"known.{library}")
-        for module in ("MPI", "F08"):
-            program = folder / f"ring.{module}.{library}"
-            compile_with(f"mpif90.{library}", "ring.f90", program, "-cpp", f"-D{module}")
-    return folder
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    return Programs(tmp_path_factory.mktemp("programs"))
 
 
 def compile_with(compiler: str, source: str, program: Path, *options: str) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}: run make packages")
     words = [compiler, "-O2", "-o", str(program), str(SOURCES / source), *options]
     subprocess.run(words, check=True, cwd=program.parent)
 
@@ -67,7 +80,7 @@ def call_of(profile: ApplicationProfile, name: str) -> ProfiledCall:
 @pytest.mark.parametrize("module", ["MPI", "F08"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_fortran_programs_calls_are_counted_once(
-    programs: Path, library: str, module: str
+    programs: Programs, library: str, module: str
 ) -> None:
     profile = profiled(library, str(programs / f"ring.{module}.{library}"))
     found = {one.call: (one.count, one.greatest_bytes) for one in profile.calls}
@@ -78,7 +91,7 @@ def test_a_fortran_programs_calls_are_counted_once(
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Path, library: str) -> None:
+def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Programs, library: str) -> None:
     profile = profiled(library, str(programs / f"known.{library}"), "late")
     receive, send = call_of(profile, "Recv"), call_of(profile, "Send")
     assert receive.sampled == receive.count == 20
@@ -86,28 +99,30 @@ def test_a_late_sender_is_wait_of_the_receiver_alone(programs: Path, library: st
     assert send.wait_s < receive.wait_s / 2
 
 
-def test_messages_that_came_before_they_were_asked_for_are_counted(programs: Path) -> None:
+def test_messages_that_came_before_they_were_asked_for_are_counted(programs: Programs) -> None:
     for what, ahead in (("early", range(11, 21)), ("late", range(10))):
         profile = profiled("mpich", str(programs / "known.mpich"), what)
         (received,) = (one for one in profile.calls if one.call == "Recv" and one.greatest_bytes)
         assert received.ahead in ahead  # of 20; a rank may be stopped for 10 ms before its call
 
 
-def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Path) -> None:
+@pytest.mark.full
+def test_a_late_rank_is_wait_of_the_others_in_a_collective_call(programs: Programs) -> None:
     profile = profiled("openmpi", str(programs / "known.openmpi"), "barrier")
     (barrier,) = (one for one in profile.calls if one.call == "Barrier")
     assert (barrier.count, barrier.sampled, barrier.ranks) == (40, 40, 2)
     assert 0.15 < barrier.wait_s <= barrier.time_s
 
 
-def test_what_can_overlap_is_the_time_between_posting_and_waiting(programs: Path) -> None:
+@pytest.mark.full
+def test_what_can_overlap_is_the_time_between_posting_and_waiting(programs: Programs) -> None:
     profile = profiled("openmpi", str(programs / "known.openmpi"), "overlap")
     for name in ("Irecv", "Isend"):
         assert call_of(profile, name).outside_s > 40 * 0.009
     assert profile.outside_s.least > 0.18
 
 
-def test_sends_that_share_a_request_are_told_apart(programs: Path) -> None:
+def test_sends_that_share_a_request_are_told_apart(programs: Programs) -> None:
     # MPICH gives all sends that are complete at once the same handle.
     profile = profiled("mpich", str(programs / "known.mpich"), "together")
     sends = [one for one in profile.calls if one.call == "Isend"]
@@ -116,7 +131,7 @@ def test_sends_that_share_a_request_are_told_apart(programs: Path) -> None:
 
 
 @pytest.mark.full
-def test_many_sizes_stay_small_and_no_call_is_lost(programs: Path) -> None:
+def test_many_sizes_stay_small_and_no_call_is_lost(programs: Programs) -> None:
     profile = profiled("openmpi", str(programs / "known.openmpi"), "sizes", "5000")
     assert Path("profile.json").stat().st_size < 1 << 20
     sends = [one for one in profile.calls if one.call == "Isend"]
@@ -130,7 +145,7 @@ def test_many_sizes_stay_small_and_no_call_is_lost(programs: Path) -> None:
 
 @pytest.mark.parametrize(("what", "least"), [("killed", 20), ("abort", 1)])  # in half of its time
 def test_a_program_that_ends_early_leaves_its_profile_so_far(
-    programs: Path, what: str, least: int, capsys: pytest.CaptureFixture[str]
+    programs: Programs, what: str, least: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     profile = profiled("mpich", str(programs / "known.mpich"), what, status=1)
     assert not profile.complete
@@ -140,7 +155,7 @@ def test_a_program_that_ends_early_leaves_its_profile_so_far(
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_types_of_gibibytes_are_counted_and_absent_ones_end_nothing(
-    programs: Path, library: str
+    programs: Programs, library: str
 ) -> None:
     profile = profiled(library, str(programs / f"known.{library}"), "absent")
     assert call_of(profile, "Send").greatest_bytes == 1 << 32
@@ -149,7 +164,7 @@ def test_types_of_gibibytes_are_counted_and_absent_ones_end_nothing(
 
 @pytest.mark.full
 def test_every_part_of_a_command_and_a_script_with_a_launcher_are_profiled(
-    programs: Path, capsys: pytest.CaptureFixture[str]
+    programs: Programs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     known = str(programs / "known.mpich")
     part = ["-np", "1", known, "late"]
@@ -166,7 +181,7 @@ def test_every_part_of_a_command_and_a_script_with_a_launcher_are_profiled(
 
 
 def test_what_cannot_be_written_is_said_before_the_program_runs(
-    programs: Path, capsys: pytest.CaptureFixture[str]
+    programs: Programs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in (".", "none/profile.json"):
         words = ["profile", "--output", name, "--", "mpirun.mpich", "-np", "2"]
@@ -188,7 +203,7 @@ def test_a_program_with_the_profile_linked_in_needs_none_preloaded(tmp_path: Pat
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(programs: Path, library: str) -> None:
+def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(programs: Programs, library: str) -> None:
     profile = profiled(library, str(programs / f"known.{library}"), "later")
     found = {one.call: (one.count, one.bytes) for one in profile.calls}
     calls = ("Ialltoallv", "Igatherv", "Iscatterv", "Iallgatherv", "Rput")
@@ -200,9 +215,10 @@ def test_the_time_in_calls_of_mpi_3_is_time_in_mpi(programs: Path, library: str)
     assert 0.15 < exchange.wait_s <= exchange.completing_s  # of 0.2 s that rank 1 sleeps
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("by_script", [False, True])
 def test_of_a_program_that_spawns_the_ranks_that_were_started_are_profiled(
-    programs: Path, capfd: pytest.CaptureFixture[str], by_script: bool
+    programs: Programs, capfd: pytest.CaptureFixture[str], by_script: bool
 ) -> None:
     # Debian's MPICH refuses MPI_Comm_spawn. What a script starts inherits what is preloaded.
     words = ["mpirun.openmpi", "-np", "2", str(programs / "known.openmpi"), "spawn"]
@@ -267,7 +283,7 @@ def test_what_cannot_be_profiled_is_refused(
 
 
 def test_the_profile_is_printed_as_its_form(
-    programs: Path, capsys: pytest.CaptureFixture[str]
+    programs: Programs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     profiled("mpich", str(programs / "ring.MPI.mpich"))
     text = Path("profile.json").read_text()

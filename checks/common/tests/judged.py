@@ -9,8 +9,9 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
-from checks.common.base import MpiCheck
+from checks.common.base import HERE, MpiCheck
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed, read_printed
 from checks.common.json_lines import Secrets
@@ -38,6 +39,9 @@ def _sealed_line(line: str) -> str:
 
 class Launch:
     """A launch of a check's stored sample that Slurm calls complete, judged by the real code."""
+
+    #: What Slurm says of a node that died.
+    dead: str | None = None
 
     def __init__(self, check: str, variant: str, stage: Path | None = None) -> None:
         samples = FOLDER / check / "samples"
@@ -82,12 +86,15 @@ class Launch:
 
     def outcome(self, text: str) -> Outcome:
         """What becomes of the launch that printed `text`."""
-        outcome: Outcome = self.judge(Printed(text))
-        return outcome
+        return self._judged(Printed(text))
 
     def outcome_of(self, stdout: Path, limit_bytes: int) -> Outcome:
         """What becomes of the launch whose stdout is this file."""
-        outcome: Outcome = self.judge(read_printed(stdout, limit_bytes))
+        return self._judged(read_printed(stdout, limit_bytes))
+
+    def _judged(self, printed: Printed) -> Outcome:
+        with patch.object(HERE, "dead_nodes", lambda nodes: self.dead):
+            outcome: Outcome = self.judge(printed)
         return outcome
 
     def read(self, output, text):

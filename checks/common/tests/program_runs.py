@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,18 @@ from checks.common.sources import LIBRARY
 COMPILERS = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi", "lam": "mpicc.lam"}
 #: Parameters of a test of each library: the fast tests are of MPICH.
 LIBRARIES = ["mpich", *(pytest.param(one, marks=pytest.mark.full) for one in ("openmpi", "lam"))]
+
+
+def only(fast: Container[Any], cases: Iterable[Any]) -> list[Any]:
+    """The cases as parameters of a test; those that are not `fast` are full."""
+    return [one if one in fast else pytest.param(one, marks=pytest.mark.full) for one in cases]
+
+
+def chosen(request: pytest.FixtureRequest, name: str) -> set[Any]:
+    """The values of a parameter in the tests of a module that are run."""
+    items = [item for item in request.session.items if item.path == request.path]
+    calls = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    return {params[name] for params in calls if name in params}
 
 
 @dataclass(frozen=True)

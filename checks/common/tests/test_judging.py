@@ -211,9 +211,9 @@ def test_a_value_that_the_link_cannot_give_flags_the_launch():
 
 
 @pytest.mark.parametrize(("dead", "status"), [("node n2 died", "lost"), (None, "wrong")])
-def test_a_line_that_a_node_cut_by_its_death_is_no_wrong_answer(monkeypatch, dead, status):
-    monkeypatch.setattr("checks.common.base.HERE.dead_nodes", lambda nodes: dead)
+def test_a_line_that_a_node_cut_by_its_death_is_no_wrong_answer(dead, status):
     one = launch()
+    one.dead = dead
     place = one.text.index('"assay":"evidence"')
     assert one.outcome(one.text[: place + 40]).status == status
     cut_inside = one.text[: place + 40] + one.text[place + 60 :]
