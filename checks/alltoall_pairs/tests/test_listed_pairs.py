@@ -10,9 +10,16 @@ import pytest
 
 from checks.alltoall_pairs import CHECK
 from checks.common.sources import CHECKS, LIBRARY
-from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
+from checks.common.tests.program_runs import (
+    COMPILERS,
+    LIBRARIES,
+    built_programs,
+    chosen,
+    command_of,
+    only,
+    run_each,
+)
 
-pytestmark = pytest.mark.full
 SHORT, LONG = 24, 50000
 SIZES = {
     "latency_bytes": SHORT,
@@ -64,22 +71,21 @@ def library_of(compiler, out, source, *options):
     return made
 
 
-@pytest.fixture(scope="module", params=list(COMPILERS))
+@pytest.fixture(scope="module", params=LIBRARIES)
 def runs(request):
-    """Every launch by the ranks of a node and its command; of a list all naps last 50 ms."""
+    """The chosen launches by the ranks of a node and command; of a list all naps last 50 ms."""
     library, compiler = request.param, COMPILERS[request.param]
     out = built_programs(library, ["alltoall_pairs"])
     late = library_of("cc", out, LIBRARY / "proof" / "late_nap.c")
     named = CHECKS / "alltoall_pairs" / "tests" / "named_hosts.c"
     found = {}
-    for ranks_on_node, asked in ASKED.items():
+    for ranks_on_node in ASKED:
+        asked = [command for node, command in chosen(request, "case") if node == ranks_on_node]
         names = library_of(compiler, out, named, f"-DRANKS_ON_NODE={ranks_on_node}")
-        listed = [command for command in asked if "--only" in command]
-        whole = [command for command in asked if "--only" not in command]
-        refused = REFUSED if ranks_on_node == 1 else ()
-        told = run_each(library, out, listed, names, late)
-        told |= run_each(library, out, [*whole, *refused], names)
-        found |= {(ranks_on_node, command): run for command, run in told.items()}
+        for preloaded in ([names, late], [names]):
+            commands = [one for one in asked if ("--only" in one) == (late in preloaded)]
+            told = run_each(library, out, commands, *preloaded)
+            found |= {(ranks_on_node, command): run for command, run in told.items()}
     return found
 
 
@@ -91,9 +97,11 @@ def sends(run):
 
 CASES = [(on_node, command) for on_node, asked in ASKED.items() for command in asked]
 LISTED = [case for case in CASES if "--only" in case[1]]
+#: The whole without turns at 3 nodes, in turns at 4, and a list at 4, which waits for 3 s.
+FAST = [CASES[4], CASES[9], CASES[10], *((1, command) for command in REFUSED)]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", only(FAST, CASES))
 def test_what_was_asked_is_answered_without_hosts_that_are_absent(runs, case):
     run, params = runs[case], ASKED[case[0]][case[1]]
     assert run.status == 0, run.text
@@ -102,7 +110,7 @@ def test_what_was_asked_is_answered_without_hosts_that_are_absent(runs, case):
     assert len(run.lines("metric")) == 2 * pairs
 
 
-@pytest.mark.parametrize("case", LISTED)
+@pytest.mark.parametrize("case", only(FAST, LISTED))
 def test_beside_listed_pairs_all_of_their_round_are_measured_unless_they_take_turns(runs, case):
     params, found = ASKED[case[0]][case[1]], sends(runs[case])
     sending = {rank // params.ranks_per_node for length, rank in found if length == LONG}
@@ -112,7 +120,7 @@ def test_beside_listed_pairs_all_of_their_round_are_measured_unless_they_take_tu
         assert line["times"] >= LEAST_SENDS.get(length, 0)
 
 
-@pytest.mark.parametrize("case", [case for case in LISTED if "--turns" not in case[1]])
+@pytest.mark.parametrize("case", only(FAST, [case for case in LISTED if "--turns" not in case[1]]))
 def test_no_pair_sends_long_messages_while_another_sends_short_ones(runs, case):
     found = sends(runs[case])
     shorts = [line["last"] for (length, _), line in found.items() if length == SHORT]
@@ -120,8 +128,8 @@ def test_no_pair_sends_long_messages_while_another_sends_short_ones(runs, case):
     assert max(shorts) < min(longs)
 
 
-@pytest.mark.parametrize("command", REFUSED)
-def test_a_list_of_which_nothing_is_left_or_that_is_none_is_refused(runs, command):
-    run = runs[1, command]
+@pytest.mark.parametrize("case", [(1, command) for command in REFUSED])
+def test_a_list_of_which_nothing_is_left_or_that_is_none_is_refused(runs, case):
+    run = runs[case]
     assert run.status != 0 and not run.lines("end")
-    assert any(REFUSED[command] in line["message"] for line in run.lines("error")), run.text
+    assert any(REFUSED[case[1]] in line["message"] for line in run.lines("error")), run.text

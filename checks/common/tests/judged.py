@@ -11,12 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from checks.common.base import HERE, MpiCheck
+from checks.common.base import MpiCheck
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed, read_printed
 from checks.common.json_lines import Secrets
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
+from checks.common.slurm.commands import HERE
 from checks.common.sources import CHECKS as FOLDER
 from records.site.limits import Nominal
 
