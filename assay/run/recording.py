@@ -230,12 +230,17 @@ class Hearing:
             yield f"`nodes` are {len(record.nodes)}; the launch has {launch.nodes}"
         if record.job_id in self._jobs:
             yield f"`job_id` {record.job_id} is that of another launch"
-        begin, end = (utc_seconds(at or "") or 0 for at in (record.started_at, record.ended_at))
-        for name, at in (("started_at", begin), ("ended_at", end)):
+        times = {name: getattr(record, name) for name in ("submitted_at", "started_at", "ended_at")}
+        told = {name: utc_seconds(at or "") or 0 for name, at in times.items() if at is not UNSET}
+        for name, at in told.items():
             if not self._earliest - CLOCKS_APART_S <= at <= self._latest + CLOCKS_APART_S:
-                yield f"`{name}` is {getattr(record, name)}, which is not within this run"
-        if begin > end:
+                yield f"`{name}` is {times[name]}, which is not within this run"
+        begin = told["started_at"]
+        if begin > told["ended_at"]:
             yield "`started_at` is later than `ended_at`"
+        # The harness's clock tells it, those of the nodes the others.
+        if told.get("submitted_at", begin) > begin + CLOCKS_APART_S:
+            yield "`submitted_at` is later than `started_at`"
 
     def _own_job(self, launch: Launch, outcome: Outcome, record: Record) -> Iterator[str]:
         """What Slurm says of a launch's own job; where it does not answer, nothing is held against

@@ -76,6 +76,13 @@ ALTERED = [
     ("ended_at", "9999-12-31T23:59:59Z", "which is not within this run"),
     ("started_at", "2026-02-30T00:00:00.000Z", "30T00:00:00.000Z'; allowed: a time as 20"),
     ("ended_at", "2026-11-23T00:00:00.000Z", "`started_at` is later than `ended_at`"),
+    ("submitted_at", "x", "`submitted_at` is 'x'; allowed: a time as 20"),
+    (
+        "submitted_at",
+        "1999-01-01T00:00:00.000Z",
+        "`submitted_at` is 1999-01-01T00:00:00.000Z, which",
+    ),
+    ("submitted_at", "2026-11-24T00:00:00.000Z", "`submitted_at` is later than `started_at`"),
     ("files.stdout", "../../etc/passwd", "`files` lie in the folder of another launch"),
     ("files.stdout", "/etcSTAGE/passwd", "stdout is outside of the session's folder"),
     ("files.stdout", "STAGE/none", "raw output refused: stdout is missing"),

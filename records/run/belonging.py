@@ -59,9 +59,9 @@ class Belonging:
         yield from filter(None, [self.repeated(record)])
         nodes = [record.nodes, *(one.nodes for one in record.neighbours or ())]
         yield from filter(None, [*map(nodes_fault, nodes), artifacts_fault(record.artifacts)])
-        for name in ("started_at", "ended_at"):
+        for name in ("submitted_at", "started_at", "ended_at"):
             time = getattr(record, name)
-            if time is not None and utc_seconds(time) is None:
+            if isinstance(time, str) and utc_seconds(time) is None:
                 yield f"`{name}` is {time!r:.80}; allowed: a time as 2026-11-20T23:50:11.120Z"
         points = set()
         for metric in record.metrics:
