@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import cache
 
 import pytest
 
@@ -73,20 +74,20 @@ def library_of(compiler, out, source, *options):
 
 @pytest.fixture(scope="module", params=LIBRARIES)
 def runs(request):
-    """The chosen launches by the ranks of a node and command; of a list all naps last 50 ms."""
+    """What a case did; the first one asked has those like it run. Of a list all naps last 50 ms."""
     library, compiler = request.param, COMPILERS[request.param]
-    out = built_programs(library, ["alltoall_pairs"])
+    out, cases = built_programs(library, ["alltoall_pairs"]), chosen(request, "case")
     late = library_of("cc", out, LIBRARY / "proof" / "late_nap.c")
     named = CHECKS / "alltoall_pairs" / "tests" / "named_hosts.c"
-    found = {}
-    for ranks_on_node in ASKED:
-        asked = [command for node, command in chosen(request, "case") if node == ranks_on_node]
+
+    @cache
+    def of_group(ranks_on_node, listed):
         names = library_of(compiler, out, named, f"-DRANKS_ON_NODE={ranks_on_node}")
-        for preloaded in ([names, late], [names]):
-            commands = [one for one in asked if ("--only" in one) == (late in preloaded)]
-            told = run_each(library, out, commands, *preloaded)
-            found |= {(ranks_on_node, command): run for command, run in told.items()}
-    return found
+        asked = [one for one in cases if (one[0], one in LISTED) == (ranks_on_node, listed)]
+        preloaded = [names, late] if listed else [names]
+        return run_each(library, out, [command for _, command in asked], *preloaded)
+
+    return lambda case: of_group(case[0], case in LISTED)[case[1]]
 
 
 def sends(run):
@@ -103,7 +104,7 @@ FAST = [CASES[4], CASES[9], CASES[10], *((1, command) for command in REFUSED)]
 
 @pytest.mark.parametrize("case", only(FAST, CASES))
 def test_what_was_asked_is_answered_without_hosts_that_are_absent(runs, case):
-    run, params = runs[case], ASKED[case[0]][case[1]]
+    run, params = runs(case), ASKED[case[0]][case[1]]
     assert run.status == 0, run.text
     assert CHECK.read(params, run.output).wrong is None
     pairs = 1 if params.only else params.nodes * (params.nodes - 1) // 2
@@ -112,7 +113,7 @@ def test_what_was_asked_is_answered_without_hosts_that_are_absent(runs, case):
 
 @pytest.mark.parametrize("case", only(FAST, LISTED))
 def test_beside_listed_pairs_all_of_their_round_are_measured_unless_they_take_turns(runs, case):
-    params, found = ASKED[case[0]][case[1]], sends(runs[case])
+    params, found = ASKED[case[0]][case[1]], sends(runs(case))
     sending = {rank // params.ranks_per_node for length, rank in found if length == LONG}
     assert len(sending) == (2 if params.turns else params.nodes // 2 * 2)
     assert sending >= {0, 1}
@@ -122,7 +123,7 @@ def test_beside_listed_pairs_all_of_their_round_are_measured_unless_they_take_tu
 
 @pytest.mark.parametrize("case", only(FAST, [case for case in LISTED if "--turns" not in case[1]]))
 def test_no_pair_sends_long_messages_while_another_sends_short_ones(runs, case):
-    found = sends(runs[case])
+    found = sends(runs(case))
     shorts = [line["last"] for (length, _), line in found.items() if length == SHORT]
     longs = [line["first"] for (length, _), line in found.items() if length == LONG]
     assert max(shorts) < min(longs)
@@ -130,6 +131,6 @@ def test_no_pair_sends_long_messages_while_another_sends_short_ones(runs, case):
 
 @pytest.mark.parametrize("case", [(1, command) for command in REFUSED])
 def test_a_list_of_which_nothing_is_left_or_that_is_none_is_refused(runs, case):
-    run = runs[case]
+    run = runs(case)
     assert run.status != 0 and not run.lines("end")
     assert any(REFUSED[case[1]] in line["message"] for line in run.lines("error")), run.text
