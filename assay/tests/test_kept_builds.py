@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.session.outcome import CompleteBuild
 from records.errors import InfrastructureError
-from records.run.provenance import Provenance
+from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory
 
 NAME = "Programs-mpich"
@@ -94,11 +95,14 @@ def builds(site: Owned, tmp_path: Path) -> Iterator[Builds]:
 
 def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """Let every environment say that it compiles with this version."""
+    told = replace(as_run(), compiler_version=version)
+    monkeypatch.setattr(kept_builds, "environment_as_run", lambda *_: told)
 
-    def told(site: SlurmSite, name: str):
-        return replace(environment_as_run(site, name), compiler_version=version)
 
-    monkeypatch.setattr(kept_builds, "environment_as_run", told)
+@cache
+def as_run() -> EnvironmentAsRun:
+    """MPICH's environment, looked at once."""
+    return environment_as_run(SlurmSite(read_description("virtual")), "mpich")
 
 
 def kept_ones() -> list[Path]:
@@ -288,6 +292,7 @@ def test_what_a_program_of_the_site_has_become_has_no_digest_of_what_it_was(
 ) -> None:
     made, own = builds.of("one"), tmp_path / "xhpl"
     assert made.executed("mpich", [str(own)])[0]["xhpl"] is not None
+    monkeypatch.setattr(kept_builds, "MOST_BYTES", 1 << 20)
     os.truncate(own, 1 << 40)
     assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
     own.unlink()
