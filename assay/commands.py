@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from checks.common.slurm.commands import Answer
+from records import waiting
 from records.errors import InfrastructureError
 
-#: Seconds that a command may take.
-LIMIT_S = 60.0
 #: Characters that are kept of what a command prints.
 KEPT_CHARACTERS = 1 << 24
 #: Seconds after which pauses are made while a command runs, and their length.
@@ -33,7 +32,7 @@ def run_command(
     argv: Sequence[str],
     environment: Mapping[str, str],
     given: bytes = b"",
-    limit_s: float = LIMIT_S,
+    limit_s: float | None = None,
     *,
     called: str | None = None,
     pause: Pause = time.sleep,
@@ -43,9 +42,11 @@ def run_command(
 
     It has neither the caller's terminal nor its standard input: it may run as another user. Its
     status is 127 where there is no such program. Raises InfrastructureError, naming it as `called`,
-    when it does not end. While it runs, `pause` is called again and again; an error of it ends the
+    when it does not end in `limit_s`
+    (None: COMMAND_S). While it runs, `pause` is called again and again; an error of it ends the
     command.
     """
+    limit_s = waiting.scaled(waiting.COMMAND_S) if limit_s is None else limit_s
     try:
         # All of it is there from the beginning: `communicate` that is called again sends no more.
         with os.fdopen(os.memfd_create("given"), "r+b") as standard_input:

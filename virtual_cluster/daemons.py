@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from records.errors import InfrastructureError
+from records.waiting import DAEMON_S, scaled
 from virtual_cluster import node_view
 from virtual_cluster.host import tries
 from virtual_cluster.network import namespace_file
@@ -41,8 +42,6 @@ wait $!
 _LOGIN = 'hostname "$2" && export SLURM_CONF="$1" && exec slurmctld -D'
 #: Where a site's hosts have Slurm's files (site_setup.py).
 _SITE_CONF = Path("/etc/slurm/slurm.conf")
-#: Seconds that a daemon has to answer: of a plain cluster, of one with a data base.
-START_TIMEOUT_S, SITE_TIMEOUT_S = 60.0, 120.0
 POLL_S = 0.02
 
 
@@ -72,7 +71,7 @@ def start_daemon(state: State, name: str, argv: Sequence[str], ready: Callable[[
     """Start a daemon of the login environment, of this very command list; returns when `ready`."""
     log = folders(state.spec.name).console(name)
     process = start(argv, log, lambda process: state.record(name, process))
-    seconds = SITE_TIMEOUT_S if state.spec.site else START_TIMEOUT_S
+    seconds = scaled(DAEMON_S)
     for _ in tries(seconds, POLL_S):
         if ready():
             return

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
+from records.waiting import KILLED_S, scaled
 from virtual_cluster import daemons, host, network, processes, slurm
 from virtual_cluster import spec as plans
 from virtual_cluster.state import State, folders, locked_state
@@ -24,7 +25,6 @@ from virtual_cluster.switches import Switch
 _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
-RELEASE_TIMEOUT_S = 60.0
 #: Controllers of control groups, with the folder of each where it has a hierarchy of its own.
 _CONTROLLERS = {"cpu": "cpu", "io": "blkio"}
 #: What is written into which files, in this order.
@@ -50,6 +50,8 @@ def cut_power(cluster: str, node: str) -> None:
             raise InfrastructureError(
                 f"node {node}: processes {[process.pid for process in stubborn]} do not end"
             )
+        # As Slurm itself does after SlurmdTimeout, which honest nodes of a loaded machine need.
+        slurm.set_node(state, node, "DOWN", "Not responding", check=False)
 
 
 def restore_power(cluster: str, node: str) -> None:
@@ -265,7 +267,7 @@ def _move(pids: list[int], group: Path) -> None:
 def _release(group: Path) -> None:
     if not group.is_dir():
         return
-    for _ in host.tries(RELEASE_TIMEOUT_S, 0.02):
+    for _ in host.tries(scaled(KILLED_S), 0.02):
         try:
             _move([int(pid) for pid in (group / "cgroup.procs").read_text().split()], group.parent)
             group.rmdir()

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from records.errors import InfrastructureError
+from records.waiting import COMMAND_S, scaled
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SYSTEM_ENVIRONMENT = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8"}
-COMMAND_TIMEOUT_S = 60.0
 
 #: Program and the Debian package that brings it.
 PROGRAMS = {
@@ -120,12 +120,12 @@ def run(
     argv: Sequence[str],
     stdin: str | None = None,
     check: bool = True,
-    timeout_s: float | None = COMMAND_TIMEOUT_S,
+    limited: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     """Run a system program to its end with a clean environment, its output captured.
 
     Raises InfrastructureError with what it said on a non-zero status (if `check`), and if it
-    takes longer than `timeout_s`.
+    takes longer than COMMAND_S and is `limited`.
     """
     try:
         done = subprocess.run(
@@ -135,7 +135,7 @@ def run(
             text=True,
             errors="replace",
             env=SYSTEM_ENVIRONMENT,
-            timeout=timeout_s,
+            timeout=scaled(COMMAND_S) if limited else None,
             check=False,
             close_fds=False,  # the lock on the cluster is held until this ends
         )

@@ -264,7 +264,7 @@ def _sweep(name: str) -> list[str]:
             for user in users:
                 account.remove_account(user.pw_name)
     # The user's folders may be nested more deeply than shutil.rmtree can follow, and be large.
-    host.run(["rm", "-rf", "--", str(folders(name).root)], check=False, timeout_s=None)
+    host.run(["rm", "-rf", "--", str(folders(name).root)], check=False, limited=False)
     return problems + leftovers(name)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import InfrastructureError
+from records.waiting import KILLED_S, scaled
 from virtual_cluster.host import SYSTEM_ENVIRONMENT, tries
 
 #: The new process waits for one line before it becomes the program. If its starter is killed
@@ -26,7 +27,6 @@ exec 3<&0
 ( read -r line <&3 || exit 1; exec "$@" 3<&- </dev/null >>"$log" 2>&1 ) &
 echo $!
 """
-END_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def start(argv: Sequence[str], log: Path, record: Callable[[Process], None]) -> 
 def end(processes: Iterable[Process]) -> list[Process]:
     """Kill these processes and wait until they have ended; return those that did not."""
     waiting = [process for process in processes if _kill(process)]
-    for _ in tries(END_TIMEOUT_S, 0.01):
+    for _ in tries(scaled(KILLED_S), 0.01):
         waiting = [process for process in waiting if process.alive()]
         if not waiting:
             break
@@ -141,7 +141,7 @@ def end_all_of(uid: int) -> list[Process]:
 
 def _end_all(find: Callable[[], list[Process]]) -> list[Process]:
     """Kill what is found until nothing is: a process may have forked meanwhile."""
-    for _ in tries(END_TIMEOUT_S, 0):
+    for _ in tries(scaled(KILLED_S), 0):
         found = find()
         if not found:
             break

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from records.waiting import NODE_S, NODES_S, scaled
 from virtual_cluster.daemons import failure
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import State, folders
 
-NODES_TIMEOUT_S = 60.0
-TIMEOUT_PER_NODE_S = 0.5
 #: States of nodes that take jobs, now or when those that they have are done.
 _TAKES_JOBS = ("idle", "mixed", "allocated", "completing")
 
@@ -54,10 +53,10 @@ def jobs(state: State) -> list[Job]:
     return [Job(*line.split("|", 4)) for line in lines if line.count("|") >= 4]
 
 
-def set_node(state: State, node: str, target: str, reason: str = "") -> None:
+def set_node(state: State, node: str, target: str, reason: str = "", *, check: bool = True) -> None:
     """Set the state of a node (DOWN, RESUME)."""
     argv = ["scontrol", "update", f"NodeName={node}", f"State={target}"]
-    ask(state, *argv, *([f"Reason={reason}"] if reason else []))
+    ask(state, *argv, *([f"Reason={reason}"] if reason else []), check=check)
 
 
 def wait_for_nodes(
@@ -69,7 +68,7 @@ def wait_for_nodes(
     """
     console = folders(state.spec.name).console
     waiting = set(nodes)
-    for _ in tries(NODES_TIMEOUT_S + TIMEOUT_PER_NODE_S * len(nodes), 0.05):
+    for _ in tries(scaled(NODES_S + NODE_S * len(nodes)), 0.05):
         states = node_states(state, check=False)
         waiting = {node for node in waiting if states.get(node) not in _TAKES_JOBS}
         if not waiting:

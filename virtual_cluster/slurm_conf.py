@@ -59,11 +59,11 @@ Prolog={state}/bin/begin-of-job
 CompleteWait=0
 InactiveLimit=0
 Waittime=0
-# A node without power is seen as down within about 20 s.
-SlurmdTimeout=10
-SlurmctldTimeout=30
-MessageTimeout=5
-TCPTimeout=2
+# For daemons of a loaded machine; `kill-node` itself sets a node down.
+SlurmdTimeout=60
+SlurmctldTimeout=60
+MessageTimeout=30
+TCPTimeout=10
 ReturnToService=2
 TreeWidth=65533
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from records import waiting
 from records.errors import AssayError
 from virtual_cluster import network
 from virtual_cluster.host import tries
@@ -22,7 +23,6 @@ from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 
 STATE_ROOT = Path("/var/lib/assay")
-LOCK_PATIENCE_S = 20.0
 LOCK_POLL_S = 0.02
 _MACHINE_LOCK = ".lock"
 #: Says that /run/netns did not exist before the first cluster; the last one removes it.
@@ -136,7 +136,7 @@ def load_state(cluster: str) -> State | None:
 @contextmanager
 def cluster_lock(cluster: str) -> Iterator[None]:
     """Hold the cluster of this name; AssayError if another command holds it."""
-    handle = _lock(STATE_ROOT / f"{cluster}.lock", LOCK_PATIENCE_S)
+    handle = _lock(STATE_ROOT / f"{cluster}.lock", waiting.scaled(waiting.CLUSTER_LOCK_S))
     if handle is None:
         raise AssayError(
             f"cluster {cluster}: another `assay cluster` command is working on it; "

@@ -22,6 +22,7 @@ from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError
 from records.text.plain_text import one_line
 from records.text.withheld import masked
+from records.waiting import NOTIFY_S
 from reports.notation.units import count_text
 from reports.verdicts.nightly.answer import answer_of_night
 from reports.verdicts.nightly.check import Checked
@@ -157,6 +158,8 @@ def _sent(notice: Notice, target: Target) -> bool:
     kinds = {"regression": "failure", "recovery": "success", "silence": "warning"}
     try:
         added = sender.add(target.address)
+        for service in sender:  # it gives services 4 s
+            service.socket_read_timeout = max(service.socket_read_timeout, NOTIFY_S)
         done = added and sender.notify(
             title=one_line(notice.title), body=notice.body, notify_type=kinds[notice.event]
         )

@@ -24,6 +24,7 @@ from assay.sites.slurm import CALLERS_OPTIONS, callers_access, named_variables
 from assay.sites.values import expanded, unset_fault
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.waiting import COMMAND_S, scaled
 
 Kind = Literal["systemd", "scrontab", "cron"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -190,7 +191,7 @@ def _systemd_quoted(word: str) -> str:
 def _run(argv: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            argv, input=text, capture_output=True, text=True, timeout=60, check=False
+            argv, input=text, capture_output=True, text=True, timeout=scaled(COMMAND_S), check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InfrastructureError(f"{argv[0]} cannot be run here: {error}") from error

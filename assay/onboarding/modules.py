@@ -14,8 +14,6 @@ from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
 from records.text.natural import natural
 
-#: Seconds that a shell may take to load modules.
-_LIMIT_S = 30.0
 #: Lmod, and Environment Modules 3 to 5, on a module that excludes one that is loaded.
 _CONFLICT = re.compile(
     r"conflict|these module\(s\) are loaded|only have one|\bunload\b", re.IGNORECASE
@@ -64,7 +62,7 @@ def load(system: str, modules: Sequence[str], script: str) -> Loaded:
     lines = [*preparation(site, environment), script]
     argv = ["bash", "-c", "\n".join(lines)]
     try:
-        answer = run_command(argv, login_environment(), limit_s=_LIMIT_S, called="module load")
+        answer = run_command(argv, login_environment(), called="module load")
     except InfrastructureError as error:
         answer = Answer(NO_MODULE, "", str(error))
     if answer.status != NO_MODULE and not _ERROR_OF_3.search(answer.stderr):

@@ -11,7 +11,7 @@ import msgspec
 from assay.probe.job import spoken
 from assay.probe.probe import Probes
 from assay.probe.reading import ProbeResult, fault_of, placement_faults
-from assay.probe.trials import ATTEMPT_S, Trial, trial_of
+from assay.probe.trials import Trial, trial_of
 from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
@@ -19,6 +19,7 @@ from assay.terminal import Say
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.site.node_facts import NodeFacts
+from records.waiting import ATTEMPT_S, scaled
 
 #: Next to the site.yaml: what jobs proved, for `assay site check`.
 PROOF_FILE = "proof.json"
@@ -122,7 +123,7 @@ class _Proving:
                 size,
                 self._per_node,
                 [self._trial(name, size)],
-                limit_s=_JOB_S + len(self._ways[name]) * (ATTEMPT_S + 5),
+                limit_s=int(_JOB_S + len(self._ways[name]) * (scaled(ATTEMPT_S) + 5)),
             )
             for name in names
             for size in sizes

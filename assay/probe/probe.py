@@ -23,10 +23,9 @@ from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.job import Watch
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 from records.text.plain_text import end_of_output
+from records.waiting import BUILDS_S, scaled
 
 HERE = Path(__file__).parent
-#: Seconds that all builds on a login node may take.
-_BUILDS_LIMIT_S = 600.0
 #: Seconds after which it is said again how far they are.
 SAID_EVERY_S = 20.0
 
@@ -97,7 +96,7 @@ class Probes:
 
         names = [trial.name for trial in trials]
         with said_meanwhile(say, told, SAID_EVERY_S):
-            self._site.ask(["bash", "-s"], script, limit_s=_BUILDS_LIMIT_S, pause=self._pause)
+            self._site.ask(["bash", "-s"], script, limit_s=scaled(BUILDS_S), pause=self._pause)
         printed: dict[str, str | None] = {}
         for trial, out in zip(trials, outs, strict=True):
             built = self._status(out) == "0"

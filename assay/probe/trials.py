@@ -14,9 +14,7 @@ from assay.probe.job import END_MARK
 from assay.sites.description import EnvironmentKeys
 from assay.sites.site import Site
 from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
-
-#: Seconds that one way to start ranks may take.
-ATTEMPT_S = 40
+from records.waiting import ATTEMPT_S, scaled
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,8 @@ def trial_of(
         start = Start(ranks, ranks_per_node, mpirun=mpirun, template=template)
         words = [*launch_words(way.launcher, start), *way.launcher_options]
         # Inside the session of every launch.
-        session = ["./session.sh", LAUNCHERS[way.launcher].daemons, str(ATTEMPT_S), *words]
+        limit = f"{scaled(ATTEMPT_S):.0f}"
+        session = ["./session.sh", LAUNCHERS[way.launcher].daemons, limit, *words]
         attempts.append(Attempt(shlex.join(words), shlex.join(session)))
     daemons = any(LAUNCHERS[way.launcher].daemons != "none" for way in known)
     return Trial(

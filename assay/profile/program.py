@@ -17,6 +17,7 @@ from assay.commands import run_command
 from checks.common.sources import LIBRARY, c_sources
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.waiting import BUILD_S, scaled
 
 #: A library of MPI's C functions, as the dynamic linker names it.
 _MPI = re.compile(r"^\s*libmpi(?:ch)?(?:_[a-z0-9_]+)?\.so\S* => (\S+)", re.MULTILINE)
@@ -24,7 +25,6 @@ _BINDINGS = re.compile(r"mpifh|usempi|fort|cxx|java")
 _INTERPRETERS = re.compile(r"(python|perl|julia|env|sh|bash|dash|zsh|ksh|Rscript|R)[.\d]*$")
 #: Suffixes of compilers where several libraries are installed (Debian).
 _SUFFIXES = ("", ".openmpi", ".mpich", ".lam")
-_BUILD_LIMIT_S = 300.0
 _LOOK_BYTES = 1 << 28
 _TRIAL = "int MPI_Initialized(int *); int main(void) { int up; return MPI_Initialized(&up); }\n"
 
@@ -153,7 +153,7 @@ def _built(compiler: str, made: set[str], folder: Path) -> Path:
         return library
     words = ["make", "-s", "-j4", "-C", str(LIBRARY / "mpiprofile"), str(library)]
     words += [f"CC={compiler}", f"OUT={folder}"]
-    answer = run_command(words, os.environ, limit_s=_BUILD_LIMIT_S)
+    answer = run_command(words, os.environ, limit_s=scaled(BUILD_S))
     if answer.status != 0:
         raise InfrastructureError(f"profile: the library could not be made: {answer.said}")
     with suppress(OSError):  # a folder of another user

@@ -15,12 +15,10 @@ from assay.terminal import Say
 from checks.common.slurm.commands import Answer, Slurm
 from checks.common.slurm.text import is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
+from records.waiting import JOBS_END_S, SLURM_COMMAND_S, scaled
 
-#: Seconds that a command may take.
-COMMAND_LIMIT_S = 15.0
-#: Seconds in which the jobs of a run must have ended after they were told to, and between two
-#: times that they are told.
-_ENDING_S, _AGAIN_S = 60.0, 5.0
+#: Seconds between two times that the jobs of a run are told to end.
+_AGAIN_S = 5.0
 #: Seconds in which nodes must be clear of jobs that have ended: epilogs take minutes, and a node
 #: that is gone as long as Slurm's SlurmdTimeout. Something is said after `_QUIET_S`.
 CLEARING_S, _QUIET_S = 600.0, 10.0
@@ -29,7 +27,7 @@ CLEARING_S, _QUIET_S = 600.0, 10.0
 def asked(site: Site, *argv: str) -> Answer:
     """How a command ended that runs where and as whom launches are submitted. Raises
     InfrastructureError when it cannot be run or takes too long."""
-    answer = site.ask(argv, limit_s=COMMAND_LIMIT_S)
+    answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
     if answer.status == 127:
         raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")
     return answer
@@ -88,12 +86,13 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
 def end_steps(site: Site, name: str, job: str) -> None:
     """End the steps that launches of the run with this work folder have left in a job; wait until
     they are gone. Raises InfrastructureError when Slurm does not answer, or a step does not end."""
-    since, slurm = time.monotonic(), Slurm(lambda argv: asked(site, *argv))
+    slurm, limit_s = Slurm(lambda argv: asked(site, *argv)), scaled(JOBS_END_S)
+    since = time.monotonic()
     while True:
         left = [step for step, called in slurm.steps(job) if called.startswith(f"assay-{name}.")]
         if not left:
             return
-        if time.monotonic() - since > _ENDING_S:
+        if time.monotonic() - since > limit_s:
             raise InfrastructureError(f"step {left[0]} of this run does not end")
         slurm.cancel(*left)
         time.sleep(0.5)
@@ -118,6 +117,7 @@ def end_jobs(
     """
     require_slurm(site)
     begun, told, said = time.monotonic(), -_AGAIN_S, False
+    ending_s = scaled(JOBS_END_S)
     while True:
         listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k").splitlines()
         rows = [row.split() for row in listed if row.endswith(f" assay-{name}")]
@@ -127,7 +127,7 @@ def end_jobs(
         if not run and not clearing:
             return
         now = time.monotonic()
-        if now - begun > (_ENDING_S if run else clearing_s):
+        if now - begun > (ending_s if run else clearing_s):
             after = "" if run else f": Slurm clears its nodes for {clearing_s:.0f} s (COMPLETING)"
             raise InfrastructureError(f"job {min(run or clearing)} of this run does not end{after}")
         if run and now - told >= _AGAIN_S:

@@ -26,6 +26,7 @@ from records.errors import InfrastructureError
 from records.run.plan import Plan
 from records.run.record_lines import Entry
 from records.site.node_facts import NodeFacts
+from records.waiting import scaled
 
 #: Seconds of the job: for itself, and for each environment.
 _JOB_S, _ENVIRONMENT_S = 60, 60
@@ -125,7 +126,7 @@ class Preflight:
             nodes,
             1,
             trials,
-            limit_s=_JOB_S + _ENVIRONMENT_S * len(trials),
+            limit_s=int(_JOB_S + scaled(_ENVIRONMENT_S) * len(trials)),
             options=[f"--comment=assay-{self._work.name}", "--no-requeue"],
         )
         try:

@@ -9,6 +9,7 @@ its jobs in Slurm are found by the run's comment on them.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import select
@@ -37,9 +38,8 @@ from records.files import last_lines
 from records.input_files import refuse_twice
 from records.run.brought import Brought, ReframeTest
 from records.text.plain_text import one_line
+from records.waiting import SESSION_END_S, scaled
 
-#: Seconds that ReFrame has to end after its last launch, and after being told to end.
-ENDING_S = 30.0
 #: A message has an outcome's samples and profile, or the output of a build that failed.
 GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
@@ -102,13 +102,14 @@ class Session:
         """Messages as they come, None after each second without one; ends with the session. They
         are statements of the jobs' user. Raises InfrastructureError for what is no message, and
         when nothing at all came for `patience_s` seconds."""
-        rest, heard, ended = bytearray(), time.monotonic(), None
+        rest, heard, until = bytearray(), time.monotonic(), math.inf
         while True:
-            if ended is None and (not self._open or self._status() is not None):
-                ended = time.monotonic()
+            over = self._status() is not None
+            if until == math.inf and (over or not self._open):
+                until = time.monotonic() + scaled(SESSION_END_S)
             ready, _, _ = select.select([self._pipe], [], [], 1.0)
-            # What holds the pipe open after the last launch is no part of the session.
-            if ended is not None and time.monotonic() - ended > ENDING_S:
+            # What holds the pipe open after the session has ended is no part of it.
+            if (over and not ready) or time.monotonic() > until:
                 return
             if not ready:
                 if time.monotonic() - heard > patience_s:
@@ -153,7 +154,7 @@ class Session:
 
     def wait(self) -> int:
         """ReFrame's exit status after all messages; -9 if it does not end and must be killed."""
-        deadline = time.monotonic() + ENDING_S
+        deadline = time.monotonic() + scaled(SESSION_END_S)
         while (status := self._status()) is None and time.monotonic() < deadline:
             time.sleep(0.02)
         return -signal.SIGKILL if status is None else status

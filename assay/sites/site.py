@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from assay import BASE, setup_command
-from assay.commands import LIMIT_S, Pause, run_command
+from assay.commands import Pause, run_command
 from assay.schema.model import Variant
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.builds import build_facts, replaced_by_spack
@@ -60,7 +60,7 @@ class Site(ABC):
         given: bytes = b"",
         *,
         reads: Sequence[Path] = (),
-        limit_s: float = LIMIT_S,
+        limit_s: float | None = None,
         pause: Pause = time.sleep,
     ) -> Answer:
         """What a command prints that runs where and as whom launches are submitted.

@@ -17,7 +17,7 @@ from pathlib import Path
 from ClusterShell.NodeSet import NodeSet
 
 from assay.onboarding.slurm_view import fields_of
-from assay.run.infrastructure import COMMAND_LIMIT_S, asked
+from assay.run.infrastructure import asked
 from assay.sites.site import Site
 from checks.common.slurm.commands import Answer
 from checks.common.slurm.text import is_down, setting, slurm_seconds
@@ -32,6 +32,7 @@ from records.stability import (
     PartitionState,
     WatchTerms,
 )
+from records.waiting import SLURM_COMMAND_S, scaled
 
 #: A file is written, forced to disk, read and removed in each folder; the folders are arguments.
 _WRITE = """\
@@ -164,11 +165,12 @@ class Looking:
             argv, variables = self.site.command(["sh", "-c", _WRITE, "sh", folder], {})
             pipe, null = subprocess.PIPE, subprocess.DEVNULL
             process = subprocess.Popen(argv, env=variables, stdin=null, stdout=null, stderr=pipe)
+            limit_s = scaled(SLURM_COMMAND_S)
             try:
-                said = process.communicate(timeout=COMMAND_LIMIT_S)[1].decode(errors="replace")
+                said = process.communicate(timeout=limit_s)[1].decode(errors="replace")
             except subprocess.TimeoutExpired:
                 process.kill()
-                yield folder, f"it did not answer within {COMMAND_LIMIT_S:.0f} s"
+                yield folder, f"it did not answer within {limit_s:.0f} s"
                 continue
             if process.returncode:
                 yield folder, Answer(process.returncode, "", said).said

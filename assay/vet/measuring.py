@@ -17,18 +17,18 @@ from typing import Any
 import msgspec
 
 from assay import IS_CLONE, ROOT
-from assay.commands import LIMIT_S, run_command
+from assay.commands import run_command
 from assay.probe.node_text import node_facts
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 from records.errors import AssayError, InfrastructureError
 from records.site.node_facts import NodeFacts
 from records.vetting import METRICS, Figure, Step
+from records.waiting import BUILD_S, scaled
 
 #: Seconds that each step measures, and that it may always take beyond that.
 SECONDS: dict[Step, float] = {"cores": 0.5, "latency": 0.5, "arithmetic": 2.0, "memory": 2.5}
 SECONDS |= {"disk": 2.0, "link": 4.0}
 FURTHER_S = 5.0
-_BUILD_LIMIT_S = 120.0
 #: Looks at the mounts that do not answer, and seconds between two.
 _LOOKS, _LOOK_S = 400, 0.005
 _FACTS_SCRIPT = Path(__file__).parents[1] / "probe" / "facts.sh"
@@ -62,7 +62,7 @@ def build_program(*, current: bool = True) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="assay-vet-", dir=path.parent) as out:
             words += [f"OUT={out}", f"FOLDERS={CHECKS / 'node'}"]
-            said = run_command(words, os.environ, limit_s=_BUILD_LIMIT_S).said
+            said = run_command(words, os.environ, limit_s=scaled(BUILD_S)).said
             if (made := Path(out) / "vet").is_file():
                 made.replace(path)
     except (OSError, InfrastructureError) as error:
@@ -74,7 +74,7 @@ def build_program(*, current: bool = True) -> Path:
     return path
 
 
-def look_at_facts(limit_s: float = LIMIT_S) -> NodeFacts:
+def look_at_facts(limit_s: float | None = None) -> NodeFacts:
     """What the node says of itself. Raises StepError where it does not say it in time."""
     try:
         told = run_command(["sh", str(_FACTS_SCRIPT), "-"], os.environ, limit_s=limit_s)

@@ -25,8 +25,8 @@ from checks.common.slurm.text import pairs
 from records.errors import InfrastructureError
 from records.vetting import WORDS, Reference, Vetting, vetting_of
 
-#: Seconds that a job may wait for its nodes, and that it may take in all.
-_WAIT_S, _LIMIT_S = 30, 90.0
+#: Seconds that a job may wait for its nodes, and with it that it may take in all, at --time=2.
+_WAIT_S, _LIMIT_S = 30, 180.0
 _AT_ONCE = 32  # jobs
 #: A task a node, on all the cores that the job has there.
 _SRUN = ("srun", "--quiet", "--mpi=none", "--ntasks-per-node=1", "--cpu-bind=none")

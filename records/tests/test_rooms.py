@@ -20,7 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Package → the other packages, or modules, that it may import.
 ARROWS: dict[str, tuple[str, ...]] = {
     "records": (),
-    "virtual_cluster": ("records.errors", "records.forms", "records.untrusted"),
+    "virtual_cluster": (
+        *("records.errors", "records.forms", "records.untrusted", "records.waiting"),
+    ),
     "setup": ("records.errors", "virtual_cluster"),
     "checks": ("records",),
     "reports": ("records",),

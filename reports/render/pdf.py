@@ -17,11 +17,11 @@ from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.files import replacing
+from records.waiting import PRINT_S, scaled
 from reports.notation.units import count_text
 
 #: Names of the browsers that print, in order of preference.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
-PRINT_LIMIT_S = 120.0
 #: Rows of one table that are printed.
 MOST_PRINTED_ROWS = 60
 _ROWS = re.compile(r"<tbody>(.*?)</tbody>", re.DOTALL)
@@ -126,7 +126,7 @@ def _print(browser: str, html: Path, pdf: Path, profile: Path) -> str:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=PRINT_LIMIT_S,
+            timeout=scaled(PRINT_S),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

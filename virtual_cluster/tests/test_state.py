@@ -42,7 +42,7 @@ def test_a_broken_state_file_counts_as_none(root: Path, text: str) -> None:
 
 
 def test_two_commands_on_one_cluster_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "LOCK_PATIENCE_S", 0.05)
+    monkeypatch.setattr("records.waiting.CLUSTER_LOCK_S", 0.05)
     with (
         cluster_lock("x"),
         pytest.raises(AssayError, match="another `assay cluster` command"),

@@ -28,9 +28,8 @@ from checks.common.foreign.listing import Listing, Order, Reply, Surroundings
 from records.errors import InfrastructureError
 from records.forms import as_bytes
 from records.text.plain_text import end_of_output, one_line, plain_data
+from records.waiting import SERVER_S, scaled
 
-#: Seconds beyond the limit, and for loading ReFrame, after which a server is given up.
-_PATIENCE_S = 60.0
 #: Servers at once, on nodes of many cores that others use too.
 MOST_SERVERS = 8
 #: Whether servers use namespaces where the kernel allows it.
@@ -103,7 +102,7 @@ class _Server:
         began = time.monotonic()
         try:
             self._pipe.send_bytes(as_bytes(path))
-            answer = self._answer(self._order.around.limit_s + _PATIENCE_S)
+            answer = self._answer(self._order.around.limit_s + scaled(SERVER_S))
             reply = msgspec.json.decode(answer, type=Reply)
         except (OSError, EOFError, msgspec.MsgspecError):
             self._end()
@@ -142,7 +141,7 @@ class _Server:
             theirs.close()
             try:
                 self._pipe.send_bytes(as_bytes(self._order))
-                self._isolated = msgspec.json.decode(self._answer(_PATIENCE_S), type=bool)
+                self._isolated = msgspec.json.decode(self._answer(scaled(SERVER_S)), type=bool)
             except (OSError, EOFError, msgspec.MsgspecError) as error:
                 self._end()
                 log.seek(0)

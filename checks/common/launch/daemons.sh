@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # For session.sh: a library's daemons on the job's hosts, booted, looked for and halted.
 # What the library's own part (lam.sh, prte.sh, pvm.sh) says is used here: daemon_environment sets
-# boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts. Each host has a
-# folder of its own for temporary files, on the others made and removed by step.sh, which notes the end
-# of its daemons in $daemons.ended.HOST; the daemon of this host is a child of the keeper.
+# boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts, by a command that
+# has $halt_s seconds. Each host has a folder of its own for temporary files, on the others made and
+# removed by step.sh, which notes the end of its daemons in $daemons.ended.HOST; the daemon of this
+# host is a child of the keeper.
 # shellcheck source=lam.sh
 . "$here/$daemons.sh"
 
@@ -54,7 +55,12 @@ tell_dead_daemons() {
 }
 
 halt() {
+    local load halt_s
     stamp halt_begin
+    # By the load of this host, as records/waiting.py scales limits.
+    read -r load _ </proc/loadavg
+    halt_s=$((${load%.*} / $(nproc)))
+    halt_s=$((8 * (halt_s < 1 ? 1 : halt_s > 4 ? 4 : halt_s)))
     daemon_halt >"$daemons.halt.out" 2>&1
     kill -TERM "$keeper" 2>/dev/null && wait "$keeper" 2>/dev/null
     stamp halt_end

@@ -13,4 +13,4 @@ daemon_environment() {
 
 daemon_host() { printf '%s cpu=%s\n' "$1" "$SLURM_NTASKS_PER_NODE"; }
 
-daemon_halt() { timeout -k 2 8 lamhalt </dev/null; }
+daemon_halt() { timeout -k 2 "$halt_s" lamhalt </dev/null; }

@@ -15,6 +15,6 @@ daemon_host() { printf '%s slots=%s\n' "$1" "$SLURM_NTASKS_PER_NODE"; }
 
 # The keeper ends after the last daemon.
 daemon_halt() {
-    timeout -k 2 8 pterm --dvm-uri file:prte.uri </dev/null
-    timeout 4 tail -s 0.02 --pid="$keeper" -f /dev/null
+    timeout -k 2 "$halt_s" pterm --dvm-uri file:prte.uri </dev/null
+    timeout "$((halt_s / 2))" tail -s 0.02 --pid="$keeper" -f /dev/null
 }

@@ -30,13 +30,12 @@ from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import ControllerSilentError, SlurmJob
 from checks.common.slurm.reasons import last_words
 from checks.common.slurm.scheduler import HEARTBEAT_S, dialogue, step_name
+from records.waiting import STEP_END_S, scaled
 
 #: srun's words where a job has had as many steps as it may have (MaxStepCount).
 NO_MORE_STEPS = "Step limit reached"
 #: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"
-#: Seconds that srun has to end its step, once it is told to.
-_CANCELLING_S = 10.0
 #: Seconds that Slurm may take to begin a step, and to end one after the time that it may need.
 _STEP_PATIENCE_S = 300.0
 #: What a step says: its name in Slurm's words, then how its command ended.
@@ -91,7 +90,7 @@ class _Step:
         """End it: srun ends its step when it is told to end itself."""
         self.process.terminate()
         try:
-            self.process.wait(_CANCELLING_S)
+            self.process.wait(scaled(STEP_END_S))
         except subprocess.TimeoutExpired:
             HERE.cancel(*filter(None, [self.name]))
             self.process.kill()

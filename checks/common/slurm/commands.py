@@ -11,9 +11,7 @@ from dataclasses import dataclass
 
 from checks.common.slurm.text import fields, is_down, is_usable, pairs, setting
 from records.text.plain_text import one_line
-
-#: Seconds that a Slurm command may take.
-COMMAND_LIMIT_S = 15.0
+from records.waiting import CONNECTION_S, SLURM_COMMAND_S, scaled
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,11 @@ class Answer:
 
 def run_here(argv: Sequence[str]) -> Answer:
     """How a command ends that this process runs."""
+    limit_s = scaled(SLURM_COMMAND_S)
     try:
-        ended = subprocess.run(argv, capture_output=True, timeout=COMMAND_LIMIT_S, check=False)
+        ended = subprocess.run(argv, capture_output=True, timeout=limit_s, check=False)
     except subprocess.TimeoutExpired:
-        return Answer(124, "", f"{argv[0]} did not answer within {COMMAND_LIMIT_S:.0f} s")
+        return Answer(124, "", f"{argv[0]} did not answer within {limit_s:.0f} s")
     out, err = (text.decode(errors="replace") for text in (ended.stdout, ended.stderr))
     return Answer(ended.returncode, out, err)
 
@@ -145,7 +144,7 @@ HERE = Slurm()
 
 def _answers(address: str, port: str) -> bool:
     try:
-        with socket.create_connection((address, int(port)), timeout=1):
+        with socket.create_connection((address, int(port)), timeout=scaled(CONNECTION_S)):
             return True
     except OSError:
         return False

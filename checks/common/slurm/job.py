@@ -26,10 +26,9 @@ from checks.common.slurm.reasons import (
 )
 from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
 from records.run.queue_state import QueueState, State
+from records.waiting import CONTROLLER_S, JOB_CLEARING_S, scaled
 
-#: Seconds that Slurm may not answer before a running job counts as lost.
-CONTROLLER_PATIENCE_S = 30.0
-#: Seconds for which a job that waits, or that is not taken yet, bears that.
+#: Seconds that Slurm may not answer while a job waits, or is not taken yet.
 SILENCE_S = 300.0
 #: Seconds between two looks at a job that waits or runs.
 QUIET_POLL_S = 2.0
@@ -38,8 +37,8 @@ FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
 #: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
 #: A reason may be that old: Slurm renews it when it plans.
 ALONE_S = 120.0
-#: Seconds for which a job's end is waited for whose nodes Slurm still clears, and between looks.
-_CLEARING_S, _CLEARING_LOOK_S = 15.0, 0.5
+#: Seconds between two looks at a job whose nodes Slurm still clears.
+_CLEARING_LOOK_S = 0.5
 
 #: States before the job's script has begun, and all of a job that goes on.
 BEFORE = frozenset({"PENDING", "CONFIGURING", "REQUEUED"})
@@ -189,7 +188,7 @@ class SlurmJob:
 
         Slurm says it once the job's nodes are clear, or later where one of them does not answer.
         """
-        end = time.monotonic() + _CLEARING_S
+        end = time.monotonic() + scaled(JOB_CLEARING_S)
         self._look_patiently()
         while self.state == "COMPLETING" and time.monotonic() < end:
             time.sleep(_CLEARING_LOOK_S)
@@ -203,14 +202,13 @@ class SlurmJob:
         """Look again while the controller does not answer; where it has been silent just now, once
         is enough."""
         begun = time.monotonic()
-        lately = self._silent_at is not None and begun - self._silent_at < CONTROLLER_PATIENCE_S
-        end = begun if lately else begun + CONTROLLER_PATIENCE_S
+        lately = self._silent_at is not None and begun - self._silent_at < CONTROLLER_S
+        end = begun if lately else begun + CONTROLLER_S
         while not self.look():
             if time.monotonic() >= end:
                 self._silent_at = time.monotonic()
                 raise ControllerSilentError(
-                    f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s:"
-                    f" {self.silence}"
+                    f"Slurm's controller did not answer for {CONTROLLER_S:.0f} s: {self.silence}"
                 )
             time.sleep(QUIET_POLL_S)
         self._silent_at = None

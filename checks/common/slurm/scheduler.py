@@ -29,9 +29,10 @@ from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
 from checks.common.session.outcome import Outcome, send
 from checks.common.slurm.commands import HERE, Answer
-from checks.common.slurm.job import BEFORE, CONTROLLER_PATIENCE_S, FORGOTTEN, QUIET_POLL_S, SlurmJob
+from checks.common.slurm.job import BEFORE, FORGOTTEN, QUIET_POLL_S, SlurmJob
 from checks.common.slurm.reasons import with_meaning
 from records.run.queue_state import QueueState
+from records.waiting import CONTROLLER_S, DOWN_NODES_S, PENDING_CONTROLLER_S, scaled
 
 #: Environment variable with the run's id.
 RUN_ID = "ASSAY_RUN_ID"
@@ -41,11 +42,6 @@ END_MARKER = "launch.ended"
 _WAITING_SHARE, _MOST_POLL_S = 0.02, 30.0
 #: Seconds between two messages that a job runs.
 HEARTBEAT_S = 60.0
-#: Seconds that Slurm may not answer before the launch of a pending job is not run now; the job
-#: stays where it is.
-PENDING_PATIENCE_S = 600.0
-#: Seconds that a job may wait for nodes that do not come back, before it is given up.
-DOWN_NODES_PATIENCE_S = 5.0
 
 _FINAL = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL"),
@@ -145,7 +141,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         """
         if not slurm_job.look():
             waits = slurm_job.state in BEFORE
-            patience_s = PENDING_PATIENCE_S if waits else CONTROLLER_PATIENCE_S
+            patience_s = PENDING_CONTROLLER_S if waits else CONTROLLER_S
             if slurm_job.silent_s > patience_s:
                 reason = f"Slurm's controller did not answer for {patience_s:.0f} s"
                 job.loss, job._state = Loss(reason, "slurm", ran=not waits), "NODE_FAIL"
@@ -163,7 +159,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
 
     def _wait_in_queue(self, job: Any, slurm_job: SlurmJob) -> None:
         """Tell that the job waits, or give it up where waiting does not help."""
-        long_enough = slurm_job.handed_in.ago_s() > DOWN_NODES_PATIENCE_S
+        long_enough = slurm_job.handed_in.ago_s() > scaled(DOWN_NODES_S)
         never = slurm_job.never_runs()
         if long_enough and (missing := _missing_nodes(job, slurm_job.reason)):
             loss = Loss(f"{missing} (Slurm: {slurm_job.reason})", "nodes", ran=False)
