@@ -20,6 +20,7 @@ from assay.run.provenance import environment_as_run
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
+from assay.sites.virtual import VirtualSite
 from checks.common.session.outcome import CompleteBuild
 from records.errors import InfrastructureError
 from records.run.provenance import EnvironmentAsRun, Provenance
@@ -138,6 +139,12 @@ def test_what_one_user_has_built_is_not_laid_out_for_another(builds, site, monke
     monkeypatch.setattr(Owned, "user", "1000")
     builds.of("three")
     assert (builds.programs / NAME / "pt2pt").read_bytes() == b"program"
+
+
+def test_a_cluster_brought_up_anew_is_another_one_though_its_user_has_the_same_id() -> None:
+    first, second = (VirtualSite.planned(read_description("virtual"), "anew") for _ in range(2))
+    assert first.jobs_user() == second.jobs_user()
+    assert first.owner() != second.owner()
 
 
 def test_other_sources_are_another_build(builds, monkeypatch) -> None:
