@@ -83,12 +83,13 @@ def imports_of(root: Path) -> list[Import]:
     return found
 
 
-def nodes_of(node: ast.AST, in_function: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+def nodes_of(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
     """A node and all below it, each with whether it is inside a function."""
-    yield node, in_function
-    inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    for child in ast.iter_child_nodes(node):
-        yield from nodes_of(child, inside)
+    left = [(tree, False)]
+    for node, in_function in left:
+        yield node, in_function
+        inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        left += [(child, inside) for child in ast.iter_child_nodes(node)]
 
 
 def targets_of(node: ast.AST, package: str, modules: Iterable[str]) -> set[str]:

@@ -15,10 +15,11 @@ import pytest
 
 from reports.render.pdf import find_browser
 from reports.tests.browser import Browser
-from reports.tests.test_boxes import NAMES, OPEN, browser, pages  # noqa: F401 fixtures
+from reports.tests.test_boxes import OPEN, browser, page, run  # noqa: F401 fixtures
 
 AXE = Path(os.environ.get("ASSAY_AXE", "absent"))
 pytestmark = [
+    pytest.mark.full,
     pytest.mark.skipif(
         not AXE.is_file(), reason="no axe-core: npm pack axe-core; ASSAY_AXE=…/axe.min.js"
     ),
@@ -30,16 +31,14 @@ EXAMINE = """axe.run(document).then((found) => [found.passes.length, found.viola
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("name", NAMES)
 def test_page_breaks_no_rule_of_accessibility(
-    pages: dict[str, Path],  # noqa: F811
+    page: Path,  # noqa: F811
     browser: Browser,  # noqa: F811
-    name: str,
     width: int,
     theme: str,
 ) -> None:
     browser.look(width, theme)
-    browser.open(pages[name])
+    browser.open(page)
     browser.evaluate(OPEN)
     browser.evaluate(f"{AXE.read_text()}; 0")
     passes, violations = browser.evaluate(EXAMINE)

@@ -29,7 +29,7 @@ from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
 
-pytestmark = [needs_browser, pytest.mark.full]
+pytestmark = needs_browser
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()
 #: All folded parts are opened, and what is drawn then is waited for.
 OPEN = """(async () => {
@@ -43,7 +43,7 @@ LOOKS = [
     *((width, theme, "screen") for width in (390, 768, 1280, 1920) for theme in ("light", "dark")),
     (PAPER, "light", "print"),
 ]
-NAMES = ("report", "acceptance", "night", "compare", "paper")
+NAMES = ("night", "report", "acceptance", "compare", "paper")
 #: Nodes and series that are more than their pictures name.
 MANY = 60
 #: Variants of libraries as a study runs them, by the names that people give them.
@@ -98,21 +98,28 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    root = tmp_path_factory.mktemp("boxes")
-    run, other = a_run(root / "20261120T235011Z-3f2a"), a_run(root / "other", 1.1)
-    build_report(run, formats=("html",))
-    (root / "compare.html").write_text(html.page(comparison_result(compare(run, other))))
-    nodes = [f"node-with-a-long-name-{number}" for number in range(1, 7)]
-    paper = html.page(paper_result(make_document(load_study("ornl-1996"), run)))
-    (root / "paper.html").write_text(paper)
-    return {
-        "report": run / "report/index.html",
-        "acceptance": an_acceptance(root / "accepted", nodes),
-        "night": nightly_page(root / "night"),
-        "compare": root / "compare.html",
-        "paper": root / "paper.html",
-    }
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return a_run(tmp_path_factory.mktemp("boxes") / "20261120T235011Z-3f2a")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a name; the run that several show is made for the first of them."""
+    folder = tmp_path_factory.mktemp("boxes")
+    if request.param == "night":
+        return nightly_page(folder / "night")
+    if request.param == "acceptance":
+        return an_acceptance(folder / "accepted", [f"node-with-a-long-name-{n}" for n in range(6)])
+    run: Path = request.getfixturevalue("run")
+    if request.param == "report":
+        return Path(build_report(run, formats=("html",)).files["html"])
+    page = folder / f"{request.param}.html"
+    if request.param == "compare":
+        result = html.page(comparison_result(compare(run, a_run(folder / "other", 1.1))))
+    else:
+        result = html.page(paper_result(make_document(load_study("ornl-1996"), run)))
+    page.write_text(result)
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -140,14 +147,13 @@ def faults_of(browser: Browser, page: Path, looks: Sequence[tuple[int, str, str]
     return faults
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_cut_hidden_or_covered(
-    pages: dict[str, Path], browser: Browser, name: str
-) -> None:
-    faults = faults_of(browser, pages[name], LOOKS)
+@pytest.mark.full(sample=1)
+def test_nothing_is_cut_hidden_or_covered(page: Path, browser: Browser) -> None:
+    faults = faults_of(browser, page, LOOKS)
     assert not faults, "\n".join(faults[:40])
 
 
+@pytest.mark.full
 def test_nothing_is_cut_where_there_is_little_or_much(browser: Browser, tmp_path: Path) -> None:
     alone = a_run(tmp_path / "alone", names=("openmpi-tuned-eager-limit",))
     once = a_run(tmp_path / "once", names=VARIANTS[:2], blocks=1)
@@ -178,13 +184,11 @@ FOLLOW = """[...document.querySelectorAll("nav.contents a")].map((link) => {
 })"""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [390, 768, 1280, 1920])
-@pytest.mark.parametrize("name", NAMES)
-def test_contents_stay_in_view_and_hide_no_target(
-    pages: dict[str, Path], browser: Browser, name: str, width: int
-) -> None:
+def test_contents_stay_in_view_and_hide_no_target(page: Path, browser: Browser, width: int) -> None:
     browser.look(width)
-    browser.open(pages[name])
+    browser.open(page)
     browser.evaluate("scrollTo(0, 400)")
     found = browser.evaluate(FOLLOW)
     assert len(found) >= 4
@@ -193,9 +197,11 @@ def test_contents_stay_in_view_and_hide_no_target(
         assert in_view, f"at {link} the contents are out of view"
 
 
-def test_each_check_is_one_screen(pages: dict[str, Path], browser: Browser) -> None:
+@pytest.mark.full
+@pytest.mark.parametrize("page", ["report"], indirect=True)
+def test_each_check_is_one_screen(page: Path, browser: Browser) -> None:
     browser.look(1280)
-    browser.open(pages["report"])
+    browser.open(page)
     heights = browser.evaluate(
         "[...document.querySelectorAll('section[id^=check-]')].map((one) => one.offsetHeight)"
     )
@@ -203,9 +209,9 @@ def test_each_check_is_one_screen(pages: dict[str, Path], browser: Browser) -> N
     assert max(heights) <= 900
 
 
-def test_a_picture_comes_out_as_svg_and_png(
-    pages: dict[str, Path], browser: Browser, tmp_path: Path
-) -> None:
+@pytest.mark.full
+@pytest.mark.parametrize("page", ["report"], indirect=True)
+def test_a_picture_comes_out_as_svg_and_png(page: Path, browser: Browser, tmp_path: Path) -> None:
     browser.call(
         "Browser.setDownloadBehavior",
         behavior="allow",
@@ -213,7 +219,7 @@ def test_a_picture_comes_out_as_svg_and_png(
         eventsEnabled=False,
     )
     browser.look(1280)
-    browser.open(pages["report"])
+    browser.open(page)
     pressed = (
         "document.querySelectorAll('#picture-hpl-grid .take button').forEach((b) => b.click())"
     )
@@ -230,6 +236,7 @@ def test_a_picture_comes_out_as_svg_and_png(
     assert files[1].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "body"),
     [

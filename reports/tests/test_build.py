@@ -77,7 +77,8 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = write_run(tmp_path_factory.mktemp("results") / "run")
+    cases = quick_cases(("mpich", "lam"))
+    directory = write_run(tmp_path_factory.mktemp("results") / "run", cases, blocks=3)
     build_report(directory)
     return directory
 
@@ -137,7 +138,7 @@ def test_junit_has_a_test_case_for_each_case_and_block(run: Path) -> None:
     skipped = sum(item["skipped"] is not None for item in plan["cases"])
     assert len(suite) == (len(plan["cases"]) - skipped) * plan["blocks"] + skipped
     assert len(suite.findall("testcase/skipped")) == skipped == int(suite.get("skipped", ""))
-    assert len(suite.findall("testcase/failure")) == 4 * plan["blocks"]
+    assert len(suite.findall("testcase/failure")) == 2 * plan["blocks"]
 
 
 @pytest.mark.full
@@ -161,7 +162,7 @@ def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
         return record if record["block"] < 3 else None
 
     run = write_run(tmp_path / "run", small(), edit=stop)
-    assert not build_report(run).analysis.complete
+    assert not build_report(run, formats=("html", "junit")).analysis.complete
     text = " ".join(Page((run / "report/index.html").read_text()).text)
     assert "This run is not finished: 16 launches recorded, 24 still without a record" in text
     assert "3, 4, 5" in text
@@ -255,11 +256,12 @@ def test_failure_leaves_the_earlier_report_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run(tmp_path / "run", small(), blocks=3)
-    build_report(run)
+    formats = ("md", "csv", "json")
+    build_report(run, formats=formats)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
     monkeypatch.setattr("assay.documents.report.json_pieces", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        build_report(run)
+        build_report(run, formats=formats)
     assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before
 
 
@@ -272,7 +274,7 @@ def test_bad_input_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_other_output_directory_still_links_to_raw(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", small(), blocks=3)
+    run = write_run(tmp_path / "run", small()[:1], blocks=1)
     files = build_report(run, tmp_path / "elsewhere", formats=("html",)).files
     assert [*files] == ["html"]
     assert 'href="../run/raw/' in Path(files["html"]).read_text()

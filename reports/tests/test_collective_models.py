@@ -76,6 +76,7 @@ def barriers(startup, datasets, luck):
 LEAST_RIGHT = {"T0": {"constant": 0.4}, "D": {"constant": 0.4, "log2_p": 0.3, "ceil_log2_p": 0.6}}
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize(("startup", "delay"), list(zip(STARTUPS, DELAYS, strict=True)))
 def test_over_many_counts_known_laws_are_found_and_never_mistaken(startup, delay):
     rate = rates(WIDE, startup, delay, 16)
@@ -84,6 +85,7 @@ def test_over_many_counts_known_laws_are_found_and_never_mistaken(startup, delay
         assert rate.get(f"{part} right", 0) >= LEAST_RIGHT[part].get(law.form, 0.9)
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("luck", LUCKS[1::2], ids=str)
 def test_what_a_count_s_times_share_makes_no_wrong_law(luck):
     wrong = 0.0
@@ -93,6 +95,7 @@ def test_what_a_count_s_times_share_makes_no_wrong_law(luck):
     assert wrong / 14 <= 0.09
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("luck", LUCKS[:3], ids=str)
 def test_a_startup_of_p_log_p_is_not_determined_as_p(luck):
     rate = rates(MIDDLE, STARTUPS[4], DELAYS[0], 20, luck)
@@ -132,6 +135,7 @@ def test_what_is_not_told_apart_is_named_and_lies_ahead():
     assert low < min(ends) < max(ends) < high
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize("delay", [DELAYS[0], DELAYS[1], *DELAYS[3:]], ids=lambda law: law.form)
 def test_over_six_counts_near_laws_are_undetermined_rather_than_mistaken(delay):
     rate = rates(NARROW, STARTUPS[1], delay, datasets=20)

@@ -51,10 +51,16 @@ def _interference(item, rng, drift):
     ]
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.setitem(synthetic.METRICS, "collectives", _collectives)
-    monkeypatch.setitem(synthetic.METRICS, "interference", _interference)
+@pytest.fixture(scope="module", autouse=True)
+def metrics():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(synthetic.METRICS, "collectives", _collectives)
+        patch.setitem(synthetic.METRICS, "interference", _interference)
+        yield
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
     operations = ["barrier", "broadcast", "total_exchange", "allreduce"]
     cases = [
         synthetic.case("collectives", name, {"ranks": p, "operations": operations}, p)
@@ -62,7 +68,12 @@ def run(tmp_path, monkeypatch):
         for p in COUNTS
     ]
     cases += [synthetic.case("interference", name, {"ranks": 2}, 2) for name in SPEED]
-    return synthetic.write_run(tmp_path / "run", cases, blocks=3)
+    return synthetic.write_run(tmp_path_factory.mktemp("runs") / "run", cases, blocks=3)
+
+
+@pytest.fixture(scope="module")
+def analysis(run):
+    return analyse(load_run(run))
 
 
 def texts(table):
@@ -74,24 +85,24 @@ def number(text):
     return float(text.replace("\u202f", ""))
 
 
-def test_expressions_have_a_column_an_environment(run):
-    table = collectives.expressions(analyse(load_run(run)))
+def test_expressions_have_a_column_an_environment(analysis):
+    table = collectives.expressions(analysis)
     assert [column.environment for column in table.columns[1:]] == ["mpich", "lam"]
     rows = {row[0]: row[1:] for row in texts(table)}
     assert list(rows) == ["barrier", "broadcast", "total exchange", "allreduce"]
     assert " p + " in rows["total exchange"][0]
 
 
-def test_the_choice_of_each_law_is_shown(run):
-    rows = texts(collectives.choices(analyse(load_run(run))))
+def test_the_choice_of_each_law_is_shown(analysis):
+    rows = texts(collectives.choices(analysis))
     exchange = [row for row in rows if row[:2] == ["total exchange", "mpich"]]
     assert [row[2] for row in exchange] == ["T0", "D"]
     assert {row[-1] for row in exchange} == {"determined"}
     assert [row[2] for row in rows if row[0] == "barrier"] == ["T0", "T0"]
 
 
-def test_latency_and_bandwidth_a_process_count(run):
-    table = collectives.latencies(analyse(load_run(run)))
+def test_latency_and_bandwidth_a_process_count(analysis):
+    table = collectives.latencies(analysis)
     titles = [column.title for column in table.columns]
     row = next(r for r in texts(table) if r[:2] == ["total exchange", "mpich"])
     assert number(row[titles.index("T0(2), µs")]) == pytest.approx(138, rel=0.05)
@@ -99,7 +110,7 @@ def test_latency_and_bandwidth_a_process_count(run):
     assert number(row[titles.index("R∞(16), MB/s")]) == pytest.approx(rate, rel=0.05)
 
 
-def test_too_few_process_counts_give_no_law(run, tmp_path):
+def test_too_few_process_counts_give_no_law(tmp_path):
     operations = ["scan"]
     cases = [
         synthetic.case("collectives", "mpich", {"ranks": p, "operations": operations}, p)
@@ -111,7 +122,6 @@ def test_too_few_process_counts_give_no_law(run, tmp_path):
     assert "2 process counts" in texts(collectives.choices(analysis))[0][-1]
 
 
-@pytest.mark.usefixtures("run")
 def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
     cases = [
         synthetic.case("collectives", "mpich", {"ranks": p, "operations": ["scan"]}, p)
@@ -122,8 +132,8 @@ def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
     assert "oversubscribed at p = 4, 8" in row[1].badges
 
 
-def test_interference_is_one_row_a_size_and_environment(run):
-    table = interference.costs_table(analyse(load_run(run)))
+def test_interference_is_one_row_a_size_and_environment(analysis):
+    table = interference.costs_table(analysis)
     assert len(table.rows) == len(SIZES) * len(SPEED)
     row = texts(table)[0]
     assert row[2] == "1.250 ± 0.000"
@@ -132,7 +142,7 @@ def test_interference_is_one_row_a_size_and_environment(run):
 
 
 def test_the_report_has_both_sections(run):
-    files = build_report(run).files
+    files = build_report(run, formats=("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
     for anchor in (
         "picture-collective-length",

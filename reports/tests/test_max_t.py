@@ -33,6 +33,7 @@ def test_one_question_has_nearly_the_interval_of_student() -> None:
     assert held == pytest.approx(0.95, abs=0.04)
 
 
+@pytest.mark.full(sample=1)
 @pytest.mark.parametrize("n", [6, 9, 12, 20])
 def test_bounds_of_many_questions_hold_together(n: int) -> None:
     rng = np.random.default_rng(n)
@@ -85,6 +86,7 @@ def test_equal_values_bound_nothing() -> None:
     assert measured.high - measured.low < np.inf
 
 
+@pytest.mark.full(sample=2)
 @pytest.mark.parametrize("noise", [0.0, 0.001, 0.002, 0.004, 0.006, 0.008])
 def test_a_coarse_timer_makes_no_winner(noise: float) -> None:
     """Six blocks of equal libraries whose times are multiples of 1 % (before: 1 to 23 of 25)."""

@@ -23,6 +23,7 @@ for word; do case $word in --print-to-pdf=*) printf %%PDF- >"${word#*=}" ;; esac
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(pdf.find_browser() is None, reason="no browser: apt-get install chromium")
 def test_a_page_is_printed(tmp_path):
     page = tmp_path / "page with blank.html"

@@ -94,14 +94,15 @@ def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
 
 
 def test_a_run_without_pvm_has_none_of_it(tmp_path):
-    analysis = analyse(load_run(synthetic.write_run(tmp_path / "run")))
+    cases = [_case("pt2pt", "lam", SHORT[1:], constructs=["Send/Recv"])]
+    analysis = analyse(load_run(synthetic.write_run(tmp_path / "run", cases)))
     assert pvm.order_table(analysis) is None
     assert pvm.steps_table(analysis) is None
 
 
 def test_the_report_holds_the_tables(make_run):
     directory = make_run()
-    build_report(directory)
+    build_report(directory, formats=("html",))
     html = (directory / "report" / "index.html").read_text()
     for anchor in ("order", "steps"):
         assert f'id="table-pvm-{anchor}"' in html

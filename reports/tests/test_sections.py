@@ -197,7 +197,6 @@ def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_pa
     assert part.tables[1].anchor == "table-halo-halo-time"  # every metric's statistics stay
 
 
-@pytest.mark.full(sample=1)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -225,13 +224,20 @@ def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_pa
     ],
 )
 def test_a_broken_section_is_told_and_the_generic_one_stands_in(
-    run: Path, tmp_path: Path, text: str, said: str
+    analysis: Analysis, tmp_path: Path, text: str, said: str
 ) -> None:
     folder = write_report_file(tmp_path / "checks", text)
-    made = build_report(run, tmp_path / "report", ("html", "md", "json"), [folder])
+    ((part,), (fault,)) = check_parts(analysis, [folder])
+    assert fault.startswith(f"{folder}/halo/report.py: the section of halo failed")
+    assert said in fault
+    assert part.tables[0].title == "Halo exchange, µs: mean ± s"
+
+
+def test_the_report_warns_of_a_broken_section(run: Path, tmp_path: Path) -> None:
+    folder = write_report_file(tmp_path / "checks", "x = 1")
+    made = build_report(run, tmp_path / "report", ("md", "json"), [folder])
     (warning,) = (text for text in made.result.data.warnings if "section" in text)
-    assert warning.startswith(f"{folder}/halo/report.py: the section of halo failed")
-    assert said in warning
+    assert "the section of halo failed" in warning
     assert "Halo exchange, µs: mean ± s" in Path(made.files["md"]).read_text()
 
 
