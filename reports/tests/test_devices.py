@@ -16,7 +16,7 @@ from reports.load.loading import load_run
 from reports.render import html, markdown, terminal
 from reports.show.raw_links import RawLinks
 from reports.tests import acceptance_runs
-from reports.tests.synthetic import write_run
+from reports.tests.synthetic import quick_cases, write_run
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.comparison.compare import compare
@@ -46,7 +46,7 @@ def over(run: Path, device: str) -> Path:
 
 
 def a_run(folder: Path, device: str = UCX) -> Path:
-    return over(write_run(folder), device)
+    return over(write_run(folder, quick_cases(("mpich", "lam")), blocks=3), device)
 
 
 def accepted(folder: Path):
@@ -68,8 +68,9 @@ def studied(folder: Path):
     return paper_result(make_document(load_study("wyeast-2003"), a_run(folder / "run")))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("judge", [chosen, accepted, compared, studied])
+@pytest.mark.parametrize(
+    "judge", [chosen, accepted, compared, pytest.param(studied, marks=pytest.mark.full)]
+)
 def test_the_device_is_with_the_name_in_every_medium(tmp_path, judge):
     result = judge(tmp_path)
     page = unescape(html.page(result))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from html import unescape
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -122,9 +123,6 @@ def sharing(run: Path, shares) -> Path:
     return run
 
 
-@pytest.mark.full(sample=6)
-@pytest.mark.parametrize("each", [None, "params.n"])
-@pytest.mark.parametrize("limit", [{"more_than": 1.0}, {"more_than": 2.0}, {"less_than": 1.06}])
 @pytest.mark.parametrize(
     "shares",
     [
@@ -138,13 +136,14 @@ def sharing(run: Path, shares) -> Path:
         ),
     ],
 )
-def test_launches_that_shared_cores_on_either_side_decide_no_claim(tmp_path, shares, limit, each):
-    run = sharing(a_run(tmp_path / "run"), shares)
-    claim = lead(**limit).model_copy(update={"each": each})
-    (verdict,) = judged(claim, analyse(load_run(run)))
-    assert verdict.word == UNTESTABLE
-    assert "busy ranks shared cores" in verdict.because
-    assert "needed: 2 nodes with 2 cores each" in verdict.because
+def test_launches_that_shared_cores_on_either_side_decide_no_claim(tmp_path, shares):
+    analysis = analyse(load_run(sharing(a_run(tmp_path / "run"), shares)))
+    limits = {"more_than": 1.0}, {"more_than": 2.0}, {"less_than": 1.06}
+    for limit, each in product(limits, (None, "params.n")):
+        (verdict,) = judged(lead(**limit).model_copy(update={"each": each}), analysis)
+        assert verdict.word == UNTESTABLE
+        assert "busy ranks shared cores" in verdict.because
+        assert "needed: 2 nodes with 2 cores each" in verdict.because
 
 
 @pytest.mark.full(sample=1)

@@ -70,9 +70,9 @@ def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...
     return run
 
 
-@pytest.fixture
-def analysis(tmp_path):
-    return analyse(load_run(a_run(tmp_path / "run")))
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    return analyse(load_run(a_run(tmp_path_factory.mktemp("papers") / "run")))
 
 
 @pytest.mark.skipif(
