@@ -51,6 +51,7 @@ def slurm(site, monkeypatch):
 
         clock, said = Clock(show), []
         monkeypatch.setattr(infrastructure, "time", clock)
+        monkeypatch.setattr(infrastructure, "scaled", lambda limit_s: limit_s)
         say(site, "scancel", 'echo "$*" >> "$0.asked"')
         show(0.0)
         end_jobs(site, "run", say=said.append, pause=clock.pause, **more)

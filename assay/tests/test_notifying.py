@@ -59,8 +59,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
-    """Answers however late: apprise waits for it without a limit."""
-    monkeypatch.setattr(apprise.URLBase, "socket_read_timeout", None)
+    """Answers however late: it is waited for ten minutes."""
+    monkeypatch.setattr("assay.nightly.notifying.NOTIFY_S", 600.0)
     server = Webhook()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
