@@ -20,6 +20,7 @@ from assay.sites.slurm import SlurmSite
 from assay.terminal import said_meanwhile
 from checks.common.session.outcome import CompleteBuild, Outcome
 from records.errors import AssayError, InfrastructureError
+from setup.tests.needs import needs
 from virtual_cluster.host import tries
 
 
@@ -60,6 +61,7 @@ def test_a_spack_build_that_is_silent_is_told_of_by_its_own_log(tmp_path, monkey
     )
 
 
+@needs("make", "mpicc")
 def test_a_proof_that_compiles_slowly_is_told_of(tmp_path, monkeypatch):
     compiler = tmp_path / "slowcc"
     compiler.write_text(

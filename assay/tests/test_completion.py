@@ -53,7 +53,7 @@ def shell_and_script(request):
     """A shell, and the script that `assay completion` prints for it."""
     shell = request.param
     if shutil.which(shell) is None:
-        pytest.skip(f"needs {shell}: make packages")
+        pytest.skip(f"needs {shell}: make packages, as root")
     command = [Path(sys.executable).with_name("assay"), "completion", shell]
     return shell, subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

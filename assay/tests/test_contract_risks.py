@@ -83,7 +83,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     site = tmp_path / "site-config" / "here"
     site.mkdir(parents=True)
-    (site / "site.yaml").write_text(SITE)
+    (site / "site.yaml").write_text(f"{SITE}hpl_source: {site}/site.yaml\n")
     return tmp_path
 
 

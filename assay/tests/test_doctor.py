@@ -14,6 +14,7 @@ from assay.onboarding.requirements import site_requirements
 from assay.requirements import Requirement
 from assay.sites import site_file
 from assay.tests.published_forms import published
+from setup.tests.needs import needs
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 SITE = """
@@ -110,6 +111,7 @@ def test_a_site_without_slurm_says_so(site):
     assert "login node" in finding.remedy
 
 
+@needs("cc")
 def test_a_missing_compiler_is_named_with_its_environment(site):
     found = site()
     assert found["environment ours"].found

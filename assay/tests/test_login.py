@@ -67,7 +67,7 @@ def test_modules_loaded_at_login_are_kept(profile):
     assert "BASH_FUNC_module%%" in found
 
 
-@pytest.mark.skipif(not INIT.exists(), reason="needs the package lmod")
+@pytest.mark.skipif(not INIT.exists(), reason="needs lmod: make packages, as root")
 def test_a_sticky_default_module_stays_and_a_module_of_the_callers_does_not(
     profile, tmp_path, monkeypatch
 ):

@@ -9,6 +9,7 @@ import pytest
 from assay.onboarding.modules import modules_system
 from assay.onboarding.mpi_search import MpiSearch, chosen
 from assay.sites import login
+from setup.tests.needs import needs
 
 LMOD = Path("/usr/share/lmod/lmod/init/bash").exists()
 TMOD = Path("/usr/share/modules/init/bash").exists()
@@ -18,10 +19,7 @@ TOOLS = (
     *("bash", "sh", "env", "cat", "sed", "grep", "tr", "head", "ls", "id", "ps", "expr", "tty"),
     *("hostname", "uname", "dirname", "basename", "readlink", "gcc", "sort", "which", "sbatch"),
 )
-pytestmark = pytest.mark.skipif(
-    not all(shutil.which(f"mpirun.{family}") for family in FAMILIES),
-    reason="needs mpich and openmpi: make packages",
-)
+pytestmark = needs("gcc", *(f"mpirun.{family}" for family in FAMILIES))
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def write(file, text):
     file.write_text(text)
 
 
-@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_lmod_with_a_hierarchy_of_compilers(site):
     modules, opt = site
     for compiler, families in {"gcc/12": FAMILIES, "intel/2023": ("mpich",)}.items():
@@ -77,7 +75,7 @@ def ways_of(search):
     return {name: one.modules for name, one in chosen(search.found).items()}
 
 
-@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_mpis_behind_prerequisites_several_levels_deep(site):
     lua(
         *site,
@@ -99,7 +97,7 @@ def test_mpis_behind_prerequisites_several_levels_deep(site):
     assert "no-such/1" in line
 
 
-@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_each_compiler_is_tried_where_a_module_names_none(site):
     modules, opt = site
     text = "if not isloaded('aocc/4') then LmodError('a compiler is missing') end"
@@ -112,7 +110,7 @@ def test_each_compiler_is_tried_where_a_module_names_none(site):
     }
 
 
-@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
     text = "if not isloaded('site-tools') then LmodError('ask the help desk') end"
     lua(*site, mpich_4_0=text, **{f"m{number}_1": "" for number in range(50)})
@@ -122,7 +120,7 @@ def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
     assert ways_of(MpiSearch("lmod", print)) == {"mpich": ("site-tools", "mpich/4.0")}
 
 
-@pytest.mark.skipif(not LMOD, reason="needs the package lmod")
+@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_conflicts_are_respected_and_every_reason_is_listed(site):
     lua(
         *site, gcc_12="", mpich_4_0="conflict('gcc')\nprereq('gcc/12')", openmpi_4_1="prereq('x/1')"

@@ -12,6 +12,7 @@ from assay.probe.probe import HERE as PROBE
 from assay.probe.reading import read_probe
 from assay.probe.trials import Attempt, Trial, login_build_script
 from checks.common.sources import LIBRARY
+from setup.tests.needs import needs
 
 #: A node of an InfiniBand cluster as facts.sh printed it there, shortened.
 INFINIBAND = """
@@ -250,7 +251,7 @@ def test_a_job_cut_short_leaves_what_it_had_found():
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="needs mpich: run make packages")
+@needs("mpicc.mpich")
 def test_what_an_earlier_job_left_half_made_is_made_anew(tmp_path):
     """As by a node that loses power between two steps of a build."""
     shutil.copytree(LIBRARY, tmp_path / "src")

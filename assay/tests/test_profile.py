@@ -19,6 +19,7 @@ from records.application_profile import (
     ProfiledCall,
     read_profile,
 )
+from setup.tests.needs import needs
 
 SOURCES = Path(__file__).parent / "profiled"
 LIBRARIES = [pytest.param("openmpi", marks=pytest.mark.full), "mpich"]
@@ -48,7 +49,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 def compile_with(compiler: str, source: str, program: Path, *options: str) -> None:
     if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}: run make packages")
+        pytest.skip(f"needs {compiler}: make packages, as root")
     words = [compiler, "-O2", "-o", str(program), str(SOURCES / source), *options]
     subprocess.run(words, check=True, cwd=program.parent)
 
@@ -245,6 +246,7 @@ def test_threads_in_mpi_at_once_are_noted_where_advice_refuses_them(mpi_s: float
     assert noted == profile.threads == (mpi_s > MOST_IN_MPI)
 
 
+@needs("cc", "mpirun.mpich")
 def test_a_statically_linked_program_is_refused_with_the_remedy(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -264,6 +266,7 @@ def test_a_case_without_its_run_is_refused(capsys: pytest.CaptureFixture[str]) -
     assert "--case lam is a case of a run; give the run: --run RUN" in capsys.readouterr().err
 
 
+@needs("mpirun.mpich")
 @pytest.mark.parametrize(
     ("words", "fault"),
     [

@@ -12,6 +12,7 @@ import pytest
 
 from assay.cli import main
 from assay.schema import campaign_names
+from assay.sites.site import Site
 from assay.tests.published_forms import published
 from records.errors import AssayError
 from records.run.extensions import read_plan
@@ -149,6 +150,7 @@ def test_a_plan_needs_no_cluster_that_is_up(
     place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, user: int
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(Site, "hpl_source", lambda _: __file__)
     assert main(["plan", "quick", "--site", "virtual:t-none", "--json"]) == 0
     answer = capsys.readouterr()
     plan = Plan.from_json(answer.out)

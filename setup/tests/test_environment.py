@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from setup.tests.needs import needs
 from setup.tests.repacked import repack
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = needs("make")
 NOBODY = 65534
 #: As an ordinary user of a site has it.
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PIP_NO_COMPILE": "1", "LANG": "C.UTF-8"}

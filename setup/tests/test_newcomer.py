@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from setup.tests.needs import needs
+
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = needs("git", "make")
 OF_CALLERS = {
     "CI": "true",
     "MAKEFLAGS": "w",

@@ -56,7 +56,9 @@ def list_files(
     Raises InfrastructureError where no process can be had.
     """
     around = around or Surroundings()
-    if os.geteuid() == 0 and (around.user is None or 0 in around.user):
+    if os.geteuid() != 0:
+        around = replace(around, user=None)  # no other can be had
+    elif around.user is None or 0 in around.user:
         around = replace(around, user=(_OVERFLOW_ID, _OVERFLOW_ID))
     root = os.path.commonpath([file.absolute().parent for file in files]) if files else "/"
     found: dict[int, Listing] = {}

@@ -37,6 +37,8 @@ def run_here(argv: Sequence[str]) -> Answer:
         ended = subprocess.run(argv, capture_output=True, timeout=limit_s, check=False)
     except subprocess.TimeoutExpired:
         return Answer(124, "", f"{argv[0]} did not answer within {limit_s:.0f} s")
+    except (FileNotFoundError, PermissionError) as error:
+        return Answer(127, "", f"{argv[0]}: {error.strerror}")
     out, err = (text.decode(errors="replace") for text in (ended.stdout, ended.stderr))
     return Answer(ended.returncode, out, err)
 
