@@ -28,6 +28,9 @@ from reports.verdicts.acceptance.result import acceptance_result
 
 from . import acceptance_runs as runs
 
+needs_keys = pytest.mark.skipif(
+    shutil.which("ssh-keygen") is None, reason="no ssh-keygen: apt-get install openssh-client"
+)
 HERE = "Assay 0.1.0 (commit 0123)"
 RUN, RERUN = "20261120T000000Z-0001", "20261121T000000Z-0002"
 CRITERIA = """\
@@ -212,7 +215,7 @@ def keys(tmp_path_factory):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
+@needs_keys
 def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
     sums, signers = accepted / "acceptance" / store.SUMS, keys / "signers"
     assert faults(accepted, signers=signers) == [f"{store.SUMS}{SIGNATURE} is missing"]
@@ -234,6 +237,7 @@ def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
     assert "find-principals" in told[0]
 
 
+@needs_keys
 def test_a_key_that_cannot_sign_is_named(accepted, tmp_path):
     (tmp_path / "key").write_text("no key")
     with pytest.raises(AssayError, match="ssh-keygen -Y sign: "):
