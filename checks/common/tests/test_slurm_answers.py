@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from checks.common.slurm.commands import Answer, Slurm
+from checks.common.slurm.commands import Answer, Slurm, run_here
 from checks.common.slurm.text import left_s, seconds_of, slurm_seconds
 
 
@@ -18,6 +18,10 @@ def test_steps_of_a_job_are_limited_where_slurm_says_so_and_it_is_asked_until_it
     assert slurm.most_steps() is None
     assert slurm.most_steps() == 40000
     assert slurm.most_steps() == 40000, "what was told is kept"
+
+
+def test_a_command_that_is_not_there_has_a_status():
+    assert run_here(["no-such-command"]).status == 127
 
 
 @pytest.mark.parametrize(
