@@ -211,6 +211,13 @@ UNREAD = [
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """No document has pictures, no acceptance is printed: what is told is the same."""
+    monkeypatch.setattr("reports.render.html.svg_of", lambda *_: "")
+    monkeypatch.setattr("assay.documents.acceptance_files.find_browser", lambda: None)
+
+
+@pytest.fixture
 def verified(tmp_path, capsys):
     """Alters a run and verifies it: status, what was told by check, the sentence of a refusal."""
 
@@ -280,7 +287,7 @@ def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_s
         (without_secrets, "is not read again: their job scripts have no secrets", False),
     ],
 )
-def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, capsys):
+def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, capsys, undrawn):
     run, whole = stored_run("nightly", folder), stored_run("nightly", folder / "whole")
     alter(run)
     assert main(["accept", str(run), "--criteria", "standard"]) == 2
@@ -507,7 +514,7 @@ def table(file):
 
 @pytest.mark.full(sample=3)
 @pytest.mark.parametrize("name", PRINTED)
-def test_a_command_prints_the_same_values(name, folder, capsys):
+def test_a_command_prints_the_same_values(name, folder, capsys, undrawn):
     """Keys may be added, sentences may differ."""
     command, status = PRINTED[name]
     if name == "paper" and find_browser() is None:

@@ -23,7 +23,6 @@ from assay.documents import acceptance_files as store
 from assay.documents import report
 from assay.folding import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
-from reports.render import html
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
 
@@ -64,7 +63,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         for printer in (store, report):
             patch.setattr(printer, "find_browser", lambda: None)
-        patch.setattr(html, "svg_of", lambda *_, **__: "")  # what is told is the same
+        patch.setattr("reports.render.html.svg_of", lambda *_: "")  # what is told is the same
         cases = [one for one in synthetic.quick_cases() if one["check"] != "pt2pt"]
         for name, how in (("a", {}), ("b", {"slower": 1.3}), ("failed", {"edit": failing})):
             run = synthetic.write_run(Path("results/quick") / name, cases, **how)

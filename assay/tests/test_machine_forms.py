@@ -59,8 +59,8 @@ def a_run(name: str, *, slower: float = 1.0) -> Path:
     return with_campaign(synthetic.write_run(Path("results/quick") / name, cases, slower=slower))
 
 
-@pytest.mark.full
-def test_forms_of_a_run(told: Told, capsys: Capture) -> None:
+def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.render.html.svg_of", lambda *_: "")
     first, second = a_run("a"), a_run("b", slower=1.3)
     assert told(f"status {first}")["counts"]["lost"] == 0
     made = told(f"report {first} --format csv")

@@ -64,8 +64,10 @@ def test_without_a_name_the_newest_run_is_taken_and_named(place: Path, capsys: C
     assert capsys.readouterr().out.startswith("{")
 
 
-@pytest.mark.full
-def test_the_newest_run_of_the_right_kind_is_taken(place: Path, capsys: Capture) -> None:
+def test_the_newest_run_of_the_right_kind_is_taken(
+    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reports.render.html.svg_of", lambda *_: "")
     old = small_run(place / "results/wyeast-2003/20260101T000000Z-0001", campaign="wyeast-2003")
     small_run(place / "results/quick/20260102T000000Z-0002")
     assert main(["paper", "2003", "--json"]) == 0
