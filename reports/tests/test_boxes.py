@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages in a browser: nothing is cut, hidden or covered, contents stay in view, pictures come out.
+"""Pages in a browser and before a strict HTML parser: no error, nothing is cut, hidden or covered,
+contents stay in view, pictures come out.
 
 All pages that the product makes, at four widths, light, dark and printed, with every folded part
 open; one browser for all of it.
@@ -7,29 +8,42 @@ open; one browser for all of it.
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+import html5lib  # type: ignore[import-untyped]
 import pytest
+from pypdf import PdfReader
 
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import build_report
+from bench.simulated.nights import Event, normal, simulate
+from records.history.model import NightValues
+from records.history.store import Store
 from reports.render import html
+from reports.render.pdf import find_browser
 from reports.tests import acceptance_runs
 from reports.tests.browser import Browser
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_acceptance_document import CRITERIA
-from reports.tests.test_browser import needs_browser, nightly_page
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
+from reports.verdicts.nightly.check import check_history
+from reports.verdicts.nightly.result import night_result
 from reports.verdicts.papers.definition import load_study
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
 
-pytestmark = needs_browser
+needs_browser = pytest.mark.skipif(
+    find_browser() is None, reason="no Chromium: apt-get install chromium"
+)
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()
 #: All folded parts are opened, and what is drawn then is waited for.
 OPEN = """(async () => {
@@ -43,7 +57,7 @@ LOOKS = [
     *((width, theme, "screen") for width in (390, 768, 1280, 1920) for theme in ("light", "dark")),
     (PAPER, "light", "print"),
 ]
-NAMES = ("night", "report", "acceptance", "compare", "paper")
+NAMES = ("night", "report", "unfinished", "acceptance", "compare", "paper")
 #: Nodes and series that are more than their pictures name.
 MANY = 60
 #: Variants of libraries as a study runs them, by the names that people give them.
@@ -97,6 +111,20 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
     return page
 
 
+def nightly_page(folder: Path, series: int = 4, nights: int = 34) -> Path:
+    """A night after a step, with suspects and a change of context."""
+    folder.mkdir()
+    event = Event("step", at=nights - 1, step=0.1, context_at=nights - 1)
+    history = simulate(event, normal, 0.005, (series, nights), 1)
+    with Store(folder / "history.sqlite", create=True) as store:
+        for night, column in zip(history.nights, history.values.T.tolist(), strict=True):
+            pairs = zip(history.series, column, strict=True)
+            store.add(night, [NightValues(key, (value,) * 5) for key, value in pairs])
+        page = html.page(night_result(check_history(store, "simulated", "nightly")))
+    (folder / "nightly.html").write_text(page)
+    return folder / "nightly.html"
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return a_run(tmp_path_factory.mktemp("boxes") / "20261120T235011Z-3f2a")
@@ -111,7 +139,11 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param == "acceptance":
         return an_acceptance(folder / "accepted", [f"node-with-a-long-name-{n}" for n in range(6)])
     run: Path = request.getfixturevalue("run")
-    if request.param == "report":
+    if request.param == "unfinished":
+        run = a_run(folder / "half", 1.1, blocks=2)
+        lines = (run / "records.jsonl").read_text().splitlines(keepends=True)
+        (run / "records.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    if request.param in ("report", "unfinished"):
         return Path(build_report(run, formats=("html",)).files["html"])
     page = folder / f"{request.param}.html"
     if request.param == "compare":
@@ -124,8 +156,62 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    if find_browser() is None:
+        pytest.skip("no Chromium: apt-get install chromium")
     with Browser(tmp_path_factory.mktemp("profile")) as browser:
         yield browser
+
+
+def browse(page: Path, profile: Path, *options: str) -> tuple[str, str]:
+    """What the page has become after its script ran, and what the browser complained about."""
+    argv = [str(find_browser()), "--headless=new", "--disable-gpu", f"--user-data-dir={profile}"]
+    argv += ["--no-sandbox"] if os.geteuid() == 0 else []
+    argv += ["--enable-logging=stderr", "--disable-background-networking", *options]
+    done = subprocess.run(
+        [*argv, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    shutil.rmtree(profile, ignore_errors=True)
+    return done.stdout, "\n".join(re.findall(r".*CONSOLE.*", done.stderr))
+
+
+@pytest.mark.full(sample=1)
+def test_page_is_valid_html(page: Path) -> None:
+    tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page.read_text())
+    assert tree.find(".//h1") is not None
+
+
+@needs_browser
+@pytest.mark.full(sample=1)
+def test_page_opens_without_an_error_and_its_script_runs(page: Path, tmp_path: Path) -> None:
+    dom, complaints = browse(page, tmp_path / "profile")
+    assert complaints == ""
+    assert "<img" not in dom
+    if page.name in ("index.html", "compare.html"):
+        assert 'class="sort"' in dom
+        assert 'type="search"' in dom
+        panels = dom.count("<svg viewBox") - dom.count('class="score"')
+        assert dom.count('<div class="panel"') == panels
+
+
+@pytest.mark.parametrize("page", ["night"], indirect=True)
+def test_the_page_of_a_night_is_complete_without_its_script(page: Path) -> None:
+    dom = re.sub(r"<script>.*?</script>", "", page.read_text(), flags=re.DOTALL)
+    assert "<img" not in dom
+    assert dom.count('role="img" aria-label=') == 5  # four trends, and the map of all series
+    assert set(re.findall(r'href="#([^"]+)"', dom)) <= set(re.findall(r'id="([^"]+)"', dom))
+    assert len(re.findall(r">(?:suspect|regression)</span>", dom)) >= 4
+
+
+@needs_browser
+@pytest.mark.full
+def test_report_prints_with_page_numbers(run: Path) -> None:
+    printed = PdfReader(build_report(run, formats=("pdf",)).files["pdf"]).pages
+    assert len(printed) > 1
+    assert f"Page 1 of {len(printed)}" in printed[0].extract_text()
 
 
 def faults_of(browser: Browser, page: Path, looks: Sequence[tuple[int, str, str]]) -> list[str]:
