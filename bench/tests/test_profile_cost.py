@@ -10,6 +10,7 @@ import pytest
 from bench.advised import profile_cost
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="needs mpicc.mpich: make packages")
 def test_each_program_is_compared_and_the_size_of_a_profile_is_told(
     monkeypatch: pytest.MonkeyPatch,

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from assay.documents.verify import _NamedRaw, _raw_faults
 from records.run.archive import ArchiveWriter, Packed
@@ -30,29 +32,22 @@ def written(folder: Path) -> list[_NamedRaw]:
     return [msgspec.json.decode(json.dumps(record), type=_NamedRaw)]
 
 
-def put_before_the_directory(path: Path, foreign: bytes) -> None:
-    content = path.read_bytes()
+def put_before_the_directory(content: bytearray) -> None:
     at = content.index(b"PK\1\2")
-    path.write_bytes(content[:at] + foreign + content[at:])
+    content[at:at] = b"foreign bytes of no member"
 
 
-def test_a_whole_archive_has_no_fault(tmp_path: Path) -> None:
-    records = written(tmp_path)
-    assert list(_raw_faults(tmp_path, records)) == []
+def damage_before_a_named_member(content: bytearray) -> None:
+    content[content.index(b"PK\3\4", 10) + 1] = 0
 
 
-def test_what_stands_behind_the_named_members_is_told_once(tmp_path: Path) -> None:
-    records = written(tmp_path)
-    put_before_the_directory(tmp_path / "raw/b1.zip", b"foreign bytes of no member")
-    (fault,) = _raw_faults(tmp_path, records)
-    assert "is damaged at byte" in fault
-
-
-def test_a_damage_before_named_members_is_told_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", [None, put_before_the_directory, damage_before_a_named_member])
+def test_a_damage_is_told_once(tmp_path: Path, damage: Callable[[bytearray], None] | None) -> None:
     records = written(tmp_path)
     path = tmp_path / "raw/b1.zip"
     content = bytearray(path.read_bytes())
-    content[content.index(b"PK\3\4", 10) + 1] = 0
+    if damage:
+        damage(content)
     path.write_bytes(content)
-    (fault,) = _raw_faults(tmp_path, records)
-    assert "is damaged at byte" in fault
+    faults = [*_raw_faults(tmp_path, records)]
+    assert ["is damaged at byte" in fault for fault in faults] == ([True] if damage else [])
