@@ -256,7 +256,6 @@ def test_a_check_that_is_not_here_is_told(verified, monkeypatch):
     assert "10 launches of hpl: the check is not here; name its folder" in told["note"]
 
 
-@pytest.mark.full(sample=4)
 @pytest.mark.parametrize("campaign", WITH_RUN)
 def test_a_run_that_is_not_altered_is_believed(campaign, verified):
     status, found, _ = verified(lambda _: None, campaign)
@@ -277,7 +276,6 @@ def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_s
     assert not [*unproven(run.path, run.records(), reread, suites=True)]
 
 
-@pytest.mark.full(sample=1)
 @pytest.mark.parametrize(
     ("alter", "told", "seen_by_all"),
     [
@@ -287,7 +285,8 @@ def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_s
         (without_secrets, "is not read again: their job scripts have no secrets", False),
     ],
 )
-def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, capsys, undrawn):
+@pytest.mark.usefixtures("undrawn")
+def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, capsys):
     run, whole = stored_run("nightly", folder), stored_run("nightly", folder / "whole")
     alter(run)
     assert main(["accept", str(run), "--criteria", "standard"]) == 2
@@ -512,9 +511,9 @@ def table(file):
     return [{k: float(v) if number.fullmatch(v) else v for k, v in row.items()} for row in rows]
 
 
-@pytest.mark.full(sample=3)
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", PRINTED)
-def test_a_command_prints_the_same_values(name, folder, capsys, undrawn):
+def test_a_command_prints_the_same_values(name, folder, capsys):
     """Keys may be added, sentences may differ."""
     command, status = PRINTED[name]
     if name == "paper" and find_browser() is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -16,6 +17,7 @@ from assay.schema.json_schema import SCHEMA_FILE
 from assay.tests.campaign_texts import GOOD, spoiled
 
 
+@cache
 def validator() -> jsonschema.Draft202012Validator:
     jsonschema.Draft202012Validator.check_schema(campaign_schema())
     return jsonschema.Draft202012Validator(campaign_schema())
@@ -63,7 +65,6 @@ def test_the_shipped_file_is_small() -> None:
     assert SCHEMA_FILE.stat().st_size <= 88_000
 
 
-@pytest.mark.full(sample=5)
 @pytest.mark.parametrize("name", campaign_names())
 def test_shipped_campaigns_satisfy_it(name: str) -> None:
     origin = load_campaign(name).origin
