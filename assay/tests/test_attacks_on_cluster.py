@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that attack whoever runs the harness, on a virtual cluster: nothing is read or written."""
+"""Jobs and sessions that attack whoever runs the harness, on a virtual cluster: nothing is read or
+written, each forged outcome makes its launch wrong, and every command can read the run."""
 
-import os
+import json
 import stat
 import subprocess
 import time
@@ -12,16 +13,16 @@ import pytest
 from assay.tests.test_run_on_cluster import (
     ASSAY,
     campaign,
+    own_name,
+    pytestmark,  # noqa: F401  what these tests need
     records_of,
-)
-from assay.tests.test_run_on_cluster import (
-    of_full as pytestmark,  # noqa: F401  what these tests need
 )
 from checks.common.sources import CHECKS
 from records.run.archive import RawFiles
 from virtual_cluster import ClusterSpec, up
 
-#: The start-up program, after an attack from within the job.
+#: The start-up program, after an attack from within the job; its outcome is changed before it is
+#: sent.
 DEFINITION = """
 from checks.common.parameters import quantity
 from checks.startup import StartupDefinition, StartupParameters
@@ -29,17 +30,22 @@ from checks.startup import StartupDefinition, StartupParameters
 
 class ThiefParameters(StartupParameters):
     attack: str = quantity("What the job does first.", "none", "none")
+    forgery: str = quantity("What becomes of the outcome.", "none", "none")
 
 
 class ThiefDefinition(StartupDefinition):
     name = "thief"
-    no_options = frozenset({"attack"})
+    no_options = frozenset({"attack", "forgery"})
     parameters = ThiefParameters
 
 
 CHECK = ThiefDefinition()
 """
 RUN = '''
+import json
+import os
+
+from checks.common.session import outcome as outcomes
 from checks.common.base import OwnProgram
 
 ATTACK = """
@@ -66,32 +72,139 @@ case $0 in
 esac
 exec "$@"
 """
+FORGERIES = json.loads("""FORGED""")
+SEND, JOBS, OUTPUTS = outcomes.send, ["1"], ["/"]
 
 
 class Run(OwnProgram):
     def command(self):
         return ["sh", "-c", ATTACK, self.params.attack, *super().command()]
+
+    def judge(self, printed):
+        if self.params.attack == "none":
+            outcomes.send = self.forge
+        return super().judge(printed)
+
+    def forge(self, outcome):
+        if outcome.launch_index < 0:
+            return SEND(outcome)
+        outcomes.send = SEND
+        forgery = FORGERIES[self.params.forgery]
+        words = {
+            "EARLIER_JOB": JOBS[-1],
+            "EARLIER_OUTPUT": OUTPUTS[-1],
+            "OUTPUT": outcome.files["stdout"],
+        }
+        JOBS.append(outcome.job_id)
+        OUTPUTS.append(outcome.files["stdout"])
+        message = json.loads(outcomes.msgspec.json.encode(outcome))
+        if isinstance(forgery, str):
+            text = forgery.replace("INDEX", str(outcome.launch_index))
+        else:
+            change(message, forgery, words)
+            text = json.dumps(message)
+        line = text.encode(errors="surrogatepass") + b"\\n"
+        while line:
+            line = line[os.write(outcomes.outcome_pipe(), line):]
+
+
+def change(message, forgery, words):
+    for path, value in forgery:
+        *above, last = path.split(".")
+        place = message
+        for part in above:
+            place = place[int(part) if part.isdecimal() else part]
+        value = words.get(value, value) if isinstance(value, str) else value
+        if value == "DROP":
+            del place[last]
+        elif value == "TWICE":
+            place[last] = place[last] * 2
+        elif isinstance(value, str) and value.startswith("LONG"):
+            place[last] = value[4:] * 3_000_000
+        elif value == "DEEP":
+            for _ in range(300):
+                value = [value]
+            place[last] = {"x": value}
+        else:
+            place[last] = value
 '''
-ATTACKS = (
-    *("none", "stderr-link", "stdout-link", "script-link", "stderr-hard-link", "stderr-fifo"),
-    *("stdout-fifo", "stderr-folder", "stage-link", "control", "swap1", "swap2", "swap3"),
-)
+#: What is no file of the job, and what is said of it.
+REFUSED = {
+    "stderr-link": "stderr is a link",
+    "stdout-link": "stdout is a link",
+    "script-link": "script is a link",
+    "stderr-hard-link": "stderr has 2 hard links",
+    "stderr-fifo": "stderr is a FIFO",
+    "stdout-fifo": "stdout is a FIFO",
+    "stderr-folder": "stderr is a folder",
+    "stage-link": "stdout lies behind a link",
+}
+ATTACKS = (*REFUSED, "control", "swap1", "swap2", "swap3")
 #: What the job's user runs beside the jobs: files and links to a secret change places all the time.
 SWAPS = """
-import os, pathlib, sys
+import os, pathlib, sys, time
 sessions, secret = sys.argv[1:]
 while True:
+    time.sleep(0.001)
     try:
         for mark in pathlib.Path(sessions).glob("*/session/stage/**/swap.me"):
             for file in mark.parent.glob("rfm_*.err"):
                 other = f"{mark.parent}/other"
-                os.symlink(secret, other)
-                os.rename(other, file)
-                pathlib.Path(other).write_text("regular")
-                os.rename(other, file)
+                for _ in range(20):
+                    os.symlink(secret, other)
+                    os.rename(other, file)
+                    pathlib.Path(other).write_text("regular")
+                    os.rename(other, file)
     except OSError:
         pass
 """
+#: What is put in the place of members of an outcome; a text replaces all of it.
+#: What needs no cluster to be forged is in test_altered_messages.py.
+FORGERIES = {
+    "unit_of_another": [("metrics.0.unit", "bytes/s")],
+    "immense": [("metrics.0.value", 1e308)],
+    "beyond_doubles": '{"status":"ok","launch_index":INDEX,"metrics":[{"value":1e999}]}',
+    "nan": '{"status":"ok","launch_index":INDEX,"metrics":[{"value":NaN}]}',
+    "text_value": [("metrics.0.value", "1")],
+    "zero": [("metrics.0.value", 0)],
+    "samples_number": [("metrics.0.samples", -1)],
+    "samples_huge_number": [("metrics.0.samples", 10**30)],
+    "samples_negative": [("metrics.0.samples", [0.1, -1.0])],
+    "metrics_dropped": [("metrics", "DROP")],
+    "metrics_twice": [("metrics", "TWICE")],
+    "better": [("metrics.0.better", "higher")],
+    "point_text": [("metrics.0.at", {"message_bytes": "long"})],
+    "point_huge": [("metrics.0.at", {"x": 10**400})],
+    "point_deep": [("metrics.0.at", "DEEP")],
+    "month_13": [("ended_at", "2026-13-01T00:00:00.000Z")],
+    "time_number": [("ended_at", 5)],
+    "other_node_of_cluster": [("nodes", ["n4"])],
+    "more_nodes": [("nodes", ["n1", "n2", "n3", "n4"])],
+    "job_of_another": [("job_id", "EARLIER_JOB")],
+    "job_to_come": [("job_id", "4242424")],
+    "job_of_nobody": [("job_id", "; rm")],
+    "flag_long": [("flags", "LONG"), ("flags", ["x" * 1000])],
+    "extra_key": [("colour", "red")],
+    "unknown_status": [("status", "good")],
+    "other_file": [("files", {"../../x": "/etc/passwd"})],
+    "files_of_another": [("files.stdout", "EARLIER_OUTPUT")],
+    "no_files": [("files", {})],
+    "no_stderr": [("files.stderr", "DROP")],
+    "raw_cut_by_word": [("flags", ["raw-cut-to-64-MiB"])],
+    "neither_status_nor_fault": [("status", None)],
+    "with_progress": [("progress", "building")],
+    "with_build": [("build", {"environment": "mpich", "program": "Programs", "output": ""})],
+    "member_twice": '{"status":"ok","status":"failed","launch_index":INDEX}',
+    "deep": '{"launch_index":INDEX,"metrics":' + "[" * 50_000,
+    "cut": '{"status":"ok","launch_index":INDEX,"metrics":[{"name":"laun',
+    "surrogate": '{"status":"failed","reason":"\\ud800","launch_index":INDEX}',
+}
+#: What is no forgery: the launch stays as it was.
+HARMLESS = {
+    "none": [],
+    "reason_escape": [("status", "failed"), ("reason", "\x1b[2J\u202e\x00 no\nmore")],
+    "reason_long": [("status", "failed"), ("reason", "LONGx")],
+}
 
 
 def rights_of(uid):
@@ -115,23 +228,31 @@ def rights_of(uid):
 @pytest.fixture(scope="module")
 def cluster():
     """One of its own: what these jobs leave on it hurts no other test."""
-    made = up(ClusterSpec(f"t-a{os.getpid()}", nodes=4, network="unlimited"), lambda _: None)
+    made = up(ClusterSpec(own_name("a"), nodes=4, network="unlimited"), lambda _: None)
     yield made
     made.down(lambda _: None)
 
 
-@pytest.fixture(scope="module")
-def attacked(cluster, tmp_path_factory):
-    """Run directory after all attacks, the records by attack, and rights seen meanwhile."""
-    folder = tmp_path_factory.mktemp("attacked")
+def planted(folder):
+    """The campaign of all attacks and forgeries, whose check is in folder `checks`."""
     check = folder / "checks" / "thief"
     check.mkdir(parents=True)
     (check / "__init__.py").write_text(DEFINITION)
-    (check / "run.py").write_text(RUN)
+    known = json.dumps({**FORGERIES, **HARMLESS}).replace("\\", "\\\\")
+    (check / "run.py").write_text(RUN.replace("FORGED", known))
     program = (CHECKS / "startup" / "startup.c").read_text()
     (check / "thief.c").write_text(program.replace('"startup"', '"thief"'))
-    cases = f"  - check: thief\n    fixed: {{ranks: 1}}\n    matrix: {{attack: {list(ATTACKS)}}}\n"
-    name = campaign(folder, "attacked", "mpich", 1, cases)
+    case = "  - check: thief\n    fixed: {{ranks: 1}}\n    matrix: {{{}: {}}}\n"
+    forgeries = case.format("forgery", [*FORGERIES, *HARMLESS])
+    return campaign(folder, "attacked", "mpich", 1, case.format("attack", [*ATTACKS]) + forgeries)
+
+
+@pytest.fixture(scope="module")
+def attacked(cluster, tmp_path_factory):
+    """Run directory after all attacks, the records by attack or forgery, rights seen meanwhile and
+    the secret."""
+    folder = tmp_path_factory.mktemp("attacked")
+    name = planted(folder)
     facts = cluster.site_facts()
     key = f"{facts['state_dir']}/munge/key"
     swaps = ["/usr/bin/python3", "-c", SWAPS, facts["runs_dir"], key]
@@ -148,10 +269,13 @@ def attacked(cluster, tmp_path_factory):
     finally:
         attacker.kill()
         attacker.wait()
-    assert (folder / "results").is_dir(), output
+    assert process.returncode == 1, output
     (path,) = (folder / "results" / "attacked").iterdir()
-    records = {record.params["attack"]: record for record in records_of(path)}
-    assert records.keys() == set(ATTACKS), output
+    records = {}
+    for record in records_of(path):
+        attack, forgery = (record.params.get(name, "none") for name in ("attack", "forgery"))
+        records[forgery if attack == "none" else attack] = record
+    assert records.keys() == {*ATTACKS, *FORGERIES, *HARMLESS}, output
     return path, records, rights, Path(key).read_bytes()
 
 
@@ -167,26 +291,13 @@ def test_a_launch_that_attacks_nothing_is_ok_with_all_its_raw_output(attacked):
         assert raw(path, records["none"].artifacts[kind]) is not None
 
 
-@pytest.mark.parametrize(
-    ("attack", "told"),
-    [
-        ("stderr-link", "stderr is a link"),
-        ("stdout-link", "stdout is a link"),
-        ("script-link", "script is a link"),
-        ("stderr-hard-link", "stderr has 2 hard links"),
-        ("stderr-fifo", "stderr is a FIFO"),
-        ("stdout-fifo", "stdout is a FIFO"),
-        ("stderr-folder", "stderr is a folder"),
-        ("stage-link", "stdout lies behind a link"),
-    ],
-)
-def test_what_is_no_file_of_the_job_is_refused_and_named_in_the_record(attacked, attack, told):
-    _, records, _, _ = attacked
-    record = records[attack]
+@pytest.mark.parametrize("attack", REFUSED)
+def test_what_is_no_file_of_the_job_is_refused_and_named_in_the_record(attacked, attack):
+    record = attacked[1][attack]
     assert record.status in ("wrong", "failed")
     assert "raw output refused: " in record.reason
-    assert told in record.reason
-    assert told.split()[0] not in record.artifacts
+    assert REFUSED[attack] in record.reason
+    assert REFUSED[attack].split()[0] not in record.artifacts
 
 
 def test_no_secret_reaches_the_run_directory_and_raw_output_is_private(attacked):
@@ -224,3 +335,34 @@ def test_the_jobs_user_prepares_no_work_folder(cluster):
         command = cluster.user_command(["sh", "-c", script])
         assert subprocess.run(command, cwd="/", capture_output=True, check=False).returncode
     assert set(Path(runs).iterdir()) == before
+
+
+def test_each_forgery_makes_its_launch_wrong_and_is_refused(attacked):
+    _, found, _, _ = attacked
+    assert {name: found[name].reason for name in FORGERIES if found[name].status != "wrong"} == {}
+    for name in FORGERIES:
+        assert "was refused" in found[name].reason, name
+        assert found[name].metrics == [] and found[name].nodes == [], name
+    assert [found[name].status for name in HARMLESS if name != "none"] == ["failed", "failed"]
+    assert all(len(one.reason or "") <= 4000 for one in found.values())
+    assert all((one.reason or "").isprintable() for one in found.values())
+
+
+@pytest.mark.full
+def test_every_command_reads_the_run(attacked):
+    run, *_ = attacked
+    checks = ["--checks", str(run.parents[2] / "checks")]
+    before = records_of(run)
+    for words, statuses in (
+        (["status"], (0, 1)),
+        (["report"], (0, 1)),
+        (["verify", *checks], (0,)),
+        (["verify"], (3,)),  # nobody here can judge its launches again
+        (["run", *checks, "--resume"], (1,)),
+    ):
+        ended = subprocess.run(
+            [ASSAY, *words, str(run)], capture_output=True, text=True, check=False
+        )
+        assert ended.returncode in statuses, ended
+        assert "Traceback" not in ended.stderr
+    assert records_of(run) == before

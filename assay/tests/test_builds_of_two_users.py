@@ -2,7 +2,6 @@
 """What the jobs' user of one cluster plants in a build runs as no other cluster's user."""
 
 import hashlib
-import os
 import subprocess
 
 import pytest
@@ -11,6 +10,7 @@ from assay.cli import main
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.tests.test_run_on_cluster import (
     campaign,
+    own_name,
     records_of,
     run,
     the_run,
@@ -29,7 +29,7 @@ PLANT = 'cd "$1" && printf %s "$2" >other && chmod 755 other && mv other startup
 
 @pytest.fixture
 def clusters():
-    names = [f"t-{letter}{os.getpid()}" for letter in "pq"]
+    names = [own_name(letter) for letter in "pq"]
     made = []
     try:
         for name in names:

@@ -52,13 +52,11 @@ def test_a_program_without_mpi_is_built_and_measured_in_two_environments(tmp_pat
     assert all(one.metrics[0].unit == "bytes/s" and not one.flags for one in records)
 
 
-def test_a_shell_script_is_measured(tmp_path: Path) -> None:
+def test_a_shell_script_is_measured_and_goes_on_without_the_campaign_and_its_files(
+    tmp_path: Path,
+) -> None:
     records = records_of(tmp_path, "loop")
     assert [(one.status, one.flags) for one in records] == [("ok", [])] * 2
-
-
-def test_a_run_goes_on_without_the_campaign_and_its_files(tmp_path: Path) -> None:
-    records_of(tmp_path, "loop")
     (run,) = tmp_path.glob("results/*/*/")
     for file in tmp_path.glob("loop.*"):
         file.unlink()
@@ -66,12 +64,7 @@ def test_a_run_goes_on_without_the_campaign_and_its_files(tmp_path: Path) -> Non
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found = [*read_records(run / "records.jsonl")]
-    assert [(one.status, one.block) for one in found] == [
-        ("ok", 1),
-        ("ok", 1),
-        ("ok", 2),
-        ("ok", 2),
-    ]
+    assert [(one.status, one.block) for one in found] == [("ok", n) for n in (1, 1, 2, 2)]
 
 
 @pytest.mark.full

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the machine under a run on a virtual cluster: exit 4, nothing false, then resumed."""
+"""Faults and queues of the machine under a run on a virtual cluster: waiting is not failing,
+nothing false is recorded, and a resume completes the run."""
 
+import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -13,6 +16,7 @@ import pytest
 
 from assay.tests.test_run_on_cluster import (
     ASSAY,
+    FOUR_NODES,
     PING_PONG,
     SITE,
     campaign,
@@ -27,10 +31,15 @@ from assay.tests.test_run_on_cluster import (
 )
 from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
 from checks.common.tests.test_folders import write_check
+from virtual_cluster.network import enter_login
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
 
 ONE_STARTUP = "  - check: startup\n    fixed: {ranks: 2}\n"
+#: What ends another user's jobs, maintenance and a drain.
+FREE = ("scancel", "--user=nobody")
+SERVICE_ENDS = ("scontrol", "delete", "reservationname=service")
+RESUME = ("scontrol", "update", "nodename=n4", "state=resume")
 BROKEN_FOR_LAM = """
 #include <mpi.h>
 #ifdef LAM_MPI
@@ -71,6 +80,120 @@ def jobs(cluster):
     return [job for job in cluster.status()["jobs"] if job["name"] != "kick"]
 
 
+@pytest.fixture
+def slurm(cluster):
+    """Gives Slurm a command as its administrator; afterwards nothing of the test is left."""
+
+    def command(*argv):
+        environment = ["env", f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"]
+        answer = subprocess.run(
+            [*enter_login(cluster.name), "--", *environment, *argv],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+        )
+        return answer.stdout.strip()
+
+    yield command
+    command("scancel", "--user=nobody", f"--user={cluster.site_facts()['user']}")
+    command(*SERVICE_ENDS)
+    command(*RESUME)
+    command("scontrol", "update", "partitionname=all", "MaxTime=UNLIMITED", "MaxNodes=UNLIMITED")
+
+
+def busy(slurm):
+    """Another user's job on all nodes."""
+    held = ["--uid=65534", "--nodes=4", "--exclusive", "--output=/dev/null", "--time=60"]
+    assert "Submitted" in slurm("sbatch", *held, "--wrap=sleep 1000")
+
+
+def waits_for(reason):
+    """Whether `assay status` says that the run's job waits for this reason."""
+    answer = subprocess.run([ASSAY, "status", "--json"], capture_output=True, check=False)
+    said = json.loads(answer.stdout) if answer.returncode == 0 else {}
+    current = said.get("current") or {}
+    return re.search(reason, current.get("queue", {}).get("reason", "")) and current
+
+
+def all_ok(folder, name):
+    path = the_run(folder, name)
+    assert {r.status for r in records_of(path)} == {"ok"}
+    assert sorted((r.case_id, r.block) for r in records_of(path)) == planned_keys(path)
+    assert not (path / "queue.json").exists()
+
+
+def serviced(slurm):
+    """Maintenance of all nodes."""
+    slurm(
+        *("scontrol", "create", "reservation", "reservationname=service", "starttime=now"),
+        *("duration=60", "users=root", "flags=maint,ignore_jobs", "nodes=ALL"),
+    )
+
+
+def drained(slurm):
+    """Let one node take no more jobs."""
+    slurm("scontrol", "update", "nodename=n4", "state=drain", "reason=test")
+    wait_for(lambda: slurm("sinfo", "--noheader", "--nodes=n4", "--format=%T") == "drained")
+
+
+#: What begins it, the reason that Slurm gives, what ends it, and what a run says.
+WAITS = {
+    "busy": (busy, "Resources", FREE, ["its nodes are in use"]),
+    "service": (serviced, "ReqNodeNotAvail", SERVICE_ENDS, []),
+    "drained": (
+        *(drained, "UnavailableNodes:n4|DRAINED", RESUME),
+        ["launches of 4 nodes will wait", "n4 is drained"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_what_will_end_is_waited_for_and_status_says_why(folder, slurm, name):
+    begins, reason, ends, told = WAITS[name]
+    begins(slurm)
+    process = start(campaign(folder, "patient", "mpich", 1, FOUR_NODES), "--site", SITE)
+    current = wait_for(lambda: waits_for(reason))
+    assert current["queue"]["waited_s"] > 0
+    shown = subprocess.run([ASSAY, "status"], capture_output=True, text=True, check=True).stdout
+    shown = " ".join(shown.split())  # lines are broken at the width of a terminal
+    assert "waits since" in shown
+    assert re.search(reason, shown)
+    slurm(*ends)
+    status, output = finish(process)
+    assert status == 0, output
+    assert [words for words in told if words not in output] == []
+    all_ok(folder, "patient")
+
+
+def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, slurm):
+    busy(slurm)
+    process = start(campaign(folder, "limit", "mpich", 1, FOUR_NODES), "--site", SITE)
+    wait_for(lambda: waits_for("Resources"))
+    slurm("scontrol", "update", "partitionname=all", "MaxTime=3")
+    slurm(*FREE)  # the environments are proved in two minutes
+    status, output = finish(process)
+    assert status == 2, output
+    assert "PartitionTimeLimit" in output.splitlines()[-1]
+    assert not records_of(the_run(folder, "limit"))
+
+
+def test_a_wait_ends_with_the_campaigns_own_limit_and_the_run_can_go_on(folder, slurm):
+    busy(slurm)
+    text = campaign(folder, "patient", "mpich", 1, FOUR_NODES)
+    limited = (folder / "patient.yaml").read_text().replace("launch_s: 400", "queue_s: 3")
+    (folder / "patient.yaml").write_text(limited)
+    status, output = run(text, "--site", SITE)
+    assert status == 3, output
+    assert "limits.queue_s = 3 is used up" in output.splitlines()[-1]
+    slurm(*FREE)
+    path = the_run(folder, "patient")
+    # Slurm may take longer than the limit to start a job again.
+    status, output = wait_for(lambda: (ended := run("--resume", str(path)))[0] != 3 and ended)
+    assert status == 0, output
+    all_ok(folder, "patient")
+
+
 @pytest.mark.full
 def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended(folder):
     write_check(folder / "mine")
@@ -95,17 +218,24 @@ def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended
 
 
 @pytest.mark.parametrize(
-    ("program", "script", "told"),
+    ("script", "ended"),
     [
-        ("squeue", "exec sleep 1000", "squeue did not answer within"),
-        ("squeue", "echo 'slurm_load_jobs error: Munge' >&2; exit 1", "slurm_load_jobs error"),
+        pytest.param(
+            *("exec sleep 1000", (4, "squeue did not answer within")), marks=pytest.mark.full
+        ),
+        ("echo 'slurm_load_jobs error: Munge' >&2; exit 1", (4, "slurm_load_jobs error")),
+        ("", (2, "needs 4 nodes; partition all")),
     ],
 )
-def test_a_scheduler_that_does_not_answer_begins_no_run(folder, programs, program, script, told):
-    put(programs / program, script)
-    status, output = run(campaign(folder, "none", "mpich", 1, ONE_STARTUP), "--site", SITE)
-    assert status == 4
-    assert told in output
+def test_a_scheduler_that_does_not_answer_or_has_no_such_nodes_begins_no_run(
+    folder, programs, slurm, script, ended
+):
+    if script:
+        put(programs / "squeue", script)
+    else:
+        slurm("scontrol", "update", "partitionname=all", "MaxNodes=3")
+    status, output = run(campaign(folder, "none", "mpich", 1, FOUR_NODES), "--site", SITE)
+    assert (status, ended[1] in output) == (ended[0], True), output
     assert "Traceback" not in output
     assert not (folder / "results").exists()
 

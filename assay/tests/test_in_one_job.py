@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches as steps of one allocation, on a real virtual cluster: placed, cut off, resumed."""
+"""Launches as steps of one allocation, of the run's or of the user's, on a real virtual cluster:
+placed, cut off, resumed."""
 
 import itertools
 import re
 import signal
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from assay.run import start as beginning
 from assay.sites.loading import load_site
@@ -25,9 +29,17 @@ from assay.tests.test_run_on_cluster import (
     wait_for,
     wait_for_records,
 )
-from virtual_cluster.host import tries
 from virtual_cluster.slurm import ask
 from virtual_cluster.state import folders
+
+#: Lasts until there is a file `go`.
+HELD = """\
+  - name: held
+    command: sh -c 'until [ -e {go} ]; do sleep 0.1; done; echo went on at 1'
+    fixed: {{ranks: 2}}
+    ranks_per_node: 1
+    metrics: {{went: {{find: '^went on at (.)$', unit: '1', of: first, better: lower}}}}
+"""
 
 
 def slurm(cluster, *argv):
@@ -38,6 +50,36 @@ def slurm(cluster, *argv):
 
 def jobs(cluster):
     return slurm(cluster, "squeue", "--noheader", "--format=%i").split()
+
+
+@pytest.fixture
+def in_job(cluster, monkeypatch):
+    """Puts this process into a new job with these options."""
+
+    def entered(*options):
+        words = ["salloc", "--no-shell", "--exclusive", *options]
+        said = slurm(cluster, "sh", "-c", '"$0" "$@" 2>&1', *words)
+        job = re.search(r"job allocation (\d+)", said)[1]
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+        monkeypatch.setenv("SLURM_CLUSTER_NAME", f"assay-{cluster.name}")
+        return job
+
+    yield entered
+    slurm(cluster, "scancel", "--me")
+    wait_for(lambda: not jobs(cluster))
+
+
+def steps(cluster, job):
+    """The steps of the job that a run has begun, by their names."""
+    listed = slurm(cluster, "squeue", "-hs", f"--jobs={job}", "--format=%i %j").splitlines()
+    rows = (line.split() for line in listed)
+    return {row[1]: row[0] for row in rows if row[1].startswith("assay-")}
+
+
+def ranks(cluster, job):
+    """Those of a launch's ranks; the proof of the environments names no run."""
+    found = (name for name in steps(cluster, job) if not name.startswith("assay-by-hand."))
+    return [name for name in found if ".ranks-of-" in name]
 
 
 def jobs_of(records):
@@ -57,25 +99,14 @@ def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folde
     assert slurm(cluster, "srun", "-N4", "sh", "-c", "ls /tmp | grep ^assay || true") == ""
 
 
-def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, monkeypatch):
+def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, in_job):
     name = campaign(folder, "inside", "mpich", 1, STARTUP)
-    said = subprocess.run(
-        cluster.user_command(["salloc", "--no-shell", "--nodes=2", "--exclusive"]),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stderr
-    job = said.split("job allocation ")[1].split()[0]
-    monkeypatch.setenv("SLURM_JOB_ID", job)
-    monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-" + CLUSTER)
+    job = in_job("--nodes=2")
     status, output = run(name, "--site", SITE)
     assert status == 0, output
     assert f"steps of job {job}" in output
-    records = records_of(the_run(folder, "inside"))
-    assert jobs_of(records) == {job}
+    assert jobs_of(records_of(the_run(folder, "inside"))) == {job}
     assert jobs(cluster) == [job]
-    slurm(cluster, "scancel", job)
-    assert any(not jobs(cluster) for _ in tries(60, 0.2))
 
 
 def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder, monkeypatch):
@@ -84,7 +115,7 @@ def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder,
     options = ["--array=1-2", "--nodes=2", "--exclusive", "--output=/dev/null"]
     said = slurm(cluster, "sbatch", "--parsable", *options, "--wrap=sleep 600")
     asked = ["squeue", "--noheader", "--states=RUNNING", "--format=%A %N"]
-    assert any(len(slurm(cluster, *asked).splitlines()) == 2 for _ in tries(60, 0.2))
+    wait_for(lambda: len(slurm(cluster, *asked).splitlines()) == 2)
     nodes_of = dict(line.split() for line in slurm(cluster, *asked).splitlines())
     monkeypatch.setenv("SLURM_JOB_ID", said.strip())
     monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-" + CLUSTER)
@@ -94,11 +125,11 @@ def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder,
     assert jobs_of(records) == {said.strip()}
     mine = slurm(cluster, "scontrol", "show", "hostnames", nodes_of[said.strip()]).split()
     assert {node for r in records for node in r.nodes} <= set(mine)
-    assert any(not jobs(cluster) for _ in tries(60, 0.2))
+    wait_for(lambda: not jobs(cluster))
 
 
 def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(cluster, folder):
-    name = campaign(folder, "cut", "mpich", 20, STARTUP)
+    name = campaign(folder, "cut", "mpich", 12, STARTUP)
     process = start(name, "--site", SITE, "--in-one-job")
     path = wait_for_records(folder, "cut", 2)
     slurm(cluster, "scancel", *jobs(cluster))
@@ -161,3 +192,41 @@ def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
     )
     assert {r.status for r in records} == {"ok"}
     assert len(jobs_of(records)) > 1
+
+
+def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
+    job = in_job("--nodes=4")
+    go = Path(cluster.site_facts()["work_dir"], "go")
+    name = campaign(folder, "killed", "mpich", 2, HELD.format(go=go))
+    process = start(name, "--site", SITE)
+    wait_for(lambda: ranks(cluster, job))
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+    # The launch's own step ends at once.
+    wait_for(lambda: len(steps(cluster, job)) <= 1)
+    left = {*steps(cluster, job).values()}
+    path = the_run(folder, "killed")
+    process = start("--resume", str(path))
+    wait_for(lambda: not left & {*steps(cluster, job).values()})
+    go.touch()
+    status, output = finish(process)
+    assert status == 0, output
+    assert steps(cluster, job) == {}
+    records = records_of(path)
+    assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
+    assert {r.status for r in records} == {"ok"}
+
+
+def test_a_step_that_holds_all_cpus_does_not_keep_ranks_from_theirs(cluster, folder, in_job):
+    job = in_job("--nodes=4")
+    words = ["srun", f"--jobid={job}", "-N4", "--ntasks-per-node=1", "sleep", "1000"]
+    shell = subprocess.Popen(cluster.user_command(words))
+    try:
+        wait_for(lambda: "sleep" in slurm(cluster, "squeue", "-hs", f"--jobs={job}", "--format=%j"))
+        name = campaign(folder, "beside", "mpich, openmpi", 1, PING_PONG)
+        status, output = run(name, "--site", SITE)
+    finally:
+        shell.terminate()
+        shell.wait()
+    assert status == 0, output
+    assert {r.status for r in records_of(the_run(folder, "beside"))} == {"ok"}

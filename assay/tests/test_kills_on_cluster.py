@@ -25,6 +25,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.tests.test_run_on_cluster import own_name
 from records.errors import AssayError
 from records.run.archive import RawFiles
 from records.run.belonging import checksum_of
@@ -334,7 +335,7 @@ def _size(file: Path) -> int:
 
 def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: int = 8) -> Chaos:
     """Kill `count` times, in campaigns of 2 cases and `blocks` blocks; every campaign is ended."""
-    spec = ClusterSpec(name=f"chaos-{os.getpid()}", nodes=2)
+    spec = ClusterSpec(name=own_name("k"), nodes=2)
     with tempfile.TemporaryDirectory(prefix="assay-chaos-") as name, ExitStack() as after:
         folder = Path(name)
         (folder / "results").mkdir()

@@ -13,13 +13,14 @@ import pytest
 from assay.sites import site_file
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
+from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import PROGRAM_SECRET
 from checks.common.session.launch_commands import Start, launch_words
 from checks.common.session.preparation import NO_MODULE
 from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
 
-CLUSTER = f"t-l{os.getpid()}"
+CLUSTER = own_name("l")
 NEEDED = ("slurmctld", "slurmd", "munged", "mpiexec.hydra", "mpirun.openmpi", "ip")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 #: What Open MPI 5 alone may lack.

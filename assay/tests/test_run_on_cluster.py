@@ -3,6 +3,7 @@
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -18,8 +19,14 @@ from virtual_cluster import ClusterSpec, up
 from virtual_cluster.host import tries
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
-#: Two test runs on one machine do not meet.
-CLUSTER = f"t-r{os.getpid()}"
+
+
+def own_name(kind):
+    """A name that no other test gives a cluster, in this namespace of processes or another."""
+    return f"t-{kind}{secrets.token_hex(4)}"
+
+
+CLUSTER = own_name("r")
 SITE = f"virtual:{CLUSTER}"
 #: Processor time of a rank that exchanges messages; starting MPI takes less.
 STARTED_S = 0.5
@@ -181,7 +188,7 @@ def _processes_of(cluster, name):
     return answer.stdout.split()
 
 
-@pytest.mark.parametrize("environment", ["lam", "lam-lamd"])
+@pytest.mark.parametrize("environment", ["lam", pytest.param("lam-lamd", marks=pytest.mark.full)])
 def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, environment):
     cases = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
     name = campaign(folder, "dead", environment, 1, cases, launch_s=1200)
@@ -196,7 +203,7 @@ def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, en
 
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
     name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
-    made = up(ClusterSpec(f"t-c{os.getpid()}", nodes=2, isolated=False), lambda _: None)
+    made = up(ClusterSpec(own_name("c"), nodes=2, isolated=False), lambda _: None)
     try:
         status, output = run(name, "--site", f"virtual:{made.name}")
     finally:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from assay.cli import main
 from assay.sites import site_file
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
+from assay.tests.test_run_on_cluster import own_name
 from records.run.archive import RawFiles
 from records.run.run_directory import RunDirectory
 from records.text.withheld import WITHHELD, masked, masked_script, secrets_of
@@ -256,7 +256,7 @@ limits: {node_hours: 1, launch_s: 100}
 
 @pytest.fixture
 def cluster():
-    made = up(ClusterSpec(f"t-x{os.getpid()}", nodes=2, network="unlimited"), lambda _: None)
+    made = up(ClusterSpec(own_name("x"), nodes=2, network="unlimited"), lambda _: None)
     yield made
     made.down(lambda _: None)
 

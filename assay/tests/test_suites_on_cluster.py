@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.tests.test_run_on_cluster import ASSAY, SITE
-from assay.tests.test_run_on_cluster import pytestmark as on_cluster
+from assay.tests.test_run_on_cluster import of_full as on_cluster
 from records.flags import EXPECTED_FAILURE, REFERENCE_MISSED, UNEXPECTED_PASS, UNPROVEN
 from records.run.record import Record, read_records
 from records.run.run_directory import RunDirectory

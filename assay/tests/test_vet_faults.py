@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from assay import ROOT
-from assay.tests.test_run_on_cluster import pytestmark
+from assay.tests.test_run_on_cluster import own_name, pytestmark
 from assay.vet.measuring import build_program, program_path
 from assay.vet.nodes import own_command
 from checks.common.slurm.text import fields
@@ -158,7 +158,7 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     build_program()
-    made = up(ClusterSpec(f"t-vf{os.getpid()}", nodes=2, cpus_per_node=1), lambda _: None)
+    made = up(ClusterSpec(own_name("vf"), nodes=2, cpus_per_node=1), lambda _: None)
     made.show([ROOT])
     yield made
     made.down(lambda _: None)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import msgspec
 import pytest
 
 from assay import ROOT
-from assay.tests.test_run_on_cluster import pytestmark
+from assay.tests.test_run_on_cluster import own_name, pytestmark, wait_for
 from assay.tests.test_vet_faults import admin, prepared, state_of, told, write_reference
 from assay.vet.nodes import own_command
 from records.vetting import Vetting, vetting_of
@@ -22,12 +20,11 @@ from virtual_cluster import Cluster, ClusterSpec, up
 
 __all__ = ["pytestmark"]
 PAGE = Path(__file__).parents[2] / "docs" / "vetting.md"
-WAIT_S = 90
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    made = up(ClusterSpec(f"t-vc{os.getpid()}", nodes=3, cpus_per_node=1), lambda _: None)
+    made = up(ClusterSpec(own_name("vc"), nodes=3, cpus_per_node=1), lambda _: None)
     made.show([ROOT])
     yield made
     made.down(lambda _: None)
@@ -74,21 +71,16 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     with Path(facts["slurm_conf"]).open("a") as file:
         file.write("\n".join(one for one in settings.splitlines() if "Epilog" not in one) + "\n")
     admin(cluster, "scontrol", "reconfigure")
-    until = time.monotonic() + WAIT_S
-    # The log has a drain before Slurm does it.
-    while not any("DRAIN" in state_of(cluster, n) for n in facts["nodes"]):
-        assert time.monotonic() < until
-        time.sleep(0.5)
-    time.sleep(6)
+    log = folder / "log"
+    # The log has a drain before Slurm does it, and says then of another node why it is none.
+    wait_for(lambda: any("DRAIN" in state_of(cluster, n) for n in facts["nodes"]))
+    wait_for(lambda: "at most 1 drain an hour" in log.read_text())
     (drained,) = [n for n in facts["nodes"] if "DRAIN" in state_of(cluster, n)]  # one: the cap
     shown = told(cluster, "scontrol", "show", "node", drained, "-o")
     assert "assay: file_systems./scratch is none, not lustre" in shown
     record = next((folder / "records" / drained).iterdir())
     write_reference(folder, msgspec.json.decode(record.read_bytes(), type=Vetting))
-    until = time.monotonic() + WAIT_S
     # A vetting says so after Slurm has done it.
-    while "resumed: fit again" not in (folder / "log").read_text():
-        assert time.monotonic() < until
-        time.sleep(0.5)
+    wait_for(lambda: "resumed: fit again" in log.read_text())
     assert "DRAIN" not in state_of(cluster, drained)
     told(cluster, "srun", "--mpi=none", "-w", drained, "true")  # through the prolog

@@ -2,7 +2,6 @@
 """A user's walks by the command line alone, each from a real cluster to its document."""
 
 import json
-import os
 import re
 import subprocess
 from hashlib import sha256
@@ -13,6 +12,7 @@ from pypdf import PdfReader
 
 from assay.tests.test_run_on_cluster import (
     ASSAY,
+    own_name,
 )
 from assay.tests.test_run_on_cluster import (
     of_full as pytestmark,  # noqa: F401  what these tests need
@@ -20,7 +20,7 @@ from assay.tests.test_run_on_cluster import (
 from reports.render.pdf import find_browser
 
 #: Two test runs on one machine do not meet.
-CLUSTER = f"t-w{os.getpid()}"
+CLUSTER = own_name("w")
 SITE = f"virtual:{CLUSTER}"
 
 
