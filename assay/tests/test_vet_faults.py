@@ -297,6 +297,7 @@ def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Clus
     assert "DRAIN" not in state_of(cluster, "n1")
 
 
+@pytest.mark.full
 def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None:
     folder = prepared(cluster, "dead", unfit=True)
     state = load_state(cluster.name)
