@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twelve outages in 22 days of ten seconds: all are booked, and kill -9 loses none."""
+"""Twelve outages in 34 days of ten seconds: all are booked, and kill -9 loses none."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from pathlib import Path
 import pytest
 from ClusterShell.NodeSet import NodeSet
 
-from assay.tests.test_run_on_cluster import ASSAY, wait_for
+from assay.tests.test_run_on_cluster import ASSAY, own_name, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.stability import ClusterLook, WatchFolder
 from reports.verdicts.stability.result import OutagePart, stability_result
-from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster import Cluster, ClusterSpec, processes, up
 from virtual_cluster.api import revive
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
 
 __all__ = ["pytestmark"]
-NAME = f"t-w{os.getpid()}"
+NAME = own_name("s")
 #: A look every 8 s, and contract time that passes in a second.
 EVERY_S, SCALE = 8.0, 8640
 #: Slurm sees after so many seconds that a node is silent (SlurmdTimeout of a virtual cluster).
-SEEN_AFTER_S = 10.0
+SEEN_AFTER_S = 60.0
 #: Reasons of outages that nobody planted: what a busy machine answers too late, and a job that
 #: begins as the controller is killed, which is begun again and for which Slurm drains its node.
 _UNPLANTED = re.compile(r"did not answer within|timed out|Duplicate jobid")
@@ -59,7 +59,7 @@ class Rehearsal:
 
     def book(self) -> None:
         words = ["acceptance", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
-        words += ["--every", "19.2h", "--for", "22d", "--scale", str(SCALE), "--probe", "5s"]
+        words += ["--every", "19.2h", "--for", "34d", "--scale", str(SCALE), "--probe", "5s"]
         words += ["--file-system", str(self.full), "--file-system", str(self.closed)]
         with (self.folder.parent / "booker.log").open("ab") as log:
             before = self.looks()
@@ -101,10 +101,11 @@ class Rehearsal:
         """A time of the controller, which does not have the caller's time zone."""
         return float(run(["date", f"--date={at}", "+%s"]).stdout)
 
-    def kill_controller(self) -> None:
+    def end(self, part: str) -> None:
+        """Kill a daemon, or all of a node; Slurm is not told."""
         state = load_state(NAME)
         assert state is not None
-        os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
+        assert processes.end([state.processes[part]]) == []
 
     def play(self, plan: list[tuple[float, str, Callable[[], object]]]) -> None:
         """Do each at its second; what has a name begins an outage, and the next of it ends it."""
@@ -114,7 +115,9 @@ class Rehearsal:
             times = self.planted.setdefault(name, [])
             # A look that comes late misses no outage; a restart is to be seen by none.
             if times and name not in ("", "node restarted n4", "probe job"):
+                waits = time.monotonic()
                 wait_for(lambda name=name, near=times[0]: self.booked(name, near))
+                began += time.monotonic() - waits  # what follows keeps its distances
             before = time.time()
             do()
             times.extend((before, time.time()))
@@ -156,7 +159,7 @@ def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
 
     cut, restore, gone = it.cluster.kill_node, it.cluster.restore_node, it.closed.with_name("gone")
     return [
-        (10, "node down n1", lambda: cut("n1")),
+        (10, "node down n1", lambda: it.end("n1")),
         (34, "node down n1", lambda: restore("n1")),
         (16, "node drained n2", lambda: it.node("n2", "DRAIN", "Reason=fan")),
         (40, "node drained n2", lambda: it.node("n2", "RESUME")),
@@ -171,10 +174,10 @@ def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
         (85, "", it.kill),
         (87, "node drained n3", lambda: it.node("n3", "DRAIN", "Reason=disk")),
         (121, "node drained n3", lambda: it.node("n3", "RESUME")),
-        (89, "node restarted n4", lambda: cut("n4")),
+        (89, "node restarted n4", lambda: it.end("n4")),
         (95, "node restarted n4", lambda: restore("n4")),
         (112, "", it.book),
-        (138, "controller controller", it.kill_controller),
+        (138, "controller controller", lambda: it.end("slurmctld")),
         (152, "controller controller", lambda: revive(NAME, lambda _: None)),
         (158, "file system closed", lambda: it.closed.chmod(0)),
         (172, "file system closed", lambda: it.closed.chmod(0o700)),
@@ -218,7 +221,7 @@ def test_outages_of_all_kinds_are_booked_within_an_interval(rehearsal: Rehearsal
         one = found_for(name, outages, begun[1])
         taken.add(one.id)
         slack = interval + 3.0
-        if name in ("node down n1", "node down n1,n2"):
+        if name == "node down n1":
             slack += min(t for t in rehearsal.called_down(one.thing) if t > begun[1]) - begun[1]
         begin, end = one.wall, one.wall + one.length_s / SCALE
         if name != "node restarted n4" and not begun[0] - interval <= begin <= begun[1] + slack:
