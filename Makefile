@@ -49,8 +49,8 @@ test-all: packages setup ## all tests: three MPI libraries, all looks of pages, 
 test-share: packages setup ## a share of those that make test and make test-cluster leave out: SHARE=K/N
 	@$(TESTS) --tier=full --share=$(SHARE)
 
-durations: ## docs/durations.csv anew from the last make test-all
-	@.venv/bin/python setup/durations.py <build/durations-all.csv >docs/durations.csv
+durations: ## docs/durations.csv anew from what the last make test, test-cluster and test-all left
+	@.venv/bin/python setup/durations.py $$(ls -tr build/durations-*.csv) >docs/durations.csv
 
 test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the durations of a run of the tests as docs/durations.csv keeps them.
+"""Write the durations of the last runs of the tests as docs/durations.csv keeps them.
 
-Reads build/durations-all.csv (seconds, tier, test), which `make test-all` leaves, and writes a row
-for each module or class of a tier: number and seconds of its tests, the slowest one.
+Reads the files build/durations-TIER.csv (seconds, tier, test) of these runs; of a test that several
+have, the last one counts. Writes a row for each module or class of a tier: number and seconds of
+its tests, the slowest one.
 """
 
 from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 from typing import TextIO
 
 
@@ -17,17 +20,18 @@ def _place(row: dict[str, str]) -> tuple[str, str]:
     return row["test"].split("[", maxsplit=1)[0].rpartition("::")[0], row["tier"]
 
 
-def main(source: TextIO, target: TextIO) -> None:
-    """Fold the rows of tests, which stand slowest first."""
+def main(sources: Iterable[Iterable[str]], target: TextIO) -> None:
+    """Fold the rows of tests."""
+    last = {row["test"]: row for source in sources for row in csv.DictReader(source)}
     rows = csv.writer(target, lineterminator="\n")
     rows.writerow(["scope", "tier", "tests", "seconds", "slowest_s", "slowest"])
-    for place, found in groupby(sorted(csv.DictReader(source), key=_place), key=_place):
-        tests = list(found)
-        slowest = tests[0]
-        name = slowest["test"].removeprefix(place[0] + "::")
-        total = sum(float(one["seconds"]) for one in tests)
-        rows.writerow([*place, len(tests), f"{total:.1f}", slowest["seconds"], name])
+    for place, found in groupby(sorted(last.values(), key=_place), key=_place):
+        seconds = {one["test"]: float(one["seconds"]) for one in found}
+        slowest = max(seconds, key=lambda test: seconds[test])
+        name = slowest.removeprefix(place[0] + "::")
+        total = f"{sum(seconds.values()):.1f}"
+        rows.writerow([*place, len(seconds), total, f"{seconds[slowest]:.2f}", name])
 
 
 if __name__ == "__main__":
-    main(sys.stdin, sys.stdout)
+    main([Path(name).read_text().splitlines() for name in sys.argv[1:]], sys.stdout)
