@@ -30,9 +30,9 @@ _OF_CALLERS = re.compile(r"MAKE.*|MFLAGS|PYTEST_.*|CI")
 ROOT = Path(__file__).parent
 #: The command that runs the tests of each tier.
 COMMANDS = {"fast": "make test", "cluster": "make test-cluster", "full": "make test-all"}
-#: Tests of other tiers, by tier; seconds of each test, by tier and test.
+#: Tests of other tiers, by tier; seconds of each phase of a test, by tier and test.
 _OTHERS: Counter[str] = Counter()
-_SECONDS: defaultdict[tuple[str, str], float] = defaultdict(float)
+_SECONDS: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -125,8 +125,8 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add a phase to the duration of its test."""
-    _SECONDS[dict(report.user_properties)["tier"], report.nodeid] += report.duration
+    """Keep the duration of a phase of a test."""
+    _SECONDS[dict(report.user_properties)["tier"], report.nodeid][report.when] += report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -138,9 +138,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         (ROOT / "build").mkdir(exist_ok=True)
         with (ROOT / f"build/durations-{chosen}.csv").open("w", newline="") as file:
             rows = csv.writer(file)
-            rows.writerow(["seconds", "tier", "test"])
-            slowest = sorted(_SECONDS.items(), key=lambda one: -one[1])
-            rows.writerows((f"{seconds:.2f}", *test) for test, seconds in slowest)
+            rows.writerow(["seconds", "call_s", "tier", "test"])
+            slowest = sorted(_SECONDS.items(), key=lambda one: -one[1].total())
+            rows.writerows(
+                (f"{phases.total():.2f}", f"{phases['call']:.2f}", *test)
+                for test, phases in slowest
+            )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

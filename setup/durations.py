@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the durations of the last runs of the tests as docs/durations.csv keeps them.
 
-Reads the files build/durations-TIER.csv (seconds, tier, test) of these runs; of a test that several
-have, the last one counts. Writes a row for each module or class of a tier: number and seconds of
-its tests, the slowest one.
+Reads the files build/durations-TIER.csv (seconds, call_s, tier, test) of these runs; of a test that
+several have, the last one counts. Writes a row for each module or class of a tier: number of its
+tests, seconds with what fixtures make, the test whose call is the slowest.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def main(sources: Iterable[Iterable[str]], target: TextIO) -> None:
     rows = csv.writer(target, lineterminator="\n")
     rows.writerow(["scope", "tier", "tests", "seconds", "slowest_s", "slowest"])
     for place, found in groupby(sorted(last.values(), key=_place), key=_place):
-        seconds = {one["test"]: float(one["seconds"]) for one in found}
-        slowest = max(seconds, key=lambda test: seconds[test])
-        name = slowest.removeprefix(place[0] + "::")
-        total = f"{sum(seconds.values()):.1f}"
-        rows.writerow([*place, len(seconds), total, f"{seconds[slowest]:.2f}", name])
+        tests = list(found)
+        seconds = sum(float(one["seconds"]) for one in tests)
+        slowest = max(tests, key=lambda one: float(one["call_s"]))
+        name = slowest["test"].removeprefix(place[0] + "::")
+        rows.writerow([*place, len(tests), f"{seconds:.1f}", slowest["call_s"], name])
 
 
 if __name__ == "__main__":

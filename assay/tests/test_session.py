@@ -168,7 +168,7 @@ def test_a_line_in_pieces_is_one_message(messages_of):
 
 @pytest.mark.parametrize("child", ["time.sleep(1000)", f"{saying(BUSY).strip()}; time.sleep(0.1)"])
 def test_what_holds_the_pipe_open_after_the_end_is_not_waited_for(messages_of, monkeypatch, child):
-    monkeypatch.setattr(sessions, "SESSION_END_S", 2.0)
+    monkeypatch.setattr(sessions, "scaled", lambda limit_s: 1.0)
     forked = f"if os.fork() == 0:\n    while True: {child}\n"
     heard = messages_of(forked + saying(json.dumps(GOOD)))
     assert [message.status for message in heard if message.status] == ["failed"]

@@ -167,7 +167,7 @@ PAGES = pages()
 
 
 #: Pages whose commands take longer than those of all others.
-LONG = {"acceptance-contract", "from-reframe", "profile", "vetting"}
+LONG = {"acceptance-contract", "campaign-file", "from-reframe", "profile", "programs", "vetting"}
 
 
 def to_follow(page: Path, *, with_cluster: bool) -> list[Block]:

@@ -94,11 +94,12 @@ def test_the_longest_modules_begin_first_or_an_order_is_drawn(tests):
 
 
 def test_durations_are_folded_by_module_and_tier():
-    before = ["seconds,tier,test", "9.00,fast,a.py::test_x[1::2]", "1.00,full,a.py::test_y"]
-    last = ["seconds,tier,test", "2.50,fast,a.py::test_x[1::2]", "0.25,fast,a.py::test_z"]
+    head = "seconds,call_s,tier,test"
+    before = [head, "9.00,8.00,fast,a.py::test_x[1::2]", "1.00,1.00,full,a.py::test_y"]
+    last = [head, "2.50,1.50,fast,a.py::test_x[1::2]", "1.25,1.25,fast,a.py::test_z"]
     main([before, last], written := StringIO())
     assert written.getvalue().splitlines()[1:] == [
-        "a.py,fast,2,2.8,2.50,test_x[1::2]",
+        "a.py,fast,2,3.8,1.50,test_x[1::2]",
         "a.py,full,1,1.0,1.00,test_y",
     ]
 

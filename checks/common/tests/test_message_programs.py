@@ -130,16 +130,18 @@ def some(*groups):
 
 @pytest.fixture(scope="module", params=LIBRARIES)
 def runs(request):
-    """What a command did; the first one asked of a group has all of it run that is chosen."""
+    """What a command did; the first one asked of a group and program has all of them run."""
     out = built_programs(request.param, PROGRAMS)
     asked = {*chosen(request, "command"), *GROUPS[-1], next(iter(GOOD))}
 
     @cache
-    def of_group(number):
-        return run_each(request.param, out, [one for one in GROUPS[number] if one in asked])
+    def of_group(number, program):
+        group = [one for one in GROUPS[number] if one in asked and one.split()[1] == program]
+        return run_each(request.param, out, group)
 
     def of(command):
-        return of_group(next(i for i, group in enumerate(GROUPS) if command in group))[command]
+        number = next(i for i, group in enumerate(GROUPS) if command in group)
+        return of_group(number, command.split()[1])[command]
 
     return of
 
