@@ -7,6 +7,8 @@ import struct
 import subprocess
 from pathlib import Path
 
+from checks.common.tests.program_runs import require
+
 _SOURCE = Path(__file__).with_name("set_clock.c")
 
 
@@ -16,7 +18,8 @@ class SetClock:
     def __init__(self, folder: Path) -> None:
         self.file, library = folder / "clock", folder / "set_clock.so"
         self.file.write_bytes(struct.pack("d", 0.0))
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, _SOURCE], check=True)
+        require("cc")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, _SOURCE], check=True)
         self.variables = {"LD_PRELOAD": str(library), "SET_CLOCK": str(self.file)}
 
     def set_by(self, seconds: float) -> None:

@@ -65,6 +65,20 @@ def command_of(check: str, **given: Any) -> tuple[str, Any]:
     return " ".join(words), params
 
 
+def require(*programs: str) -> None:
+    """Skip the test where a program is missing, with the command that installs it."""
+    if missing := [one for one in programs if shutil.which(one) is None]:
+        pytest.skip(f"needs {', '.join(missing)}: make packages, as root")
+
+
+def built_alone(folder: Path, name: str) -> str:
+    """The program of this name, which needs no library."""
+    require("make", "cc")
+    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/{name}"]
+    subprocess.run(command, check=True, capture_output=True)
+    return f"{folder}/{name}"
+
+
 def built_programs(library: str, programs: Sequence[str]) -> Path:
     """The folder with the programs, built with `library`; skips the test where it is missing."""
     out = build_folder(library)
@@ -77,9 +91,7 @@ def built_programs(library: str, programs: Sequence[str]) -> Path:
 @cache
 def build_folder(library: str) -> Path:
     """The folder in which all tests of this process build with `library`; removed at its end."""
-    compiler = COMPILERS[library]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}: run make packages")
+    require("make", "cc", COMPILERS[library])
     out = Path(tempfile.mkdtemp(prefix="assay-programs-", dir="/tmp"))
     atexit.register(shutil.rmtree, out, ignore_errors=True)
     # LAM refuses root, so its programs run as nobody, who must be able to read them.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,12 +11,11 @@ import pytest
 import yaml
 
 from checks.common.sources import LIBRARY
+from checks.common.tests.program_runs import require
 
 TREES = yaml.safe_load(Path(__file__).with_name("network_counters.yaml").read_text())
 SENT = 262144
 WAYS = 3
-
-pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
 
 class Arrivals(ctypes.Structure):
@@ -28,6 +26,7 @@ class Arrivals(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
+    require("cc")
     built = tmp_path_factory.mktemp("arrivals") / "arrivals.so"
     sources = [str(LIBRARY / name) for name in ("evidence/arrivals.c", "assay/json.c")]
     flags = ["-std=c11", "-shared", "-fPIC", "-Wl,--unresolved-symbols=ignore-all"]

@@ -16,7 +16,7 @@ from checks.common import json_lines
 from checks.common.json_lines import OutputError, Secrets
 from checks.common.sources import LIBRARY
 from checks.common.tests.judged import SECRETS, Launch
-from checks.common.tests.program_runs import COMPILERS, built_programs
+from checks.common.tests.program_runs import COMPILERS, built_programs, require
 
 LAUNCH = LIBRARY.parent / "launch"
 
@@ -51,8 +51,13 @@ def test_a_program_that_ends_without_a_newline_hides_no_stamp(tmp_path, ending):
     assert output.session_interval() is not None
 
 
+@pytest.mark.skipif(
+    not Path("/usr/share/i18n/locales/de_DE").exists(),
+    reason="needs locales: make packages, as root",
+)
 def test_the_session_says_its_stamps_again_with_a_point_where_the_locale_has_a_comma(tmp_path):
     locale = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
+    require("localedef")
     made = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / locale["LC_ALL"])]
     subprocess.run(made, check=True)
     program = f"{LAUNCH}/witness.sh bash -c 'echo $EPOCHREALTIME $ASSAY_LAUNCHED_AT'"

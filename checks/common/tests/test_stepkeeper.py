@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.common.sources import LIBRARY
+from checks.common.tests.program_runs import built_alone
 
 #: What is waited for comes at once, or late on a loaded machine, or never.
 PATIENCE_S = 120
@@ -44,10 +44,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("keeper")
-    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/stepkeeper"]
-    subprocess.run(command, check=True, capture_output=True)
-    return f"{folder}/stepkeeper"
+    return built_alone(tmp_path_factory.mktemp("keeper"), "stepkeeper")
 
 
 @pytest.fixture

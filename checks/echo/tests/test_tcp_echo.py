@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from checks.common import json_lines
-from checks.common.sources import LIBRARY
 from checks.common.tests.evidence_of import evidence_of
 from checks.common.tests.judged import Launch
-from checks.common.tests.program_runs import LIBRARIES, built_programs, run_each
+from checks.common.tests.program_runs import LIBRARIES, built_alone, built_programs, run_each
 from checks.echo import CHECK
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
@@ -29,16 +28,9 @@ def parse(text: str) -> json_lines.Output:
     return json_lines.parse(text, CHECK.metrics_by_name)
 
 
-def built(folder: Path, name: str) -> str:
-    """The program of this name, which needs no library."""
-    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/{name}"]
-    subprocess.run(command, check=True, capture_output=True)
-    return f"{folder}/{name}"
-
-
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> str:
-    return built(tmp_path_factory.mktemp("tcp"), "tcp_echo")
+    return built_alone(tmp_path_factory.mktemp("tcp"), "tcp_echo")
 
 
 def asking_end(program: str, options: list[str]) -> tuple[subprocess.Popen[str], int]:

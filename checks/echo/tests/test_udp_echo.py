@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from checks.common import json_lines
+from checks.common.tests.program_runs import built_alone
 from checks.echo import CHECK
-from checks.echo.tests.test_tcp_echo import asking_end, built, outcome, parse, two_ends
+from checks.echo.tests.test_tcp_echo import asking_end, outcome, parse, two_ends
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> str:
-    return built(tmp_path_factory.mktemp("udp"), "udp_echo")
+    return built_alone(tmp_path_factory.mktemp("udp"), "udp_echo")
 
 
 @pytest.fixture(scope="module")

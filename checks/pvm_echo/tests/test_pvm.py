@@ -19,11 +19,13 @@ from checks.common import json_lines
 from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
+from checks.common.tests.program_runs import require
 from checks.netpipe import output as netpipe
 
 PVMD = shutil.which("pvmd")
 needs_pvm = pytest.mark.skipif(
-    PVMD is None or not Path("/usr/include/pvm3.h").exists(), reason="needs PVM: run make packages"
+    PVMD is None or not Path("/usr/include/pvm3.h").exists(),
+    reason="needs PVM: make packages, as root",
 )
 NPPVM = Path("/usr/bin/NPpvm")
 #: PVM refuses root.
@@ -47,6 +49,7 @@ def parse(text):
 
 @pytest.fixture(scope="module")
 def program():
+    require("make", "cc")
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         make = ["make", "-C", str(LIBRARY), "pvm", "CC=cc", f"OUT={folder}"]
         subprocess.run(make, check=True, capture_output=True)
@@ -193,7 +196,7 @@ def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
 
 
 @needs_pvm
-@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: run make packages")
+@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: make packages, as root")
 def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
     answer = subprocess.run(
