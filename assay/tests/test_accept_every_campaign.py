@@ -35,7 +35,7 @@ def run(request, tmp_path_factory):
     return stored_run(request.param, tmp_path_factory.mktemp("stored"))
 
 
-@pytest.mark.full(sample=4)
+@pytest.mark.full(sample=3)
 @pytest.mark.parametrize("criteria", criteria_files())
 def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monkeypatch, capsys):
     monkeypatch.setattr(store, "find_browser", lambda: None)  # the print is tested below

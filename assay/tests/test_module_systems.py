@@ -75,6 +75,7 @@ def ways_of(search):
     return {name: one.modules for name, one in chosen(search.found).items()}
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_mpis_behind_prerequisites_several_levels_deep(site):
     lua(
@@ -97,6 +98,7 @@ def test_mpis_behind_prerequisites_several_levels_deep(site):
     assert "no-such/1" in line
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 def test_each_compiler_is_tried_where_a_module_names_none(site):
     modules, opt = site

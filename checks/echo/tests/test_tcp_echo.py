@@ -139,6 +139,7 @@ def test_what_cannot_be_measured_is_refused(program, options, said):
     assert said in json.loads(run.stdout)["message"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_ranks_of_each_library_start_it_on_their_hosts(library):
     out = built_programs(library, ["tcp_pair", "tcp_echo"])
