@@ -13,7 +13,8 @@ import fcntl
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -32,7 +33,7 @@ ROOT = Path(__file__).parent
 COMMANDS = {"fast": "make test", "cluster": "make test-cluster", "full": "make test-all"}
 #: Tests of other tiers, by tier; seconds of each phase of a test, by tier and test.
 _OTHERS: Counter[str] = Counter()
-_SECONDS: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+_SECONDS: defaultdict[tuple[str, str], dict[str, float]] = defaultdict(dict)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,24 +65,24 @@ def scope(nodeid: str) -> str:
     return nodeid.split("[", maxsplit=1)[0].rpartition("::")[0]
 
 
-def kept_seconds() -> dict[str, float]:
-    """Seconds of each module or class when its durations were last kept."""
+def kept_seconds(chosen: str) -> Mapping[str, float]:
+    """Seconds of each module or class in a tier, or in all, when durations were last kept."""
     kept: defaultdict[str, float] = defaultdict(float)
     with (ROOT / "docs/durations.csv").open() as file:
         for row in csv.DictReader(file):
-            kept[row["scope"]] += float(row["seconds"])
+            if chosen in (row["tier"], "all"):
+                kept[row["scope"]] += float(row["seconds"])
     return kept
 
 
-def of_share(scopes: list[str], share: str) -> set[str]:
+def of_share(scopes: list[str], seconds: Mapping[str, float], share: str) -> set[str]:
     """The modules and classes of a share `K/N`; each goes to the share that is shortest by then."""
     number, _, shares = share.partition("/")
     filled = [0.0] * int(shares)
     dealt: list[set[str]] = [set() for _ in filled]
-    seconds = kept_seconds()
-    for one in sorted(scopes, key=lambda one: (-seconds.get(one, 0), one)):
+    for one in sorted(scopes, key=lambda one: (-seconds[one], one)):
         shortest = filled.index(min(filled))
-        filled[shortest] += seconds.get(one, 0)
+        filled[shortest] += seconds[one]
         dealt[shortest].add(one)
     return dealt[int(number) - 1]
 
@@ -97,19 +98,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         item.user_properties.append(("tier", of[item]))
     chosen = config.getoption("tier")
+    seconds = kept_seconds(chosen or "all")
     if chosen in COMMANDS:
         _OTHERS.update(one for one in of.values() if one != chosen)
         left = [item for item in items if of[item] == chosen]
         if share := config.getoption("share"):
-            mine = of_share(sorted({scope(item.nodeid) for item in left}), share)
+            mine = of_share(sorted({scope(item.nodeid) for item in left}), seconds, share)
             left = [item for item in left if scope(item.nodeid) in mine]
         config.hook.pytest_deselected(items=sorted({*items} - {*left}, key=str))
         items[:] = left
-    seconds = kept_seconds()
     if (seed := config.getoption("shuffle")) is not None:
         places = {scope(item.nodeid) for item in items}
         seconds = {one: float(crc32(f"{seed} {one}".encode())) for one in places}
-    items.sort(key=lambda item: -seconds.get(scope(item.nodeid), 0))
+    items.sort(key=lambda item: -seconds[scope(item.nodeid)])
     closed = [folder for folder in Path(__file__).parents if not folder.stat().st_mode & 1]
     if closed and os.geteuid() == 0:
         skip = pytest.mark.skip(reason=f"jobs may not enter {closed[0]}: clone elsewhere")
@@ -126,7 +127,8 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep the duration of a phase of a test."""
-    _SECONDS[dict(report.user_properties)["tier"], report.nodeid][report.when] += report.duration
+    tier = str(dict(report.user_properties)["tier"])
+    _SECONDS[tier, report.nodeid][report.when] = report.duration
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -134,16 +136,23 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput"):
         config.workeroutput["others"] = dict(_OTHERS)
-    elif (chosen := config.getoption("tier")) and _SECONDS:
-        (ROOT / "build").mkdir(exist_ok=True)
-        with (ROOT / f"build/durations-{chosen}.csv").open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["seconds", "call_s", "tier", "test"])
-            slowest = sorted(_SECONDS.items(), key=lambda one: -one[1].total())
-            rows.writerows(
-                (f"{phases.total():.2f}", f"{phases['call']:.2f}", *test)
-                for test, phases in slowest
-            )
+        return
+    chosen, part = config.getoption("tier"), config.getoption("share")
+    whole = chosen and not part and config.args_source is not pytest.Config.ArgsSource.ARGS
+    if whole and _SECONDS:
+        with suppress(PermissionError):
+            write_durations(ROOT / f"build/durations-{chosen}.csv")
+
+
+def write_durations(path: Path) -> None:
+    """Write the durations of all tests, slowest first."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["seconds", "call_s", "tier", "scope", "test"])
+        for (tier, test), phases in sorted(_SECONDS.items(), key=lambda one: -sum(one[1].values())):
+            times = f"{sum(phases.values()):.2f}", f"{phases.get('call', 0.0):.2f}"
+            rows.writerow([*times, tier, scope(test), test])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

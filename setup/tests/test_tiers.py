@@ -46,7 +46,17 @@ def tests(tmp_path):
 
     def run(*options):
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", ".", *options],
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-v",
+                "-p",
+                "no:cacheprovider",
+                "-o",
+                "testpaths=.",
+                *options,
+            ],
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
@@ -94,9 +104,9 @@ def test_the_longest_modules_begin_first_or_an_order_is_drawn(tests):
 
 
 def test_durations_are_folded_by_module_and_tier():
-    head = "seconds,call_s,tier,test"
-    before = [head, "9.00,8.00,fast,a.py::test_x[1::2]", "1.00,1.00,full,a.py::test_y"]
-    last = [head, "2.50,1.50,fast,a.py::test_x[1::2]", "1.25,1.25,fast,a.py::test_z"]
+    head = "seconds,call_s,tier,scope,test"
+    before = [head, "9.00,8.00,fast,a.py,a.py::test_x[1::2]", "1.00,1.00,full,a.py,a.py::test_y"]
+    last = [head, "2.50,1.50,fast,a.py,a.py::test_x[1::2]", "1.25,1.25,fast,a.py,a.py::test_z"]
     main([before, last], written := StringIO())
     assert written.getvalue().splitlines()[1:] == [
         "a.py,fast,2,3.8,1.50,test_x[1::2]",
