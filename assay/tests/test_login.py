@@ -131,6 +131,13 @@ def test_site_init_names_an_mpi_of_the_callers_own_path(profile, tmp_path, monke
     assert str(tmp_path / "mpicc") in not_taken(login_environment())
 
 
-def test_the_interpreters_libraries_are_passed_on_only_where_it_needs_them(monkeypatch):
+def test_the_interpreters_libraries_are_passed_on_only_where_it_needs_them(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/other-mpi/lib")
+    libraries_of_python.cache_clear()
     assert libraries_of_python() == {}
+    (tmp_path / "python").write_text('#!/bin/sh\n[ -n "$LD_LIBRARY_PATH" ]\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    libraries_of_python.cache_clear()
+    assert libraries_of_python() == {"LD_LIBRARY_PATH": "/opt/other-mpi/lib"}
+    libraries_of_python.cache_clear()
