@@ -13,6 +13,8 @@ import numpy as np
 
 from records.metric import schema_1_register
 from records.run.plan import LONG_DIGITS, canonical_json, case_digest
+from reports.analysis.run import Analysis, analyse
+from reports.load.loading import load_run
 
 ENVIRONMENTS = ("mpich", "openmpi", "lam", "lam-lamd")
 SIZES = tuple(sorted({round(2 ** (octave / 2)) for octave in range(0, 41)}))
@@ -92,6 +94,24 @@ def write_run(
             if kept is not None:
                 file.write(msgspec.json.encode(kept) + b"\n")
     return directory
+
+
+def analysed(directory: Path, cases: list[dict[str, Any]] | None = None, **how: Any) -> Analysis:
+    """The analysis of a run directory that is written so."""
+    return analyse(load_run(write_run(directory, cases, **how)))
+
+
+def changed(file: Path, **keys: Any) -> None:
+    """Give the JSON object in a file other values of these keys."""
+    file.write_bytes(msgspec.json.encode(msgspec.json.decode(file.read_bytes()) | keys))
+
+
+def with_records(run: Path, edit: Edit) -> Path:
+    """The run after a change of each of its records."""
+    file = run / "records.jsonl"
+    records = [edit(msgspec.json.decode(line)) for line in file.read_bytes().splitlines()]
+    file.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
+    return run
 
 
 def totals(cases: list[dict[str, Any]], blocks: int) -> dict[str, float]:
