@@ -21,10 +21,15 @@ STEP_END_S = 30.0
 JOB_CLEARING_S = 60.0
 #: Jobs and steps of a run end when they are cancelled.
 JOBS_END_S = 60.0
+#: Nodes are clear of a run's jobs that have ended (never scaled): epilogs take minutes, and a node
+#: that is gone as long as Slurm's SlurmdTimeout.
+CLEARING_S = 600.0
 #: Nodes that a job waits for are down, and come back or are given up.
 DOWN_NODES_S = 20.0
 #: Slurm's controller, while a job runs, and for a job that waits (minutes: never scaled).
 CONTROLLER_S, PENDING_CONTROLLER_S = 120.0, 600.0
+#: Slurm does not answer while a job is handed in, or a probe job waits (never scaled).
+SILENCE_S = 300.0
 #: A ReFrame session, after its last launch or once it is told to end.
 SESSION_END_S = 60.0
 #: One way to start ranks, in a probe job.

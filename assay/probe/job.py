@@ -21,10 +21,11 @@ from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
-from checks.common.slurm.job import BEFORE, OPEN, SILENCE_S, SlurmJob, Watch
+from checks.common.slurm.job import BEFORE, OPEN, SlurmJob, Watch
 from checks.common.slurm.reasons import with_meaning
 from records.errors import AssayError, InfrastructureError
 from records.run.queue_state import QueueState
+from records.waiting import SILENCE_S
 
 #: Seconds that a shared file system may take to show what a job wrote, and that the last line of
 #: a script may take that was ended before it.

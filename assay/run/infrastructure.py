@@ -15,13 +15,12 @@ from assay.terminal import Say
 from checks.common.slurm.commands import Answer, Slurm
 from checks.common.slurm.text import is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
-from records.waiting import JOBS_END_S, SLURM_COMMAND_S, scaled
+from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 
 #: Seconds between two times that the jobs of a run are told to end.
 _AGAIN_S = 5.0
-#: Seconds in which nodes must be clear of jobs that have ended: epilogs take minutes, and a node
-#: that is gone as long as Slurm's SlurmdTimeout. Something is said after `_QUIET_S`.
-CLEARING_S, _QUIET_S = 600.0, 10.0
+#: Seconds after which something is said of nodes that Slurm still clears.
+_QUIET_S = 10.0
 
 
 def asked(site: Site, *argv: str) -> Answer:

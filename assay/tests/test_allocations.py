@@ -10,7 +10,7 @@ from assay.plan import make_plan
 from assay.run import allocation as allocations_module
 from assay.run import infrastructure
 from assay.run.allocation import BEAT_S, Allocations, InOneJob
-from assay.run.infrastructure import CLEARING_S, end_jobs
+from assay.run.infrastructure import end_jobs
 from assay.run.launches import Attempts, launches_to_come
 from assay.schema import campaign_from_text
 from assay.tests.test_driver import CAMPAIGN, SITE
@@ -18,6 +18,7 @@ from assay.tests.test_shapes import say
 from assay.tests.test_shapes import site as site_of_scripts
 from checks.common.session.outcome import Outcome
 from records.errors import InfrastructureError
+from records.waiting import CLEARING_S
 
 site = site_of_scripts
 

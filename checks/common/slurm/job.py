@@ -26,10 +26,8 @@ from checks.common.slurm.reasons import (
 )
 from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
 from records.run.queue_state import QueueState, State
-from records.waiting import CONTROLLER_S, JOB_CLEARING_S, scaled
+from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
 
-#: Seconds that Slurm may not answer while a job waits, or is not taken yet.
-SILENCE_S = 300.0
 #: Seconds between two looks at a job that waits or runs.
 QUIET_POLL_S = 2.0
 #: Seconds until a job that Slurm did not take is handed in again: at first, and at most.

@@ -91,9 +91,10 @@ def dialogue(job: Any, job_id: str = "") -> SlurmJob:
 class AssaySlurmScheduler(SqueueJobScheduler):
     """Polls quietly, reports final states, tells the harness of jobs that wait.
 
-    Adds to the job: `slurm` (the last description's fields) and `loss` (why it has no result of
-    its own, or None). A check may set `launch_index`, for messages, and `down_nodes_return`:
-    whether nodes that are down are waited for.
+    Adds to the job: `slurm` (the last description's fields), `loss` (why it has no result of its
+    own, or None) and `down_nodes_s` (how long it waits for nodes that are down). A check may set
+    `launch_index`, for messages, and `down_nodes_return`: whether nodes that are down are waited
+    for.
     """
 
     def submit(self, job: Any) -> None:
@@ -104,6 +105,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         job.slurm, job.loss, job.dialogue = {}, None, dialogue(job)
         refused = job.dialogue.submit(lambda: self._sbatch(job), ("waits", "unclear"), time.sleep)
         job.handed_in = job.ended = job.dialogue.handed_in
+        job.down_nodes_s = scaled(DOWN_NODES_S)
         if refused is not None:
             fault: Fault = "slurm" if refused.verdict == "unreached" else "refused"
             job.loss = Loss(f"Slurm did not take the job: {refused.words}", fault, ran=False)
@@ -159,7 +161,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
 
     def _wait_in_queue(self, job: Any, slurm_job: SlurmJob) -> None:
         """Tell that the job waits, or give it up where waiting does not help."""
-        long_enough = slurm_job.handed_in.ago_s() > scaled(DOWN_NODES_S)
+        long_enough = slurm_job.handed_in.ago_s() > job.down_nodes_s
         never = slurm_job.never_runs()
         if long_enough and (missing := _missing_nodes(job, slurm_job.reason)):
             loss = Loss(f"{missing} (Slurm: {slurm_job.reason})", "nodes", ran=False)
