@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from math import log2
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import yaml
 from assay.cli import main
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, changed, metric, with_records, write_run
 from reports.tests.whole_campaigns import write_campaign
 from reports.verdicts.papers.beside import besides
 from reports.verdicts.papers.definition import FOLDER, load_study
@@ -154,9 +153,6 @@ def test_an_aggregated_rate_is_all_bytes_over_the_delay():
     assert values(rate, "total_exchange", "4") == [4 * 3 * 1000 / 0.5]
 
 
-KEYS = ("operation", "machine")
-
-
 def test_closed_forms_give_the_quoted_times():
     law, at = COLLECTIVES.calculation("by_expression"), {"procs": 64.0, "message_bytes": 512.0}
     expressions = rows("collectives-1996/timing_expressions")
@@ -168,7 +164,8 @@ def test_closed_forms_give_the_quoted_times():
     assert found["barrier", "T3D"]["delay_us"] is None
     for row in rows("collectives-1996/aggregated_bandwidth"):
         if row["quantity"] == "r_infinity":
-            printed = next(r for r in expressions if all(r[k] == row[k] for k in KEYS))
+            keys = ("operation", "machine")
+            printed = next(r for r in expressions if all(r[k] == row[k] for k in keys))
             rate = law(printed, {"procs": float(row["procs"])})["rate_mb_s"]
             assert rate == pytest.approx(float(row["bandwidth_mb_s"]), rel=0.01)
 
@@ -184,13 +181,10 @@ def test_curves_of_closed_forms_pass_through_what_is_printed():
         assert rate == pytest.approx(float(row["bandwidth_mb_s"]))
 
 
-def test_the_lead_of_2003_is_what_its_own_tables_give(run):
+def test_the_lead_and_the_speed_up_of_2003_are_what_its_own_tables_give(run):
     (lead,) = table_of(load_study("2003"), "LAM's lead", run)
     assert lead.keys == []
     assert values(lead.printed) == pytest.approx([1.0240], abs=5e-5)
-
-
-def test_the_speed_up_of_2003_begins_at_one_process(run):
     (made,) = table_of(load_study("2003"), "Figure 8", run)
     assert values(made.printed, "6000", "1") == [1.0]
     assert 1 < values(made.printed, "6000", "2")[0] < 2
@@ -198,25 +192,14 @@ def test_the_speed_up_of_2003_begins_at_one_process(run):
 
 def collective_run(folder):
     """T = 10 µs + 0.02 µs a byte at 2, 3 and 4 ranks."""
-    cases = [
-        case("collectives", "mpich", {"ranks": ranks, "sizes": [4, 65536]}, ranks)
-        for ranks in (2, 3, 4)
+    cases = [case("collectives", "mpich", {"ranks": n, "sizes": [4, 65536]}, n) for n in (2, 3, 4)]
+    metrics = [
+        metric("collective_time", 1e-5 + 2e-8 * m, operation="broadcast", message_bytes=m)
+        for m in (4, 65536)
     ]
-
-    def known(record):
-        record["metrics"] = [
-            {
-                "name": "collective_time",
-                "unit": "s",
-                "better": "lower",
-                "value": 1e-5 + 2e-8 * m,
-                "at": {"operation": "broadcast", "message_bytes": m},
-            }
-            for m in (4, 65536)
-        ]
-        return record
-
-    return write_run(folder, cases, blocks=3, edit=known)
+    run = write_run(folder, cases, blocks=3, edit=lambda record: record | {"metrics": metrics})
+    (run / "campaign.yaml").write_text("schema: 1\n")
+    return run
 
 
 def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(run):
@@ -272,23 +255,14 @@ tables:
         unit: s
         factor: 1.0e-06
         were: one run
-        ours:
-          check: collectives
-          metric: collective_time
-          where: {at.message_bytes: 4}
+        ours: {check: collectives, metric: collective_time, where: {at.message_bytes: 4}}
 claims:
   - said: Nowhere is slower than a second.
     where: Table 1
     value: {check: collectives, metric: collective_time, where: {at.message_bytes: 4}}
     more_than: 1.0
 """
-
-
-OURS = """\
-ours:
-          check: collectives
-          metric: collective_time
-          where: {at.message_bytes: 4}"""
+OURS = "ours: {check: collectives, metric: collective_time, where: {at.message_bytes: 4}}"
 
 
 def sixth(tmp_path, text):
@@ -303,14 +277,12 @@ def sixth(tmp_path, text):
 def test_a_sixth_study_is_a_folder(tmp_path, capsys):
     folder = sixth(tmp_path, SIXTH)
     run = collective_run(tmp_path / "run")
-    (run / "campaign.yaml").write_text("schema: 1\n")
     assert main(["paper", str(folder), str(run)]) == 0
     assert "1 claim: 1 does not hold; 3 of 3 printed values" in capsys.readouterr().out
     text = (run / "paper" / "sixth-2026.md").read_text()
     assert "Echoes of Nowhere" in text
     assert "does not hold" in text
-    outside = SIXTH.replace("file: broadcasts.csv", "file: ../broadcasts.csv")
-    (folder / "study.yaml").write_text(outside)
+    (folder / "study.yaml").write_text(SIXTH.replace("file: b", "file: ../b"))
     assert main(["paper", str(folder), str(run)]) == 2
     assert "tables.0.file" in capsys.readouterr().err
 
@@ -336,7 +308,6 @@ def test_a_study_from_outside_calculates_in_its_study_py(tmp_path, capsys, code,
     folder = sixth(tmp_path, SIXTH.replace(OURS, "ours: doubled"))
     (folder / "study.py").write_text(code)
     run = collective_run(tmp_path / "run")
-    (run / "campaign.yaml").write_text("schema: 1\n")
     assert main(["paper", str(folder), str(run)]) == status
     assert said in "".join(capsys.readouterr())
     if not status:
@@ -344,18 +315,15 @@ def test_a_study_from_outside_calculates_in_its_study_py(tmp_path, capsys, code,
 
 
 def test_a_calculation_in_yaml_names_the_file_that_it_belongs_in(tmp_path, capsys):
-    folder = sixth(tmp_path, SIXTH.replace(OURS, f"{OURS}\n        steps: []"))
+    folder = sixth(tmp_path, SIXTH.replace(OURS, f"{OURS[:-1]}, steps: []}}"))
     assert main(["paper", str(folder), str(tmp_path)]) == 2
     assert "calculations belong in study.py" in capsys.readouterr().err
 
 
 def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
     run = collective_run(tmp_path)
-    analysis = analyse(load_run(run))
-    assert study_section(analysis) is None
-    plan = (run / "plan.json").read_text()
-    name = analysis.run.plan.campaign
-    (run / "plan.json").write_text(plan.replace(f'"{name}"', '"collectives-1996"', 1))
+    assert study_section(analyse(load_run(run))) is None
+    changed(run / "plan.json", campaign="collectives-1996")
     section = study_section(analyse(load_run(run)))
     assert section is not None
     assert section.command == "assay paper collectives-1996 RUN"
@@ -364,17 +332,16 @@ def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
 
 def with_outlier(run: Path, *, slow: range) -> Analysis:
     """The run, times 50 µs + 10 ns a byte, 40 times as long for lengths in `slow` in block 1."""
-    file = run / "records.jsonl"
-    records = [json.loads(line) for line in file.read_text().splitlines()]
-    for record in records:
-        for one in record.get("metrics", ()):
+
+    def known(record):
+        for one in record["metrics"]:
             size = one.get("at", {}).get("message_bytes")
             if size is not None and one["unit"] == "s":
                 outlier = record["block"] == 1 and size in slow
                 one["value"] = (5e-5 + 1e-8 * size) * (40 if outlier else 1)
-                one.pop("samples", None)
-    file.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return analyse(load_run(run))
+        return record
+
+    return analyse(load_run(with_records(run, known)))
 
 
 @pytest.mark.full(sample=2)
@@ -401,10 +368,9 @@ def test_an_outlier_block_decides_no_fitted_number(tmp_path, asked, blocks, slow
 
 
 def test_a_fitted_number_of_blocks_that_agree_stands(tmp_path):
-    study = load_study("hypercube-1988")
     run = write_campaign(tmp_path / "run", "hypercube-1988", blocks=3)
     analysis = with_outlier(run, slow=range(0))
-    start_up, per_byte = table_of(study, "Table 7", analysis)
+    start_up, per_byte = table_of(load_study("hypercube-1988"), "Table 7", analysis)
     for one, expected in ((start_up, 5e-5), (per_byte, 1e-8)):
         assert one.now == one.measured
         for row in one.now[()].values():
