@@ -54,22 +54,30 @@ spack:
   views: {lam: [lam, lam-tcp]}
 """
 
-HPL = "{check: hpl, fixed: {n: 100, p: 1, q: 1}}"
-CAMPAIGN = """\
+NETPIPE = "{check: netpipe, fixed: {transport: library}}"
+CAMPAIGN = f"""\
 schema: 1
 name: c
 question: what is there?
 environments: [lam, lam-tcp]
 cases:
-- {check: osu, fixed: {test: osu_latency}}
-- {check: netpipe, fixed: {transport: library}}
+- {{check: osu, fixed: {{test: osu_latency}}}}
+- {NETPIPE}
 """
+
+
+def planned(case=NETPIPE):
+    """The cases of the campaign on the site, by check and environment."""
+    campaign = campaign_from_text("c.yaml", CAMPAIGN.replace(NETPIPE, case))
+    plan = make_plan(campaign, load_site("here").facts())
+    return {(one.check, one.environment): one for one in plan.cases}
 
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """Writes the site `here` and gives its path."""
     monkeypatch.setattr(site_file, "SITES", tmp_path)
+    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
     (tmp_path / "here").mkdir()
 
     def write(text=GOOD):
@@ -109,35 +117,6 @@ def test_what_spack_builds_may_have_settings_of_its_own(here):
     assert list(environments["lam-spack"].settings) == ["of_spack"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (
-            "like: lam\n",
-            "like: lan\n",
-            '20: environments.lam-tcp.like: found "lan" (text)',
-        ),
-        ("like: lam\n", "like: lan\n", "(did you mean lam?); allowed is lam, lam-lamd"),
-        ("like: lam\n", "like: lam-tcp\n", "20: environments.lam-tcp.like: an environment is not"),
-        ("like: lam\n", "like: lam-tcp\n", "not like itself; allowed is another: lam, lam-lamd"),
-        ("like: lam\n", "like: [lam]\n", "20: environments.lam-tcp.like: found a list of 1 values"),
-        ("like: lam\n", "like: [lam]\n", "allowed is another environment: lam, lam-lamd"),
-        ("preload: null", "prelaod: null", "26: environments.lam-lamd.prelaod: unknown key (did"),
-        ("{B: null, C: c}", "{D: null}", "22: environments.lam-tcp.variables.D: found nothing"),
-        ("preload: null", "compiler: null", "26: environments.lam-lamd.compiler: is missing"),
-    ],
-)
-def test_a_wrong_like_is_refused_with_what_is_known(here, old, new, told):
-    (line,) = refusal(here(GOOD.replace(old, new)))
-    assert told in line
-
-
-@pytest.mark.parametrize("pattern", ["'(MPICH'", "'*'", "'a{99999999999}'", "'[b-a]'"])
-def test_a_pattern_that_is_none_is_refused_where_it_stands(here, pattern):
-    (line,) = refusal(here(GOOD.replace("library: LAM", f"library: {pattern}")))
-    assert line.startswith(f"13: environments.lam.library: found {pattern}; allowed is")
-
-
 def test_a_circle_is_told_for_each_environment_in_it(here):
     assert refusal(here(GOOD.replace("like: lam\n", "like: lam-lamd\n"))) == [
         "20: environments.lam-tcp.like: goes in a circle: lam-tcp, lam-lamd, lam-tcp; allowed is"
@@ -165,87 +144,44 @@ def test_all_faults_are_told_each_once_with_its_line(here):
     ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("name: here", "name: there", "2: name: found there; allowed is its folder's name, here"),
-        ("partitions:", "partitoins:", "3: partitoins: unknown key (did you mean partitions?)"),
-        ("{lam: [lam, lam-tcp]}", "{lam: [lan]}", 'spack.views.lam[0]: found "lan" (text) (did'),
-        ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
-        ("views:", "modules: {m: [x]}\n  views:", 'spack.modules.m: found "m" (text); allowed'),
-        ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
-        ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
-        (
-            "spack:",
-            "topology: {torus: [2, 2], nodes: n1}\nspack:",
-            "28: topology: a torus of 2",
-        ),
-        ("[lam, lam-tcp]", "&a [lam]", "the anchor &a is not allowed; write it out"),
-    ],
-)
-def test_a_fault_is_told_with_its_place(here, old, new, told):
-    assert GOOD.count(old) == 1
-    assert told in "\n".join(refusal(here(GOOD.replace(old, new))))
-
-
 def test_a_description_keeps_what_is_written_whether_it_is_there_or_not(here):
     here(GOOD.replace("spack:", "topology: {slurm: nowhere/topology.conf}\nspack:"))
     description = read_description("here")
     assert description.topology.slurm == "nowhere/topology.conf"
-    assert description.environments["lam"].programs == {
-        "osu": "$ASSAY_TEST_OSU/osu",
-        "su3_rmd": "/no/such/su3_rmd",
-        "netpipe": "NPlam",
-    }
+    programs = {"osu": "$ASSAY_TEST_OSU/osu", "su3_rmd": "/no/such/su3_rmd", "netpipe": "NPlam"}
+    assert description.environments["lam"].programs == programs
 
 
 def test_a_program_that_is_not_there_is_told_in_the_plan(here, tmp_path, monkeypatch):
     here()
     monkeypatch.delenv("ASSAY_TEST_OSU", raising=False)
-
-    def skipped():
-        plan = make_plan(campaign_from_text("c.yaml", CAMPAIGN), load_site("here").facts())
-        return {(case.check, case.environment): case.skipped for case in plan.cases}
-
-    assert skipped()["netpipe", "lam"] is None
-    reason = skipped()["osu", "lam-tcp"]
+    assert planned()["netpipe", "lam"].skipped is None
+    reason = planned()["osu", "lam-tcp"].skipped
     assert "environment lam-tcp lacks program:osu, which check osu needs" in reason
     assert reason.endswith(
         "; programs.osu of the environment in its site.yaml: $ASSAY_TEST_OSU/osu: the variable"
         " ASSAY_TEST_OSU is not set"
     )
     monkeypatch.setenv("ASSAY_TEST_OSU", str(tmp_path))
-    assert skipped()["osu", "lam"].endswith(f"site.yaml: {tmp_path}/osu does not exist")
+    assert planned()["osu", "lam"].skipped.endswith(f"site.yaml: {tmp_path}/osu does not exist")
     (tmp_path / "osu").mkdir()
-    assert skipped()["osu", "lam"] is None
+    assert planned()["osu", "lam"].skipped is None
     lam = load_site("here").session_data()["environments"]["lam"]
     assert lam["programs"] == {"osu": f"{tmp_path}/osu", "netpipe": "NPlam"}
-
-
-def test_a_program_that_the_site_does_not_name_is_told_with_where_to_name_it(here):
     here(GOOD.replace(", netpipe: NPlam", ""))
-    plan = make_plan(campaign_from_text("c.yaml", CAMPAIGN), load_site("here").facts())
-    reason = next(case.skipped for case in plan.cases if case.check == "netpipe")
-    assert reason.endswith(
+    assert planned()["netpipe", "lam"].skipped.endswith(
         "; give its path as programs.netpipe of the environment in its site.yaml"
     )
 
 
 def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path):
-    campaign = campaign_from_text(
-        "c.yaml", CAMPAIGN.replace("{check: netpipe, fixed: {transport: library}}", HPL)
-    )
-
     def skipped(text):
         here(text)
-        plan = make_plan(campaign, load_site("here").facts())
-        return next(c.skipped for c in plan.cases if (c.check, c.environment) == ("hpl", "lam"))
+        return planned("{check: hpl, fixed: {n: 100, p: 1, q: 1}}")["hpl", "lam"].skipped
 
     source = tmp_path / "hpcc.tar.gz"
-    reason = skipped(f"{GOOD}hpl_source: {source}\n")
-    assert reason.endswith(
-        f"{source} is no file; run make hpl-source, or name an archive as hpl_source"
-    )
+    told = f"{source} is no file; run make hpl-source, or name an archive as hpl_source"
+    assert skipped(f"{GOOD}hpl_source: {source}\n").endswith(told)
     ready = GOOD.replace("netpipe: NPlam", "hpl: /bin/true")
     assert skipped(f"{ready}hpl_source: {source}\n") is None
     source.touch()
@@ -253,21 +189,13 @@ def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path):
 
 
 def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(here):
-    filled = "{check: hpl, fixed: {p: 1, q: 1, memory_share: 0.5, at_most_s: 10}}"
-    campaign = campaign_from_text(
-        "c.yaml", CAMPAIGN.replace("{check: netpipe, fixed: {transport: library}}", filled)
-    )
-
-    def planned(text):
-        here(text.replace("netpipe: NPlam", "hpl: /bin/true"))
-        plan = make_plan(campaign, load_site("here").facts())
-        return next((c.params["n"], c.estimate_s) for c in plan.cases if c.check == "hpl")
-
-    sizes, times = zip(
-        *(planned(f"{GOOD}{peak}") for peak in ("", "core_peak_flop_per_s: 1e10\n")), strict=True
-    )
-    assert sizes[0] == sizes[1]
-    assert times[0] < times[1] <= 10
+    cases = []
+    for peak in ("", "core_peak_flop_per_s: 1e10\n"):
+        here(GOOD.replace("netpipe: NPlam", "hpl: /bin/true") + peak)
+        filled = planned("{check: hpl, fixed: {p: 1, q: 1, memory_share: 0.5, at_most_s: 10}}")
+        cases.append(filled["hpl", "lam"])
+    assert cases[0].params["n"] == cases[1].params["n"]
+    assert cases[0].estimate_s < cases[1].estimate_s <= 10
 
 
 TWO = """\
@@ -306,8 +234,7 @@ environments:
 """
 
 
-def test_a_run_uses_one_partition_with_what_all_have_in_common(here, monkeypatch):
-    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
+def test_a_run_uses_one_partition_with_what_all_have_in_common(here):
     here(TWO)
     fat, debug = load_site("here").description, load_site("here:debug").description
     assert (fat.partition, debug.partition) == ("fat", "debug")
@@ -321,67 +248,16 @@ def test_a_run_uses_one_partition_with_what_all_have_in_common(here, monkeypatch
     assert (facts.partition, facts.nodes, facts.longest_job_s) == ("fat", 16, 86400)
     assert load_site("here").work_dir(Path("/run"), "x") == Path("/scratch/me/assay/x")
     assert load_site("here:debug").provenance().partition == "debug"
-
-
-def test_a_partition_that_the_site_has_not_is_refused_with_those_it_has(here, monkeypatch):
-    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
-    here(TWO)
     told = r"--site here:debugs: site here has no partition 'debugs' \(did you mean debug"
     with pytest.raises(AssayError, match=told):
         load_site("here:debugs")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        (
-            "[--constraint=fat]",
-            "[--constraint=fat, -p x]",
-            "11: partitions.fat.access[1]: found -p",
-        ),
-        ("[--account=phys]", "[--partition=x]", "3: access[0]: found --partition=x; jobs go to"),
-        (
-            "[--account=phys]",
-            "[phys]",
-            "3: access[0]: found 'phys'; allowed is an option of sbatch",
-        ),
-        ("environments: [mpich]", "environments: [mpih]", 'found "mpih" (text) (did you mean'),
-        (
-            "launcher: assay-srun",
-            "launcher: srun",
-            "26: environments.mpich.launcher: found 'srun' (did",
-        ),
-        (
-            "launcher: assay-srun",
-            "launcher: srun",
-            "assay-hydra (mpiexec.hydra of MPICH, Intel MPI",
-        ),
-        ("    launcher: null\n", "", "29: environments.other: has both launcher (assay-srun) and"),
-        ("{ranks} -ppn", "{rank} -ppn", "holds {rank}; allowed are {ranks}, {ranks_per_node}"),
-        ("-n {ranks} -ppn", "-n 4 -ppn", "which lacks {ranks}, the number of ranks to start"),
-        ("{ranks} -ppn", "{ranks.real} -ppn", "holds {ranks.real}; allowed are"),
-        ("compiler: mpicc", "compiler: $MPI/mpicc", "found '$MPI/mpicc'; allowed are a program"),
-        (
-            "modules: [mpich/4.0]",
-            "modules: [a; id]",
-            "found 'a; id'; allowed is the name of a module",
-        ),
-        ("gpu:{count}", "gpu:{count", "16: partitions.fat.resources.gpu[0]: found"),
-        ("    nodes: 2\n", "", "18: partitions.debug.nodes: is missing; allowed is an integer"),
-        ("lmod", "lmood", '4: modules_system: found "lmood" (text) (did you mean lmod?); allowed'),
-        ("counted: false", "count: false", "15: partitions.fat.network.count: unknown key"),
-        ("[--account=phys]", '["--account=a\\n#SBATCH --x"]', "allowed is one line"),
-    ],
-)
-def test_a_fault_of_a_partition_or_environment_is_told(here, monkeypatch, old, new, told):
-    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
-    assert TWO.count(old) == 1
-    lines = refusal(here(TWO.replace(old, new)))
-    assert told in "\n".join(lines)
-    assert len(lines) == len(set(lines)) == 1
-
-
-REFRAME = """\
+#: What makes two faults.
+FOLLOWED = {"partitoins:", "{a: [lam], b: [lam]}"}
+WITH_REFRAME = TWO.replace(
+    "  debug:\n",
+    """\
   debug:
     reframe:
       devices: [{type: gpu, arch: sm_80, num_devices: 4}]
@@ -390,37 +266,57 @@ REFRAME = """\
       container_platforms: [{type: Apptainer, modules: [apptainer]}]
       processor: {arch: zen3}
       sched_options: {job_submit_timeout: 30}
-"""
-
-
-def test_what_reframe_knows_of_a_partition_is_passed_on(here, monkeypatch):
-    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
-    here(
-        TWO.replace("  debug:\n", REFRAME).replace(
-            "    nodes: 2", "    nodes: 2\n    sockets_per_node: 2"
-        )
-    )
-    made = configuration(load_site("here:debug").session_data(), "/x")
-    (partition,) = made["systems"][0]["partitions"]
-    assert partition["devices"] == [{"type": "gpu", "arch": "sm_80", "num_devices": 4}]
-    assert partition["features"] == ["gpu"]
-    assert partition["container_platforms"] == [{"type": "Apptainer", "modules": ["apptainer"]}]
-    assert partition["sched_options"] == {"job_submit_timeout": 30}
-    assert partition["processor"] == {
-        "arch": "zen3",
-        "num_cpus": 64,
-        "num_sockets": 2,
-        "num_cpus_per_socket": 32,
-    }
-    assert partition["extras"].keys() | {"launcher", "scheduler"} == {"rack", *OUR_EXTRAS}
-    jsonschema.validate(
-        made, json.loads((Path(reframe.__file__).parent / "schemas/config.json").read_text())
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
+""",
+)
+FAULTS = {
+    GOOD: [
+        ("like: lam\n", "like: lan\n", '20: environments.lam-tcp.like: found "lan" (text)'),
+        ("like: lam\n", "like: lan\n", "(did you mean lam?); allowed is lam, lam-lamd"),
+        ("like: lam\n", "like: lam-tcp\n", "20: environments.lam-tcp.like: an environment is not"),
+        ("like: lam\n", "like: lam-tcp\n", "not like itself; allowed is another: lam, lam-lamd"),
+        ("like: lam\n", "like: [lam]\n", "20: environments.lam-tcp.like: found a list of 1 values"),
+        ("like: lam\n", "like: [lam]\n", "allowed is another environment: lam, lam-lamd"),
+        ("preload: null", "prelaod: null", "26: environments.lam-lamd.prelaod: unknown key (did"),
+        ("{B: null, C: c}", "{D: null}", "22: environments.lam-tcp.variables.D: found nothing"),
+        ("preload: null", "compiler: null", "26: environments.lam-lamd.compiler: is missing"),
+        *(
+            ("library: LAM", f"library: {one}", f"13: environments.lam.library: found {one};")
+            for one in ("'(MPICH'", "'*'", "'a{99999999999}'", "'[b-a]'")
+        ),
+        ("name: here", "name: there", "2: name: found there; allowed is its folder's name, here"),
+        ("partitions:", "partitoins:", "3: partitoins: unknown key (did you mean partitions?)"),
+        ("{lam: [lam, lam-tcp]}", "{lam: [lan]}", 'spack.views.lam[0]: found "lan" (text) (did'),
+        ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
+        ("views:", "modules: {m: [x]}\n  views:", 'spack.modules.m: found "m" (text); allowed'),
+        ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
+        ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
+        ("spack:", "topology: {torus: [2, 2], nodes: n1}\nspack:", "28: topology: a torus of 2"),
+        ("[lam, lam-tcp]", "&a [lam]", "the anchor &a is not allowed; write it out"),
+    ],
+    TWO: [
+        ("[--constraint=fat]", "[-C fat, -p x]", "11: partitions.fat.access[1]: found -p"),
+        ("[--account=phys]", "[--partition=x]", "3: access[0]: found --partition=x; jobs go to"),
+        (
+            "[--account=phys]",
+            "[phys]",
+            "3: access[0]: found 'phys'; allowed is an option of sbatch",
+        ),
+        ("environments: [mpich]", "environments: [mpih]", 'found "mpih" (text) (did you mean'),
+        ("assay-srun", "srun", "26: environments.mpich.launcher: found 'srun' (did"),
+        ("assay-srun", "srun", "assay-hydra (mpiexec.hydra of MPICH, Intel MPI"),
+        ("    launcher: null\n", "", "29: environments.other: has both launcher (assay-srun) and"),
+        ("{ranks} -ppn", "{rank} -ppn", "holds {rank}; allowed are {ranks}, {ranks_per_node}"),
+        ("-n {ranks} -ppn", "-n 4 -ppn", "which lacks {ranks}, the number of ranks to start"),
+        ("{ranks} -ppn", "{ranks.real} -ppn", "holds {ranks.real}; allowed are"),
+        ("compiler: mpicc", "compiler: $MPI/mpicc", "found '$MPI/mpicc'; allowed are a program"),
+        ("[mpich/4.0]", "[a; id]", "found 'a; id'; allowed is the name of a module"),
+        ("gpu:{count}", "gpu:{count", "16: partitions.fat.resources.gpu[0]: found"),
+        ("    nodes: 2\n", "", "18: partitions.debug.nodes: is missing; allowed is an integer"),
+        ("lmod", "lmood", '4: modules_system: found "lmood" (text) (did you mean lmod?); allowed'),
+        ("counted: false", "count: false", "15: partitions.fat.network.count: unknown key"),
+        ("[--account=phys]", '["--account=a\\n#SBATCH --x"]', "allowed is one line"),
+    ],
+    WITH_REFRAME: [
         ("num_devices: 4", "num_devices: x", "20: partitions.debug.reframe.devices[0].num_devices"),
         ("arch: zen3", "archs: zen3", "reframe.processor: ReFrame does not take it: Additional"),
         ("arch: zen3", "archs: zen3", "allowed are arch, vendor, model, platform, num_cpus"),
@@ -430,18 +326,36 @@ def test_what_reframe_knows_of_a_partition_is_passed_on(here, monkeypatch):
             "topology: r7",
             "22: partitions.debug.reframe.extras.topology: is an extra of",
         ),
-        (
-            "features: [gpu]",
-            "feature: [gpu]",
-            "reframe.feature: unknown key (did you mean features?)",
-        ),
+        ("features: [gpu]", "feature: [gpu]", "feature: unknown key (did you mean features?)"),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "told"), [(text, *row) for text, rows in FAULTS.items() for row in rows]
 )
-def test_what_reframe_does_not_take_is_told_with_its_line(here, monkeypatch, old, new, told):
-    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
-    text = TWO.replace("  debug:\n", REFRAME)
+def test_a_fault_is_told_once_with_its_place(here, text, old, new, told):
     assert text.count(old) == 1
-    assert told in "\n".join(refusal(here(text.replace(old, new))))
+    lines = refusal(here(text.replace(old, new)))
+    assert told in "\n".join(lines)
+    assert len(lines) == len(set(lines)) == 1 + (new in FOLLOWED)
+
+
+def test_what_reframe_knows_of_a_partition_is_passed_on(here):
+    here(WITH_REFRAME.replace("    nodes: 2", "    nodes: 2\n    sockets_per_node: 2"))
+    made = configuration(load_site("here:debug").session_data(), "/x")
+    (partition,) = made["systems"][0]["partitions"]
+    assert {
+        "devices": [{"type": "gpu", "arch": "sm_80", "num_devices": 4}],
+        "features": ["gpu"],
+        "container_platforms": [{"type": "Apptainer", "modules": ["apptainer"]}],
+        "sched_options": {"job_submit_timeout": 30},
+    }.items() <= partition.items()
+    cores = {"num_cpus": 64, "num_sockets": 2, "num_cpus_per_socket": 32}
+    assert partition["processor"] == {"arch": "zen3", **cores}
+    assert partition["extras"].keys() | {"launcher", "scheduler"} == {"rack", *OUR_EXTRAS}
+    schema = Path(reframe.__file__).parent / "schemas/config.json"
+    jsonschema.validate(made, json.loads(schema.read_text()))
 
 
 def test_an_unset_variable_is_refused_beside_the_other_faults(here, monkeypatch):
@@ -470,25 +384,15 @@ def test_a_virtual_cluster_asks_for_root(monkeypatch):
 SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
 
 
-def test_launches_are_kept_off_nodes():
-    description = read_description("virtual").model_copy(update=SIZE)
-    site = SlurmSite(description).without_nodes({"n2", "n1"})
-    assert site.description.access[-1] == "--exclude=n1,n2"
+@pytest.mark.parametrize("own", ["--exclude=n[7-8],n9", "--exclude n[7-8],n9", "-xn[7-8],n9", ""])
+def test_launches_are_kept_off_nodes_beside_those_that_the_site_excludes_itself(own):
+    access = ["-x n0", *own.split()] * bool(own)
+    description = read_description("virtual").model_copy(update={**SIZE, "access": access})
+    site = SlurmSite(description).without_nodes({"n2", "n3"})
+    also = "n[7-8],n9," * bool(own)
+    assert site.description.access[-1] == f"--exclude={also}n2,n3"
     assert site.facts().nodes == 2
+    assert site.without_nodes({"n1"}).description.access[-1] == f"--exclude={also}n2,n3,n1"
     assert SlurmSite(description).without_nodes(()).description == description
-
-
-@pytest.mark.parametrize(
-    "own", [["--exclude=n[7-8],n9"], ["--exclude", "n[7-8],n9"], ["-xn[7-8],n9"]]
-)
-def test_nodes_that_the_site_excludes_itself_stay_so(own):
-    description = read_description("virtual").model_copy(update={**SIZE, "access": ["-x n0", *own]})
-    site = SlurmSite(description).without_nodes({"n2"})
-    assert site.description.access[-1] == "--exclude=n[7-8],n9,n2"
-    assert site.without_nodes({"n1"}).description.access[-1] == "--exclude=n[7-8],n9,n2,n1"
-
-
-def test_a_node_is_no_option():
-    site = SlurmSite(read_description("virtual"))
     with pytest.raises(AssayError, match="no name of a node"):
         site.without_nodes(["n1 --uid=0"])
