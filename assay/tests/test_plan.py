@@ -14,14 +14,7 @@ from itertools import groupby, permutations
 import msgspec
 import pytest
 
-from assay.plan import (
-    Narrowing,
-    block_order,
-    launch_limit_s,
-    make_plan,
-    render_plan,
-    runs_alone,
-)
+from assay.plan import Narrowing, block_order, launch_limit_s, make_plan, render_plan, runs_alone
 from assay.plan.expand import refuse_foreign_parameters
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
@@ -70,20 +63,19 @@ def test_totals_count_launches_and_node_hours_over_all_blocks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("least", "greatest", "interims"),
+    ("least", "interims"),
     [
-        (6, 6, [6]),
-        (6, 20, [6, 8, 10, 13, 17, 20]),
-        (6, 30, [6, 8, 10, 13, 17, 22, 30]),
-        (7, 8, [7, 8]),
+        (6, [6]),
+        (6, [6, 8, 10, 13, 17, 20]),
+        (6, [6, 8, 10, 13, 17, 22, 30]),
+        (7, [7, 8]),
     ],
 )
-def test_a_sequential_design_is_judged_in_growing_steps(
-    least: int, greatest: int, interims: list[int]
-) -> None:
-    plan = plan_of(spoiled("blocks: 3", f"blocks: {{least: {least}, greatest: {greatest}}}"))
+def test_a_sequential_design_is_judged_in_growing_steps(least: int, interims: list[int]) -> None:
+    blocks = f"blocks: {{least: {least}, greatest: {interims[-1]}}}"
+    plan = plan_of(spoiled("blocks: 3", blocks))
     assert plan.sequential is not None
-    assert (plan.blocks, plan.sequential.interims) == (greatest, interims)
+    assert (plan.blocks, plan.sequential.interims) == (interims[-1], interims)
     assert plan.sequential.until == ["score", "checks"]
     assert Plan.from_json(plan.to_json()).sequential == plan.sequential
 
@@ -112,57 +104,60 @@ def test_parameters_are_complete_and_sizes_explicit() -> None:
     assert len(pt2pt["constructs"]) == 8
 
 
-def test_an_id_is_the_hash_of_check_environment_and_parameters() -> None:
-    case = plan_of(GOOD).cases[0]
+def test_an_id_is_the_hash_of_check_environment_and_parameters_whatever_site_and_spelling() -> None:
+    plan = plan_of(GOOD)
+    case = plan.cases[0]
     content = {"check": case.check, "environment": case.environment, "params": case.params}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert case.id == "hpl-" + hashlib.sha256(text.encode()).hexdigest()[:8]
     assert case.id == case_id(case.check, case.environment, case.params)
-
-
-def test_an_id_depends_neither_on_site_nor_on_spelling() -> None:
     respelt = spoiled("[300, 600]", "[{from: 300, to: 600, step: 300}]")
     respelt = respelt.replace("{nb: 64}", "{depth: 1, nb: 64}")
-    assert [c.id for c in plan_of(GOOD).cases] == [c.id for c in plan_of(respelt, WYEAST).cases]
-
-
-def test_ids_do_not_change_between_versions() -> None:
-    plan = plan_of(spoiled("{nb: 64}", "{nb: 128, ranks_per_node: 1}"))
-    assert plan.cases[0].id == "hpl-5477f4ea"
+    assert [c.id for c in plan.cases] == [c.id for c in plan_of(respelt, WYEAST).cases]
+    # It does not change between versions.
+    changed = plan_of(spoiled("{nb: 64}", "{nb: 128, ranks_per_node: 1}"))
+    assert changed.cases[0].id == "hpl-5477f4ea"
 
 
 def test_cases_whose_short_ids_collide_take_longer_ones() -> None:
     one, two, three = "a" * 8 + "1" * 56, "a" * 8 + "2" * 56, "b" * 64
-    assert case_ids(["hpl"] * 3, [one, two, three]) == [
-        "hpl-aaaaaaaa11111111",
-        "hpl-aaaaaaaa22222222",
-        "hpl-bbbbbbbb",
-    ]
+    longer = ["hpl-aaaaaaaa11111111", "hpl-aaaaaaaa22222222", "hpl-bbbbbbbb"]
+    assert case_ids(["hpl"] * 3, [one, two, three]) == longer
     assert case_ids(["hpl", "pt2pt"], [one, two]) == ["hpl-aaaaaaaa", "pt2pt-aaaaaaaa"]
 
 
-def test_a_case_given_by_two_entries_is_refused_naming_both() -> None:
-    twice = spoiled(
-        "- check: pt2pt\n", "- check: hpl\n  fixed: {p: 1, q: 2, n: 1000, nb: 64}\n- check: pt2pt\n"
-    )
-    said = refusal(twice)
-    assert said.startswith("c.yaml:13: cases[1] gives a case that c.yaml:8: cases[0] gives too:")
-    assert "hpl in mpich with p=1 q=2 n=1000 nb=64" in said
+SIZES = "  fixed: {sizes: [300, 600]}\n"
+MANY = "  matrix: {iterations: [1, 900000], sizes: [[1], [1, 2]]}\n"
+TWICE = "- check: hpl\n  fixed: {p: 1, q: 2, n: 1000, nb: 64}\n- check: pt2pt\n"
 
 
-def test_the_same_value_spelt_twice_is_the_same_case() -> None:
-    said = refusal(spoiled("    n: [", "    threshold: [16, 16.0]\n    n: ["))
-    assert "c.yaml:8: cases[0] gives a case that c.yaml:8: cases[0] gives too" in said
-
-
-def test_parameters_wrong_only_together_are_refused() -> None:
-    text = spoiled(
-        "  fixed: {sizes: [300, 600]}\n",
-        "  matrix: {iterations: [1, 900000], sizes: [[1], [1, 2]]}\n",
-    )
-    said = refusal(text)
-    assert "8 constructs × 2 sizes × 900000 iterations = 14400000 samples" in said
-    assert said.startswith("c.yaml:13: cases[1]")
+@pytest.mark.parametrize(
+    ("old", "new", "begin", "told"),
+    [
+        (
+            "- check: pt2pt\n",
+            TWICE,
+            "c.yaml:13: cases[1] gives a case that c.yaml:8: cases[0] gives too:",
+            "hpl in mpich with p=1 q=2 n=1000 nb=64",
+        ),
+        (
+            "    n: [",
+            "    threshold: [16, 16.0]\n    n: [",
+            "c.yaml:8: cases[0] gives a case that c.yaml:8: cases[0] gives too",
+            "",
+        ),
+        (
+            SIZES,
+            MANY,
+            "c.yaml:13: cases[1]",
+            "8 constructs × 2 sizes × 900000 iterations = 14400000 samples",
+        ),
+    ],
+)
+def test_cases_given_twice_or_wrong_only_together_are_refused(old, new, begin, told) -> None:
+    said = refusal(spoiled(old, new))
+    assert said.startswith(begin)
+    assert told in said
 
 
 def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> None:
@@ -173,26 +168,24 @@ def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> No
         "N = 20000 needs 8·N² = 3.2 GB over 2 nodes = 1.6 GB a node, with 16 MiB a rank for program"
         " and buffers 1.62 GB; a node of site virtual has 1.4 GB"
     )
-    assert plan.totals.skipped == 4
-    assert plan.totals.launches == 3 * 5
+    assert (plan.totals.skipped, plan.totals.launches) == (4, 3 * 5)
+    assert [c.id for c in plan.cases] == [c.id for c in plan_of(with_n(20000), WYEAST).cases]
+    assert all(c.ranks == c.params["p"] * c.params["q"] for c in plan.cases if c.check == "hpl")
+    table = render_plan(plan)
+    for told in (
+        *("skipped (4):", "N = 20000 needs 8·N²", "hpl 1 × 2, N 2\u202f000 ", "15 launches"),
+        "9 cases, 4 skipped; 3 blocks, order seed 7",
+    ):
+        assert told in table
 
 
-def test_a_skipped_case_keeps_its_id_and_layout() -> None:
-    small, large = plan_of(with_n(20000)), plan_of(with_n(20000), WYEAST)
-    assert [c.id for c in small.cases] == [c.id for c in large.cases]
-    assert all(c.ranks == c.params["p"] * c.params["q"] for c in small.cases if c.check == "hpl")
-
-
-def test_more_nodes_than_the_site_has_are_skipped_with_numbers() -> None:
+def test_what_nodes_or_an_environment_lack_skips_their_cases_with_numbers() -> None:
     plan = plan_of(spoiled("{p: 1, q: 2}", "{p: 2, q: 4}"))
     reasons = {c.skipped for c in plan.cases if c.params.get("q") == 4}
     assert reasons == {"8 ranks at 1 a node need 8 nodes; site virtual has 4"}
-
-
-def test_a_missing_feature_skips_only_that_environment() -> None:
     bare = dataclasses.replace(SITE, environments={"mpich": MPI, "lam": frozenset()})
-    reasons = {c.environment: c.skipped for c in plan_of(GOOD, bare).cases if c.check == "hpl"}
-    assert reasons == {"mpich": None, "lam": "environment lam lacks mpi, which check hpl needs"}
+    lacking = {c.environment: c.skipped for c in plan_of(GOOD, bare).cases if c.check == "hpl"}
+    assert lacking == {"mpich": None, "lam": "environment lam lacks mpi, which check hpl needs"}
 
 
 def test_a_campaign_none_of_whose_environments_is_there_is_refused() -> None:
@@ -248,52 +241,29 @@ def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:
 
 def test_a_plan_survives_its_file() -> None:
     plan = plan_of(with_n(20000))
-    assert Plan.from_json(plan.to_json()) == plan
-    parsed = json.loads(plan.to_json())
+    text = plan.to_json()
+    assert Plan.from_json(text) == plan
+    parsed = json.loads(text)
     assert list(parsed)[:3] == ["schema", "campaign", "question"]
+    asked = {"rough_s", "measured", "stored_bytes", "cpus_per_task", "resources", "alone"}
     # Written where a case asks for them.
-    asked = {
-        "rough_s",
-        "measured",
-        "stored_bytes",
-        "cpus_per_task",
-        "resources",
-        "alone",
-        "switches",
-    }
-    assert set(parsed["cases"][0]) == {*PlannedCase.__struct_fields__} - asked
+    unwritten = {*PlannedCase.__struct_fields__} - parsed["cases"][0].keys()
+    assert unwritten == asked | {"switches"}
     empty = dataclasses.replace(SITE, environments={"mpich": frozenset(), "lam": frozenset()})
     assert Plan.from_json(plan_of(GOOD, empty).to_json()).totals.launches == 0
+    # The criteria of former campaigns are read over.
+    text = text.replace('"totals":', '"criteria":[{"metric":"rate"}],"totals":', 1)
+    assert Plan.from_json(text) == plan
+    former = Plan.from_json(text.replace('"schema":2', '"schema":1', 1))
+    assert (former.schema, former.cases) == (1, plan.cases)
+    with pytest.raises(AssayError, match="schema 9"):
+        Plan.from_json(text.replace('"schema":2', '"schema":9', 1))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1', "\0", b"\xff"])
 def test_what_is_no_plan_is_refused(text: str | bytes) -> None:
     with pytest.raises(AssayError, match=r"^plan\.json:1: not a plan"):
         Plan.from_json(text)
-
-
-def test_a_plan_with_the_criteria_of_former_campaigns_is_read() -> None:
-    plan = plan_of(GOOD)
-    text = plan.to_json().replace('"totals":', '"criteria":[{"metric":"rate"}],"totals":', 1)
-    assert Plan.from_json(text) == plan
-    former = Plan.from_json(text.replace('"schema":2', '"schema":1', 1))
-    assert (former.schema, former.cases) == (1, plan.cases)
-
-
-def test_a_plan_of_another_schema_is_refused() -> None:
-    text = plan_of(GOOD).to_json().replace('"schema":2', '"schema":9', 1)
-    with pytest.raises(AssayError, match="schema 9"):
-        Plan.from_json(text)
-
-
-def test_the_table_shows_every_case_the_skipped_ones_and_the_totals() -> None:
-    plan = plan_of(with_n(20000))
-    table = render_plan(plan)
-    for told in (
-        *("skipped (4):", "N = 20000 needs 8·N²", "hpl 1 × 2, N 2\u202f000 ", "15 launches"),
-        "9 cases, 4 skipped; 3 blocks, order seed 7",
-    ):
-        assert told in table
 
 
 def test_the_plan_says_what_its_blocks_can_tell() -> None:
@@ -335,18 +305,10 @@ def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
     assert study.totals.cases == 2 * (51 + 17 + 6 + 7 + 1) + 5
 
 
-@pytest.mark.parametrize(
-    "site",
-    [
-        WYEAST,
-        dataclasses.replace(
-            WYEAST, name="wide", nodes=64, cores_per_node=128, memory_bytes_per_node=2**38
-        ),
-    ],
-    ids=lambda site: site.name,
-)
-def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(site) -> None:
-    plan = make_plan(load_campaign("wyeast-2003"), site)
+@pytest.mark.parametrize(("nodes", "cores", "memory"), [(12, 2, 2**29), (64, 128, 2**38)])
+def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(nodes, cores, memory) -> None:
+    wide = {"nodes": nodes, "cores_per_node": cores, "memory_bytes_per_node": memory}
+    plan = make_plan(load_campaign("wyeast-2003"), dataclasses.replace(WYEAST, **wide))
     assert [case.skipped for case in plan.cases if case.skipped] == []
     for case in plan.cases:
         messages = case.check in ("pt2pt", "echo")
@@ -372,7 +334,7 @@ STUDIES = ("collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeas
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_small_form_of_a_study_is_a_part_of_it_and_short(name) -> None:
+def test_the_small_form_of_a_study_is_a_short_part_of_it_and_fits_its_cluster(name) -> None:
     features = {"mpich": MPI, "lam": MPI, "pvm": frozenset({"pvm"})}
     facts = dataclasses.replace(SITE, environments=features, network_bytes_per_s=1.17e8)
     campaign = load_campaign(name)
@@ -380,22 +342,16 @@ def test_the_small_form_of_a_study_is_a_part_of_it_and_short(name) -> None:
     checks = {scale: {case.check for case in plan.cases} for scale, plan in plans.items()}
     assert checks["small"] == checks["paper"]
     assert plans["small"].totals.wall_s <= min(1200, plans["paper"].totals.wall_s)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_on_the_cluster_it_recommends_no_small_case_is_skipped_or_too_short(name) -> None:
-    mpi3 = frozenset({"mpi", "mpi-3"})
-    nodes = {"a": "n[1-2]", "b": "n[3-4]"}
-    switches = {leaf: {"nodes": names} for leaf, names in nodes.items()}
+    switches = {leaf: {"nodes": names} for leaf, names in {"a": "n[1-2]", "b": "n[3-4]"}.items()}
     switches["top"] = {"switches": "a,b"}
-    features = {"mpich": mpi3, "openmpi": mpi3, "lam": MPI, "lam-lamd": MPI, "mpich-hydra": mpi3}
+    mpi3 = dict.fromkeys(("mpich", "openmpi", "mpich-hydra"), frozenset({"mpi", "mpi-3"}))
     facts = dataclasses.replace(
         SITE,
         cores_per_node=2,
-        environments={**features, "pvm": frozenset({"pvm"})},
+        environments={**features, **mpi3, "lam-lamd": MPI},
         topology=TopologyDescription.model_validate({"switches": switches}).topology(),
     )
-    plan = make_plan(load_campaign(name), facts, Narrowing(scale="small"))
+    plan = make_plan(campaign, facts, Narrowing(scale="small"))
     assert [case.skipped for case in plan.cases if case.skipped] == []
     assert plan.short == []
 
@@ -408,27 +364,15 @@ def test_a_site_without_nodes_is_refused() -> None:
 IDS = {f"hpl-{i:08x}": f"{i}" for i in range(50)}
 
 
-def test_the_order_never_changes_for_a_seed_and_block() -> None:
+def test_the_order_follows_from_seed_block_and_cases_alone() -> None:
     assert block_order({one: one for one in "abcde"}, 1, 1) == ["e", "a", "c", "d", "b"]
-
-
-def test_every_case_comes_once() -> None:
-    assert sorted(block_order(IDS, 3, 2)) == [*IDS]
-
-
-def test_blocks_and_seeds_differ() -> None:
-    orders = {tuple(block_order(IDS, seed, block)) for seed in range(5) for block in range(1, 6)}
-    assert len(orders) == 25
-
-
-def test_the_order_does_not_depend_on_how_the_cases_come() -> None:
-    assert block_order(dict(reversed(IDS.items())), 3, 2) == block_order(IDS, 3, 2)
-
-
-def test_a_case_left_out_does_not_move_the_others() -> None:
     whole, last = block_order(IDS, 3, 2), [*IDS][-1]
+    assert sorted(whole) == [*IDS]
+    assert block_order(dict(reversed(IDS.items())), 3, 2) == whole
     fewer = {one: asked for one, asked in IDS.items() if one != last}
     assert block_order(fewer, 3, 2) == [i for i in whole if i != last]
+    orders = {tuple(block_order(IDS, seed, block)) for seed in range(5) for block in range(1, 6)}
+    assert len(orders) == 25
 
 
 def test_environments_of_one_case_follow_each_other_in_any_order() -> None:
