@@ -8,7 +8,7 @@ import resource
 import signal
 import tracemalloc
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -89,23 +89,28 @@ def test_what_has_no_record_is_cut_off_and_counted(tmp_path: Path) -> None:
     assert list(read(tmp_path)) == list(TEXTS)[:-1]
 
 
-def test_a_closed_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Path) -> None:
-    path = written(tmp_path)
+def damaged(path: Path) -> bytes:
+    """Damage the header of the second member; gives the archive's content."""
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\3\4", 10) + 1] = 0
     path.write_bytes(content)
-    with pytest.raises(AssayError, match="is damaged at byte"):
-        ArchiveWriter(path, known)
-    assert path.read_bytes() == content
+    return content
 
 
-def test_an_open_archive_without_a_named_member_is_not_cut(tmp_path: Path) -> None:
-    path = written(tmp_path, close=False)
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\3\4", 10) + 1] = 0
-    path.write_bytes(content)
-    with pytest.raises(AssayError, match="which a record names, and all behind it are missing"):
-        ArchiveWriter(path, known, {*TEXTS})
+@pytest.mark.parametrize(
+    ("closed", "named", "told"),
+    [
+        (True, (), "is damaged at byte"),
+        (False, TEXTS, "which a record names, and all behind it are missing"),
+    ],
+)
+def test_an_archive_that_is_damaged_before_its_end_is_not_cut(
+    tmp_path: Path, closed: bool, named: Iterable[str], told: str
+) -> None:
+    path = written(tmp_path, close=closed)
+    content = damaged(path)
+    with pytest.raises(AssayError, match=told):
+        ArchiveWriter(path, known, {*named})
     assert path.read_bytes() == content
 
 
@@ -118,10 +123,7 @@ def test_an_archive_that_is_gone_is_not_begun_again(tmp_path: Path) -> None:
 
 
 def test_every_reading_behind_a_damage_says_so(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\3\4", 10) + 1] = 0
-    path.write_bytes(content)
+    damaged(written(tmp_path))
     first, *behind = TEXTS
     with RawFiles(tmp_path) as files:
         assert files.read(f"raw/b1.zip/{first}") == TEXTS[first]
@@ -138,61 +140,43 @@ def test_what_cannot_be_made_smaller_is_within_the_limit(tmp_path: Path) -> None
     assert len(noise) < packed < len(noise) * MOST_PACKED / MOST_BYTES
 
 
-def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
-    path = written(tmp_path, close=False)
-    size = path.stat().st_size
+def fails_without_room(size: int, write: Callable[[], None]) -> None:
+    """Write in a child whose files can hold so many bytes, as on a full disk."""
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
         try:
-            ArchiveWriter(path, known).append([Packed("more.out", [os.urandom(5000)])])
+            write()
         except OSError:
             os._exit(7)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert path.stat().st_size == size
-    assert read(tmp_path) == TEXTS
 
 
-def test_a_disk_that_is_full_for_the_directory_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
     path = written(tmp_path, close=False)
     content = path.read_bytes()
+    more = [Packed("more.out", [os.urandom(5000)])]
+    fails_without_room(len(content) + 100, lambda: ArchiveWriter(path, known).append(more))
+    assert path.read_bytes() == content
     ArchiveWriter(path, known).close()
     directory = path.stat().st_size - len(content)
     for room in range(1, directory, 9):
         path.write_bytes(content)
-        child = os.fork()
-        if child == 0:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            limit = len(content) + room
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-            try:
-                ArchiveWriter(path, known).close()
-            except OSError:
-                os._exit(7)
-            os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        fails_without_room(len(content) + room, lambda: ArchiveWriter(path, known).close())
         assert path.read_bytes() == content
 
 
-def flipped(content: bytearray) -> None:
-    content[50] ^= 0xFF
-
-
-def encrypted(content: bytearray) -> None:
-    content[6] = 1
-
-
-def renamed(content: bytearray) -> None:
-    content[30:34] = b"/../"
-
-
-@pytest.mark.parametrize("damage", [flipped, encrypted, renamed])
-def test_damage_is_one_message(tmp_path: Path, damage: Callable[[bytearray], None]) -> None:
+@pytest.mark.parametrize(
+    ("place", "put"),
+    [(50, b"\xff\x00"), (6, b"\1"), (30, b"/../")],
+    ids=["changed", "encrypted", "renamed"],
+)
+def test_damage_is_one_message(tmp_path: Path, place: int, put: bytes) -> None:
     path = written(tmp_path)
     content = bytearray(path.read_bytes())
-    damage(content)
+    content[place : place + len(put)] = put
     path.write_bytes(content)
     with pytest.raises(AssayError, match=r"b1\.zip"):
         read(tmp_path)

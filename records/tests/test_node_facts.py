@@ -3,14 +3,8 @@
 
 from records.history.context import context_of
 from records.run.provenance import EnvironmentAsRun, Provenance, read_provenance
-from records.site.node_facts import (
-    Nic,
-    NodeFacts,
-    differences,
-    facts_by_value,
-    oddities,
-    value_text,
-)
+from records.site import node_facts
+from records.site.node_facts import Nic, NodeFacts, differences, oddities
 
 
 def node(kernel="Linux 5.14", memory_bytes=270_000_000_000, firmware="16.35"):
@@ -28,7 +22,7 @@ ALIKE = {f"c{number}": node(memory_bytes=270_000_000_000 + number) for number in
 def test_nodes_that_are_alike_differ_in_nothing():
     assert differences(ALIKE) == []
     assert oddities(ALIKE, "c1") == []
-    assert value_text(facts_by_value(ALIKE)["kernel"]) == "Linux 5.14"
+    assert node_facts.value_text(node_facts.facts_by_value(ALIKE)["kernel"]) == "Linux 5.14"
     assert differences({}) == []
 
 

@@ -7,34 +7,28 @@ import pytest
 
 from records.errors import AssayError
 from records.history.context import context_of
-from records.run.provenance import (
-    EnvironmentAsRun,
-    Harness,
-    Network,
-    Provenance,
-    SiteAsRun,
-    SpackBuild,
-    SpackPackage,
-    read_provenance,
-)
+from records.run import provenance as as_run
+from records.run.provenance import Provenance, read_provenance
 
-LAM = EnvironmentAsRun(
+LAM = as_run.EnvironmentAsRun(
     source="spack",
     launcher_options=["-ssi", "rpi", "sysv", "C"],
     settings={"short_message_bytes": 65536},
     packages={"liblam4": "7.1.4-7+b1", "lost": None},
-    spack=SpackBuild(sources="4d69", packages={"lam": SpackPackage(version="7.1.4", hash="wc7i")}),
+    spack=as_run.SpackBuild(
+        sources="4d69", packages={"lam": as_run.SpackPackage(version="7.1.4", hash="wc7i")}
+    ),
 )
 KNOWN = Provenance(
     run_id="r",
     started_at="2026-11-22T02:29:41Z",
     order_seed=7,
-    harness=Harness(version="0.1.0", git_dirty=False),
-    site=SiteAsRun(
+    harness=as_run.Harness(version="0.1.0", git_dirty=False),
+    site=as_run.SiteAsRun(
         name="virtual",
         virtual=True,
         description="namespaces",
-        network=Network(name="gigabit", bits_per_second=1e9),
+        network=as_run.Network(name="gigabit", bits_per_second=1e9),
         asked_as="virtual:base",
         nodes_left_out=["n4"],
     ),
@@ -72,25 +66,19 @@ def test_the_names_of_a_nights_context_stay():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            {"site": {"network": "gigabit"}},
-            r"provenance\.json:1: not a provenance: .*site\.network",
-        ),
+        ({"site": {"network": "gigabit"}}, r"\.json:1: not a provenance: .*site\.network"),
         ({"environments": None}, r"\$\.environments"),
         ({"schema": 9}, "schema 9"),
         (["no"], "not a provenance"),
     ],
 )
-def test_a_damaged_member_is_named(tmp_path, content, message):
+def test_a_missing_file_and_a_damaged_member_are_named(tmp_path, content, message):
     path = tmp_path / "provenance.json"
+    with pytest.raises(AssayError, match=r"provenance\.json: cannot be read"):
+        read_provenance(path)
     path.write_text(json.dumps(content))
     with pytest.raises(AssayError, match=message):
         read_provenance(path)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(AssayError, match=r"provenance\.json: cannot be read"):
-        read_provenance(tmp_path / "provenance.json")
 
 
 def test_members_of_a_later_assay_are_passed_over(tmp_path):
