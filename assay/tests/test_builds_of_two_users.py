@@ -8,16 +8,8 @@ import pytest
 
 from assay.cli import main
 from assay.run.kept_builds import KeptBuilds, kept_folder
-from assay.tests.test_run_on_cluster import (
-    campaign,
-    own_name,
-    records_of,
-    run,
-    the_run,
-)
-from assay.tests.test_run_on_cluster import (
-    of_full as pytestmark,  # noqa: F401
-)
+from assay.tests.test_run_on_cluster import campaign, own_name, records_of, run, the_run
+from assay.tests.test_run_on_cluster import of_full as pytestmark  # noqa: F401
 from records.run.archive import RawFiles
 from virtual_cluster import ClusterSpec, up
 

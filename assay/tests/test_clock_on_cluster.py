@@ -67,10 +67,7 @@ def said(*words):
     return told
 
 
-def test_a_run_during_which_the_clock_is_set_both_ways_is_complete_and_consistent(
-    folder,
-    clock,
-):
+def test_a_run_during_which_the_clock_is_set_both_ways_is_complete_and_consistent(folder, clock):
     file = campaign(folder, "clock", "mpich, lam", 4, LAUNCHES, launch_s=60)
     process = start(clock, file, "--site", SITE)
     for done, seconds in ((2, HOUR_S), (5, 0.0), (8, -DAY_S), (11, -HOUR_S)):
@@ -90,10 +87,7 @@ def test_a_run_during_which_the_clock_is_set_both_ways_is_complete_and_consisten
     assert said("report", str(run)).returncode == 0
 
 
-def test_a_clock_set_between_a_run_and_its_resumption_changes_nothing(
-    folder,
-    clock,
-):
+def test_a_clock_set_between_a_run_and_its_resumption_changes_nothing(folder, clock):
     file = campaign(folder, "resumed", "mpich", 3, LAUNCHES, launch_s=60)
     process = start(clock, file, "--site", SITE)
     run = wait_for_records(folder, "resumed", 2)

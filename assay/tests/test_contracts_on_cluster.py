@@ -6,15 +6,8 @@ from __future__ import annotations
 import signal
 import subprocess
 
-from assay.tests.test_run_on_cluster import (
-    ASSAY,
-    SITE,
-    finish,
-    wait_for_records,
-)
-from assay.tests.test_run_on_cluster import (
-    of_full as pytestmark,
-)
+from assay.tests.test_run_on_cluster import ASSAY, SITE, finish, wait_for_records
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.contract.log import open_contract
 
 __all__ = ["pytestmark"]

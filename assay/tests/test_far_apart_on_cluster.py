@@ -4,13 +4,7 @@
 import pytest
 
 from assay.tests.test_in_one_job import in_job
-from assay.tests.test_run_on_cluster import (
-    campaign,
-    own_name,
-    records_of,
-    run,
-    the_run,
-)
+from assay.tests.test_run_on_cluster import campaign, own_name, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from virtual_cluster import ClusterSpec, up
 

@@ -125,6 +125,10 @@ def test_launches_run_copies_and_a_later_run_finds_them(builds: Builds, monkeypa
     later = builds.of("two")
     path = str(builds.programs / NAME / "pt2pt")
     assert later.executed("mpich", [path]) == ({"pt2pt": DIGEST}, None)
+    with monkeypatch.context() as patch:
+        patch.setattr(kept_builds, "sources_digest", lambda _: "other")
+        builds.of("other")
+        assert not [*builds.programs.iterdir()]
     compiled_with(monkeypatch, "gcc 13")
     builds.of("three")
     assert not [*builds.programs.iterdir()]
@@ -147,13 +151,6 @@ def test_a_cluster_brought_up_anew_is_another_one_though_its_user_has_the_same_i
     assert first.owner() != second.owner()
 
 
-def test_other_sources_are_another_build(builds, monkeypatch) -> None:
-    builds.of("one").take_in(builds.built())
-    monkeypatch.setattr(kept_builds, "sources_digest", lambda _: "other")
-    builds.of("two")
-    assert not [*builds.programs.iterdir()]
-
-
 def test_without_a_compilers_version_only_the_same_run_finds_it(builds, monkeypatch) -> None:
     compiled_with(monkeypatch, "")
     builds.of("one").take_in(builds.built())
@@ -163,66 +160,30 @@ def test_without_a_compilers_version_only_the_same_run_finds_it(builds, monkeypa
     assert not [*builds.programs.iterdir()]
 
 
-def changed(kept: Path) -> None:
-    (kept / "pt2pt").write_bytes(b"planted")
+def to_a_link(path: Path, aside: Path) -> None:
+    path.rename(aside)
+    path.symlink_to(aside)
 
 
-def link_in_a_file(kept: Path) -> None:
-    (kept / "pt2pt").rename(kept.parent / "aside")
-    (kept / "pt2pt").symlink_to(kept.parent / "aside")
+#: What becomes of a kept build.
+ATTACKS: dict[str, Callable[[Path], object]] = {
+    "changed": lambda kept: (kept / "pt2pt").write_bytes(b"planted"),
+    "link in a file": lambda kept: to_a_link(kept / "pt2pt", kept.parent / "aside"),
+    "link in its place": lambda kept: to_a_link(kept, kept.parent.parent / "aside"),
+    "without a program": lambda kept: (kept / "pt2pt").unlink(),
+    "without digests": lambda kept: (kept / ".digests.json").write_text("[]"),
+    "of another": lambda kept: os.chown(kept, 12345, 12345),
+    "with a file of another": lambda kept: os.chown(kept / "pt2pt", 12345, 12345),
+    "open to others": lambda kept: kept.chmod(0o777),
+    "below a folder open to all": lambda kept: kept.parent.chmod(0o777),
+}
 
 
-def link_in_its_place(kept: Path) -> None:
-    aside = kept.parent.parent / "aside"
-    kept.rename(aside)
-    kept.symlink_to(aside)
-
-
-def without_a_program(kept: Path) -> None:
-    (kept / "pt2pt").unlink()
-
-
-def without_digests(kept: Path) -> None:
-    (kept / ".digests.json").write_text("[]")
-
-
-def of_another(kept: Path) -> None:
-    os.chown(kept, 12345, 12345)
-
-
-def with_a_file_of_another(kept: Path) -> None:
-    os.chown(kept / "pt2pt", 12345, 12345)
-
-
-def open_to_others(kept: Path) -> None:
-    kept.chmod(0o777)
-
-
-def below_a_folder_open_to_all(kept: Path) -> None:
-    kept.parent.chmod(0o777)
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [
-        changed,
-        link_in_a_file,
-        link_in_its_place,
-        without_a_program,
-        without_digests,
-        of_another,
-        with_a_file_of_another,
-        open_to_others,
-        below_a_folder_open_to_all,
-    ],
-    ids=lambda attack: attack.__name__,
-)
+@pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
-def test_what_is_not_as_it_was_kept_is_made_anew_and_said(
-    builds: Builds, attack: Callable[[Path], None]
-) -> None:
+def test_what_is_not_as_it_was_kept_is_made_anew_and_said(builds: Builds, attack: str) -> None:
     builds.of("one").take_in(builds.built())
-    attack(kept_ones()[0])
+    ATTACKS[attack](kept_ones()[0])
     later = builds.of("two")
     assert not (builds.programs / NAME).exists()
     (said,) = builds.said
@@ -262,12 +223,9 @@ def test_what_a_session_says_of_its_build_is_not_believed(builds, tmp_path, file
     Path(built.folder, "link").symlink_to(tmp_path / "secret")
     os.mkfifo(Path(built.folder, "fifo"))
     Path(built.folder, "out").mkdir()
-    for told in (
-        replace(built, files=[file]),
-        replace(built, folder=str(tmp_path), files=["xhpl"]),
-    ):
+    for other in ({"files": [file]}, {"folder": str(tmp_path), "files": ["xhpl"]}):
         with pytest.raises(InfrastructureError, match=r"cannot be copied: .*nothing of it is run"):
-            made.take_in(told)
+            made.take_in(replace(built, **other))
     assert not (builds.programs / NAME).exists()
     assert not kept_ones()
 
@@ -277,10 +235,8 @@ def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
     made.take_in(builds.built())
     own = str(tmp_path / "xhpl")
     digest = hashlib.sha256(b"the site's own").hexdigest()
-    assert made.executed("mpich", [own, "osu_latency"]) == (
-        {"xhpl": digest, "osu_latency": None},
-        None,
-    )
+    programs = {"xhpl": digest, "osu_latency": None}
+    assert made.executed("mpich", [own, "osu_latency"]) == (programs, None)
     Path(own).write_text("a new one")
     found, wrong = made.executed("mpich", [own])
     assert (found["xhpl"] not in (None, digest), wrong) == (True, None)
@@ -301,12 +257,9 @@ def test_what_a_program_of_the_site_has_become_has_no_digest_of_what_it_was(
     assert made.executed("mpich", [str(own)])[0]["xhpl"] is not None
     monkeypatch.setattr(kept_builds, "MOST_BYTES", 1 << 20)
     os.truncate(own, 1 << 40)
-    assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
-    own.unlink()
-    os.mkfifo(own)
-    assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
-    own.unlink()
-    assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
+    for become in (lambda: None, own.unlink, lambda: os.mkfifo(own)):
+        become()
+        assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "osu_latency").write_text("another of this name")
     assert made.executed("mpich", ["osu_latency"]) == ({"osu_latency": None}, None)

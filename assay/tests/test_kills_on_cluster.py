@@ -25,33 +25,21 @@ from pathlib import Path
 
 import pytest
 
-from assay.tests.test_run_on_cluster import own_name
+from assay.tests.test_run_on_cluster import campaign, own_name, planned_keys
 from records.errors import AssayError
 from records.run.archive import RawFiles
 from records.run.belonging import checksum_of
-from records.run.record import CASE_ID, Record, latest_attempts
+from records.run.record import CASE_ID, latest_attempts
 from records.run.run_directory import RunDirectory
 from virtual_cluster import Cluster, ClusterSpec, api, host, up
 from virtual_cluster.host import run as run_command
 from virtual_cluster.host import tries
 from virtual_cluster.state import load_state
 
-_CAMPAIGN = """
-schema: 1
-name: {environment}
-question: is every launch counted once, whatever dies?
-environments: [{environment}]
-blocks: {blocks}
-seed: {seed}
-limits: {{launch_s: 60}}
-cases:
-{cases}
-"""
 _STARTUP = "  - check: startup\n    matrix: {ranks: [1, 2]}\n    fixed: {ranks_per_node: 1}"
 _PVM = "  - check: pvm_echo\n    matrix: {route: [direct, daemon]}\n    fixed: {sizes: [64]}"
 #: One for each launcher of the distribution's libraries.
 CASES = {"mpich": _STARTUP, "openmpi": _STARTUP, "lam": _STARTUP, "lam-lamd": _STARTUP, "pvm": _PVM}
-#: `assay` with a short pause.
 _ASSAY = (
     "import sys, assay.run.driver as driver; driver.PAUSE_S = 4.0;"
     "from assay.cli.main import main; sys.exit(main())"
@@ -80,21 +68,18 @@ class Chaos:
         self.problems: list[str] = []
         self.launches = self.attempts = 0
         self._uid = int(cluster.site_facts()["uid"])
-        self._site = f"virtual:{cluster.name}"
         self._driver: subprocess.Popen[bytes] | None = None
         runs = Path(cluster.site_facts()["runs_dir"])
         self._fillers = {"disk": folder / "results" / "filler", "work disk": runs / "filler.gone"}
 
     def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> None:
         """Run one campaign to its end with these kills."""
-        file = self.folder / f"{environment}-{sum(self.ended.values())}.yaml"
+        name = f"{environment}-{sum(self.ended.values())}"
+        file = campaign(self.folder, name, environment, blocks, CASES[environment], launch_s=60)
         seed = self.chance.randrange(1000)
-        text = _CAMPAIGN.format(
-            environment=environment, blocks=blocks, seed=seed, cases=CASES[environment]
-        )
-        file.write_text(text.replace(f"name: {environment}", f"name: {file.stem}"))
-        self._start(str(file), "--site", self._site)
-        run = self._begun(file.stem)
+        Path(file).write_text(Path(file).read_text().replace("seed: 11", f"seed: {seed}"))
+        self._start(file, "--site", f"virtual:{self.cluster.name}")
+        run = self._begun(name)
         for kind in kinds:
             time.sleep(self.chance.uniform(0.2, 2.0))
             if self._over() and not self._resume(run):
@@ -110,11 +95,8 @@ class Chaos:
             if not self._resume(run):
                 break
         else:
-            self._problem(f"{run.path}: not complete after {_RESUMES} resumes")
+            self.problems.append(f"{run.path}: not complete after {_RESUMES} resumes")
         self._verify(run)
-
-    def _problem(self, text: str) -> None:
-        self.problems.append(text)
 
     def close(self) -> None:
         """End the driver, if one is running."""
@@ -161,7 +143,7 @@ class Chaos:
             if _size(run.records_file) > before:
                 return None
             self._mend()
-        self._problem(f"a driver hangs: {self._log.read_text()[-500:]}")
+        self.problems.append(f"a driver hangs: {self._log.read_text()[-500:]}")
         self._driver.kill()
         return self._driver.wait()
 
@@ -177,7 +159,7 @@ class Chaos:
         proof = status == 2 and ("Nothing was run" in said or "Nothing is recorded" in said)
         good = status in (0, 1, 4, -signal.SIGKILL) or (ended and idle) or proof
         if not good or "Traceback" in said:
-            self._problem(f"a driver ended with status {status}: {said[-1500:]}")
+            self.problems.append(f"a driver ended with status {status}: {said[-1500:]}")
 
     def _resume(self, run: RunDirectory) -> bool:
         """Go on with a run whose driver has ended; False when it is complete."""
@@ -188,15 +170,10 @@ class Chaos:
             return True
         return False
 
-    @staticmethod
-    def _latest(run: RunDirectory) -> dict[tuple[str, int], Record]:
-        return latest_attempts(run.records(), CASE_ID)
-
     def _unfinished(self, run: RunDirectory) -> bool:
-        plan, latest = run.plan(), self._latest(run)
+        latest = latest_attempts(run.records(), CASE_ID)
         final = {key for key, record in latest.items() if record.status != "lost"}
-        cases = [case.id for case in plan.cases if case.skipped is None]
-        return not {(case, b) for case in cases for b in range(1, plan.blocks + 1)} <= final
+        return not {*planned_keys(run.path)} <= final
 
     def _mend(self) -> None:
         for filler in self._fillers.values():
@@ -206,12 +183,10 @@ class Chaos:
     def _verify(self, run: RunDirectory) -> None:
         records = [record for record in run.records() if record.block > 0]
         keys = [(record.case_id, record.block) for record in records if record.status != "lost"]
-        plan = run.plan()
-        cases = [case.id for case in plan.cases if case.skipped is None]
-        wanted = [(case, b) for case in cases for b in range(1, plan.blocks + 1)]
+        wanted = planned_keys(run.path)
         self.launches, self.attempts = self.launches + len(wanted), self.attempts + len(records)
-        if sorted(keys) != sorted(wanted):
-            self._problem(f"{run.path}: {len(keys)} final records for {len(wanted)}")
+        if sorted(keys) != wanted:
+            self.problems.append(f"{run.path}: {len(keys)} final records for {len(wanted)}")
         with RawFiles(run.path) as files:
             for record in records:
                 self.ended[record.status] += 1
@@ -219,23 +194,23 @@ class Chaos:
                     content = files.read(record.artifacts[kind]) or b""
                     digest = hashlib.sha256(content).hexdigest()
                     if digest != checksum_of(record.artifacts, kind):
-                        self._problem(f"{run.path}: {record.artifacts[kind]} has changed")
+                        self.problems.append(f"{run.path}: {record.artifacts[kind]} has changed")
         for _ in tries(_PATIENCE_S, 0.2):
             left = [name for name in self._processes("") if name != "sd-pam"]
             if not left and not self.cluster.status()["jobs"]:
                 break
         else:
-            self._problem(f"{run.path}: left running: {left}")
+            self.problems.append(f"{run.path}: left running: {left}")
         folders = [path.name for path in Path(self.cluster.site_facts()["runs_dir"]).iterdir()]
         if any(run.run_id in name and not name.endswith(".gone") for name in folders):
-            self._problem(f"{run.path}: its work folder is left")
+            self.problems.append(f"{run.path}: its work folder is left")
 
     def _processes(self, pattern: str) -> list[str]:
         """Ids of processes of the jobs' user whose command line matches."""
         argv = ["pgrep", "-u", str(self._uid), *(["-f", pattern] if pattern else [])]
         return run_command(argv, check=False).stdout.split()
 
-    def _kill_one(self, pattern: str) -> bool:
+    def kill_one(self, pattern: str) -> bool:
         """Kill a process of the jobs' user; waits a while for there being one."""
         for _ in tries(12.0, 0.05):
             found = self._processes(pattern)
@@ -256,23 +231,11 @@ class Chaos:
         self._driver.send_signal(self.chance.choice(choices))
         return ran
 
-    def kill_reframe(self) -> bool:
-        """SIGKILL of the session."""
-        return self._kill_one("checks.common.session.command_line")
-
-    def kill_daemon(self) -> bool:
-        """SIGKILL of a lamd or pvmd."""
-        return self._kill_one("^(/usr/bin/)?(lamd|pvmd) ")
-
-    def kill_rank(self) -> bool:
-        """SIGKILL of the measured program."""
-        return self._kill_one("^/.*/programs/[^/]+/(startup|pvm_echo)")
-
-    def kill_recorded(self, names: Sequence[str]) -> bool:
+    def kill_recorded(self, name: str) -> bool:
         """SIGKILL of one of the cluster's own processes."""
         state = load_state(self.cluster.name)
         assert state is not None
-        process = state.processes[self.chance.choice(names)]
+        process = state.processes[name]
         if not process.alive():
             return False
         os.kill(process.pid, signal.SIGKILL)
@@ -316,13 +279,13 @@ class Chaos:
 
 KINDS: dict[str, Callable[[Chaos], bool]] = {
     "driver": Chaos.kill_driver,
-    "reframe": Chaos.kill_reframe,
-    "slurmctld": lambda chaos: chaos.kill_recorded(["slurmctld"]),
-    "munged": lambda chaos: chaos.kill_recorded(["munged"]),
+    "reframe": lambda chaos: chaos.kill_one("checks.common.session.command_line"),
+    "slurmctld": lambda chaos: chaos.kill_recorded("slurmctld"),
+    "munged": lambda chaos: chaos.kill_recorded("munged"),
     "slurmd": Chaos.kill_slurmd,
     "node": Chaos.kill_node,
-    "daemon": Chaos.kill_daemon,
-    "rank": Chaos.kill_rank,
+    "daemon": lambda chaos: chaos.kill_one("^(/usr/bin/)?(lamd|pvmd) "),
+    "rank": lambda chaos: chaos.kill_one("^/.*/programs/[^/]+/(startup|pvm_echo)"),
     "disk": lambda chaos: chaos.fill("disk"),
     "work disk": lambda chaos: chaos.fill("work disk"),
     "work folder": Chaos.lose_work_folder,
@@ -376,41 +339,6 @@ def _small_disk(folder: Path, size: int) -> Iterator[None]:
         yield
     finally:
         run_command(["umount", "--lazy", str(folder)], check=False)
-
-
-class _Told:
-    """A driver that a list tells in which looks it adds a record, and that ends after them."""
-
-    def __init__(self, file, adds):
-        self.file, self.adds, self.status = file, iter(adds), 0
-
-    def wait(self, timeout=None):
-        for adds in self.adds if timeout else ():
-            with self.file.open("a") as file:
-                file.write("\n" * adds)
-            raise subprocess.TimeoutExpired("driver", timeout)
-        return self.status
-
-    def kill(self):
-        self.status = -signal.SIGKILL
-
-
-@pytest.mark.parametrize(
-    ("adds", "problems", "mends"), [([1, 0, 1, 0, 1, 1, 0, 1], 0, 3), ([1, 0, 0, 1], 1, 2)]
-)
-def test_a_driver_hangs_when_it_adds_no_record_however_long_the_run_is(
-    tmp_path, monkeypatch, adds, problems, mends
-):
-    monkeypatch.setitem(globals(), "_LOOKS", 2)
-    run, found = RunDirectory(tmp_path), Chaos.__new__(Chaos)
-    found.problems, found.ended, found._log = [], Counter(), tmp_path / "log"
-    mended = []
-    monkeypatch.setattr(found, "_mend", lambda: mended.append(True))
-    found._log.touch()
-    found._driver = _Told(run.records_file, adds)
-    found._wait(run)
-    assert (len(found.problems), len(mended)) == (problems, mends)
-    assert found.ended == {f"status {-signal.SIGKILL if problems else 0}": 1}
 
 
 @pytest.mark.cluster
