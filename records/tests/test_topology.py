@@ -27,6 +27,7 @@ switchname=s3 nodes=n5,login
 SwitchName=m1 Switches=s[1-2]
 SwitchName=top Switches=m1,s3
 """
+TWO_SWITCHES = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b"
 HOPS = """
 schema: 1
 name: hops
@@ -49,32 +50,27 @@ def torus(rings: list[int], nodes: str) -> TopologyDescription:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "hops"),
+    ("text", "one", "other", "hops"),
     [
-        ("n1", "n2", 1),
-        ("n3", "n1", 3),
-        ("n5", "login", 1),
-        ("n4", "n5", 4),
-        ("n1", "n1", None),
-        ("n1", "n9", None),
+        (TWO_LEVELS, "n1", "n2", 1),
+        (TWO_LEVELS, "n3", "n1", 3),
+        (TWO_LEVELS, "n5", "login", 1),
+        (TWO_LEVELS, "n4", "n5", 4),
+        (TWO_LEVELS, "n1", "n1", None),
+        (TWO_LEVELS, "n1", "n9", None),
+        ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2,n3\n", "n1", "n2", None),
     ],
 )
-def test_hops_in_a_tree_are_the_switches_on_the_way(one, other, hops):
-    assert tree(TWO_LEVELS).hops(one, other) == hops
-    assert tree(TWO_LEVELS).hops(other, one) == hops
+def test_hops_in_a_tree_are_the_switches_on_the_way(text, one, other, hops):
+    assert tree(text).hops(one, other) == tree(text).hops(other, one) == hops
 
 
 def test_the_hop_counts_of_a_tree_are_those_of_all_its_pairs():
+    assert tree("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2,n3\n").hop_counts == [1]
     found = tree(TWO_LEVELS)
     nodes = ["n1", "n2", "n3", "n4", "n5", "login"]
     assert found.hop_counts == sorted({found.hops(*pair) for pair in combinations(nodes, 2)})
     assert found.hop_counts == [1, 3, 4]
-
-
-def test_trees_that_nothing_joins_have_no_hops_between_them():
-    apart = tree("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2,n3\n")
-    assert apart.hops("n1", "n2") is None
-    assert apart.hop_counts == [1]
 
 
 def test_hops_in_a_hypercube_are_the_bits_in_which_two_numbers_differ():
@@ -89,12 +85,24 @@ def test_a_message_goes_the_shorter_way_round_a_ring():
     assert [ring.hops("n0", f"n{i}") for i in range(1, 5)] == [1, 2, 2, 1]
 
 
-def test_a_pair_on_different_cores_is_preferred_where_nodes_share_a_machine():
-    found = tree("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b")
-    assert found.pair_at(3, {}) == ("n1", "n3")
-    assert found.pair_at(3, {"n1": [0], "n2": [1], "n3": [0], "n4": [1]}) == ("n1", "n4")
-    assert found.pair_at(3, {f"n{i}": [0] for i in range(1, 5)}) == ("n1", "n3")
-    assert found.pair_at(2, {}) is None
+@pytest.mark.parametrize(
+    ("topology", "hops", "cores", "granted", "pair"),
+    [
+        (tree(TWO_SWITCHES), 3, {}, None, ("n1", "n3")),
+        (tree(TWO_SWITCHES), 3, {"n1": [0], "n2": [1], "n3": [0], "n4": [1]}, None, ("n1", "n4")),
+        (tree(TWO_SWITCHES), 3, {f"n{i}": [0] for i in range(1, 5)}, None, ("n1", "n3")),
+        (tree(TWO_SWITCHES), 2, {}, None, None),
+        (tree(TWO_LEVELS), 3, {}, None, ("n1", "n3")),
+        (tree(TWO_LEVELS), 3, {}, ["n2", "n4", "n5"], ("n2", "n4")),
+        (tree(TWO_LEVELS), 3, {}, ["n1", "n2", "n5"], None),
+        (torus([2, 2, 2], "n[0-7]").topology(), 3, {}, ["n1", "n5", "n6"], ("n1", "n6")),
+        (torus([2, 2, 2], "n[0-7]").topology(), 1, {}, ["n0", "n3"], None),
+        (torus([2, 2, 2], "n[0-7]").topology(), 1, {}, [], None),
+    ],
+)
+def test_a_pair_is_of_granted_nodes_on_different_cores(topology, hops, cores, granted, pair):
+    """Cores matter where nodes share a machine."""
+    assert topology.pair_at(hops, cores, granted) == pair
 
 
 def test_a_pair_is_found_beside_nodes_that_are_left_out():
@@ -128,11 +136,8 @@ def test_a_tree_that_is_none_is_refused_by_name(text, said):
 @pytest.mark.parametrize(
     "section",
     [
-        {},
-        {"slurm": "t.conf", "torus": [2], "nodes": "n[0-1]"},
-        {"torus": [2]},
-        {"torus": [1, 2], "nodes": "n[0-1]"},
-        {"switches": {"a": {"nodes": "n1", "speed": 3}}},
+        *({}, {"slurm": "t.conf", "torus": [2], "nodes": "n[0-1]"}, {"torus": [2]}),
+        *({"torus": [1, 2], "nodes": "n[0-1]"}, {"switches": {"a": {"nodes": "n1", "speed": 3}}}),
     ],
 )
 def test_a_section_says_one_thing_and_nothing_else(section):
@@ -145,19 +150,17 @@ def test_a_torus_with_a_place_left_is_refused():
         torus([2, 3], "n[1-5]").topology()
 
 
-def described(folder, topology: str) -> str:
-    (folder / "here").mkdir()
-    (folder / "here/topology.conf").write_text(TWO_LEVELS)
-    text = "schema: 2\nname: here\npartitions: {all: {}}\nnodes: 6\ncores_per_node: 1\n"
-    text += f"memory_bytes_per_node: 1000000000\ntopology: {topology}\n"
-    text += "environments: {a: {description: A, compiler: cc, launcher: assay-srun, library: A}}\n"
-    (folder / "here/site.yaml").write_text(text)
-    return "here"
-
-
 def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
     monkeypatch.setattr(site_file, "SITES", tmp_path)
-    facts = loading.load_site(described(tmp_path, "{slurm: topology.conf}")).facts()
+    (tmp_path / "here").mkdir()
+    text = "schema: 2\nname: here\npartitions: {all: {}}\nnodes: 6\ncores_per_node: 1\n"
+    text += "memory_bytes_per_node: 1000000000\ntopology: {slurm: topology.conf}\n"
+    text += "environments: {a: {description: A, compiler: cc, launcher: assay-srun, library: A}}\n"
+    (tmp_path / "here/site.yaml").write_text(text)
+    with pytest.raises(AssayError, match=r"site.yaml: topology.slurm: .*y.conf: No such file"):
+        loading.load_site("here")
+    (tmp_path / "here/topology.conf").write_text(TWO_LEVELS)
+    facts = loading.load_site("here").facts()
     assert facts.topology is not None
     assert facts.topology.hops("n1", "n5") == 4
 
@@ -169,20 +172,11 @@ def test_the_sections_that_the_readme_shows_are_sections():
     assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3], [1, 2, 3]]
 
 
-def test_a_wrong_topology_is_told_with_the_site_s_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(site_file, "SITES", tmp_path)
-    with pytest.raises(AssayError, match=r"site.yaml: topology.slurm: .*none.conf: No such file"):
-        loading.load_site(described(tmp_path, "{slurm: none.conf}"))
-
-
 def test_pairs_that_the_site_does_not_have_are_skipped_with_the_counts_that_it_has():
-    text = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b"
-    facts = dataclasses.replace(SITE, topology=tree(text))
+    facts = dataclasses.replace(SITE, topology=tree(TWO_SWITCHES))
     skipped = [case.skipped for case in make_plan(campaign_from_text("h.yaml", HOPS), facts).cases]
-    reason = (
-        "no two nodes of site virtual are 2 hops apart; by its topology there are pairs at 1, 3"
-    )
-    assert skipped == [None, None, reason, None]
+    reason = "no two nodes of site virtual are 2 hops apart; by its topology there are pairs at "
+    assert skipped == [None, None, f"{reason}1, 3", None]
 
 
 def test_a_site_without_a_topology_skips_every_hop_count_and_keeps_the_plain_echo():
@@ -204,14 +198,3 @@ def test_hops_that_contradict_the_placement_are_refused(fixed, said):
     text = HOPS.replace("matrix: {hops: [0, 1, 2, 3]}\n    fixed: {sizes: [8]}", f"fixed: {fixed}")
     with pytest.raises(AssayError, match=said):
         make_plan(campaign_from_text("h.yaml", text), SITE)
-
-
-def test_pairs_are_of_the_nodes_that_are_granted():
-    joined = tree(TWO_LEVELS)
-    assert joined.pair_at(3, {}) == ("n1", "n3")
-    assert joined.pair_at(3, {}, ["n2", "n4", "n5"]) == ("n2", "n4")
-    assert joined.pair_at(3, {}, ["n1", "n2", "n5"]) is None
-    cube = torus([2, 2, 2], "n[0-7]").topology()
-    assert cube.pair_at(3, {}, ["n1", "n5", "n6"]) == ("n1", "n6")
-    assert cube.pair_at(1, {}, ["n0", "n3"]) is None
-    assert cube.pair_at(1, {}, []) is None
