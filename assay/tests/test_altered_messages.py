@@ -90,6 +90,43 @@ ALTERED = [
     ("programs", ["/etc/passwd"], "program '/etc/passwd' was neither built nor described"),
     ("launch_index", 3, None),
 ]
+#: What is put in the place of members, of which no word is believed; a text replaces the message.
+DROPPED = object()
+FORGED = {
+    "unit of another": ("metrics.0.unit", "bytes/s"),
+    "immense": ("metrics.0.value", 1e308),
+    "text value": ("metrics.0.value", "1"),
+    "zero": ("metrics.0.value", 0),
+    "samples number": ("metrics.0.samples", -1),
+    "samples huge number": ("metrics.0.samples", 10**30),
+    "samples negative": ("metrics.0.samples", [0.1, -1.0]),
+    "metrics dropped": ("metrics", DROPPED),
+    "metrics twice": ("metrics", lambda metrics: metrics * 2),
+    "better": ("metrics.0.better", "higher"),
+    "point text": ("metrics.0.at", {"message_bytes": "long"}),
+    "point huge": ("metrics.0.at", {"x": 10**400}),
+    "point deep": ("metrics.0.at", {"x": json.loads("[" * 300 + "]" * 300)}),
+    "month 13": ("ended_at", "2026-13-01T00:00:00.000Z"),
+    "time number": ("ended_at", 5),
+    "more nodes": ("nodes", ["n1", "n2", "n3", "n4"]),
+    "job of nobody": ("job_id", "; rm"),
+    "flag long": ("flags", ["x" * 1000]),
+    "extra key": ("colour", "red"),
+    "unknown status": ("status", "good"),
+    "other file": ("files", {"../../x": "/etc/passwd"}),
+    "no files": ("files", {}),
+    "no stderr": ("files.stderr", DROPPED),
+    "raw cut by word": ("flags", ["raw-cut-to-64-MiB"]),
+    "neither status nor fault": ("status", None),
+    "with progress": ("progress", "building"),
+    "with build": ("build", {"environment": "mpich", "program": "Programs", "output": ""}),
+    "beyond doubles": '{"status":"ok","launch_index":INDEX,"metrics":[{"value":1e999}]}',
+    "nan": '{"status":"ok","launch_index":INDEX,"metrics":[{"value":NaN}]}',
+    "member twice": '{"status":"ok","status":"failed","launch_index":INDEX}',
+    "deep": '{"launch_index":INDEX,"metrics":' + "[" * 50_000,
+    "cut": '{"status":"ok","launch_index":INDEX,"metrics":[{"name":"laun',
+    "surrogate": '{"status":"failed","reason":"\\ud800","launch_index":INDEX}',
+}
 
 
 class Site(SlurmSite):
@@ -163,7 +200,9 @@ def driving(folder, patched):
             asked = lambda _, *argv: Answer(0, answers.get(argv[-1], ""), "")  # noqa: E731
             patched.setattr(heard, "asked", asked)
             said = json.dumps({"built": built}).encode() + b"\n"
-            line = json.dumps(message(told)).replace("STAGE", stage).encode() + b"\n"
+            text = message(told)
+            text = text if isinstance(text, str) else json.dumps(text).replace("STAGE", stage)
+            line = text.encode() + b"\n"
             site.program = TALK.format(stage=stage, built=said, programs=programs, message=line)
             try:
                 driver.run()
@@ -190,17 +229,35 @@ def test_an_honest_message_is_believed(drive):
     assert readable(run)
 
 
+def altered(told, member, value):
+    """A message with another value of a member, or without it."""
+    place, (*above, last) = told, member.split(".")
+    for key in above:
+        place = place[int(key) if isinstance(place, list) else key]
+    old = place.pop(last, None)
+    if value is not DROPPED:
+        place[last] = value(old) if callable(value) else value
+    return told
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_of_a_forged_message_nothing_is_believed(name, drive):
+    def forge(told):
+        if isinstance(forged := FORGED[name], str):
+            return forged.replace("INDEX", str(told["launch_index"]))
+        return altered(told, *forged)
+
+    run, _, (record,) = drive(forge)
+    assert record.status == "wrong" and "was refused" in record.reason
+    assert record.metrics == [] and record.nodes == []
+    assert len(record.reason) <= 4000 and record.reason.isprintable()
+    assert readable(run)
+
+
 @pytest.mark.full(sample=16)
 @pytest.mark.parametrize(("member", "value", "said"), ALTERED)
 def test_an_altered_message_makes_its_launch_wrong(member, value, said, drive):
-    def alter(told):
-        place, (*above, last) = told, member.split(".")
-        for key in above:
-            place = place[int(key) if isinstance(place, list) else key]
-        place[last] = value
-        return told
-
-    run, _, records = drive(alter)
+    run, _, records = drive(lambda told: altered(told, member, value))
     assert [one.status for one in records] == (["wrong"] if said else [])
     for record in records:
         assert said in record.reason and record.reason.isprintable()

@@ -12,7 +12,7 @@ import pytest
 from assay.cli import main
 from assay.documents import acceptance_files as store
 from assay.tests.campaign_texts import CRITERIA
-from assay.tests.test_damaged_runs import CONTENTS, KINDS, Damage, no_longer_than
+from assay.tests.test_damaged_runs import CONTENTS, KINDS, Capsys, content, no_longer_than
 from reports.tests import acceptance_runs as runs
 
 CAMPAIGN = """\
@@ -23,9 +23,9 @@ environments: [lam]
 cases:
   - {check: startup, fixed: {ranks: 2}}
 """
-#: What a YAML file may hold instead: of one that is read as JSON, or as text.
+#: Damages of one that is read as JSON, and of a YAML file.
+OF_JSON = {**KINDS, **{name: content(text) for name, text in CONTENTS.items()}}
 TEXTS = {
-    **CONTENTS,
     "aliases": b"a: &a [1]\nb: *a\n",
     "tag": b"!!python/object/apply:os.system ['true']\n",
     "deep flow": b"a: " + b"{a: " * 5000,
@@ -35,6 +35,7 @@ TEXTS = {
     "bidi": 'name: "\u202ex"\n'.encode(),
     "list key": b"? [1]\n: 2\n",
 }
+OF_YAML = {**OF_JSON, **{name: content(text) for name, text in TEXTS.items()}}
 
 
 @pytest.fixture
@@ -46,15 +47,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def spoil(path: Path, change: Damage | bytes) -> None:
-    """Change a file, or what it holds."""
-    if isinstance(change, bytes):
-        path.write_bytes(change)
-    else:
-        change(path)
-
-
-def told_by(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+def told_by(words: list[str], capsys: Capsys) -> tuple[int, list[str]]:
     """Exit status and lines on standard error of a command that must not hang."""
     capsys.readouterr()
     with no_longer_than(20):
@@ -75,18 +68,17 @@ def told_by(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, 
     ids=" ".join,
 )
 def test_a_damaged_file_that_people_write_is_one_message(
-    place: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+    place: Path, capsys: Capsys, words: list[str]
 ) -> None:
     wrong = []
-    damages: dict[str, Damage | bytes] = {**KINDS, **TEXTS}
-    for name, change in damages.items():
+    for name, change in OF_YAML.items():
         if name in ("link", "device"):  # the caller's own word
             continue
         os.chdir(place)
         path = place / "file.yaml"
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         path.write_text(CRITERIA if words[0] == "accept" else CAMPAIGN)
-        spoil(path, change)
+        change(path)
         os.chdir(place)
         status, told = told_by(words, capsys)
         if status != 2 or not told or not all("file.yaml" in line for line in told):
@@ -102,17 +94,16 @@ READ += [(one, file) for one in ("verify", "accept") for file in (store.CRITERIA
 @pytest.mark.full(sample=3)
 @pytest.mark.parametrize(("command", "file"), READ)
 def test_damage_in_a_document_is_found_and_never_waited_for(
-    place: Path, capsys: pytest.CaptureFixture[str], command: str, file: str
+    place: Path, capsys: Capsys, command: str, file: str
 ) -> None:
     assert main(["accept", "run", "--criteria", "file.yaml"]) in (0, 1, 3)
     shutil.copytree("run", "judged")
     wrong = []
-    damages: dict[str, Damage | bytes] = {**KINDS, **CONTENTS}
-    for name, change in damages.items():
+    for name, change in OF_JSON.items():
         os.chdir(place)
         shutil.rmtree("run")
         shutil.copytree("judged", "run")
-        spoil(place / "run" / "acceptance" / file, change)
+        change(place / "run" / "acceptance" / file)
         os.chdir(place)
         status, told = told_by([command, "run"], capsys)
         if (file, name) == (store.RERUNS, "list"):  # no re-run at all
@@ -126,18 +117,14 @@ def test_damage_in_a_document_is_found_and_never_waited_for(
 @pytest.mark.parametrize("folder", ["report", "acceptance", "raw"])
 @pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
 def test_a_folder_that_is_none_is_refused_and_nothing_is_written_through_it(
-    place: Path, capsys: pytest.CaptureFixture[str], folder: str, kind: str
+    place: Path, capsys: Capsys, folder: str, kind: str
 ) -> None:
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()
     path = place / "run" / folder
     shutil.rmtree(path, ignore_errors=True)
-    if kind == "link":
-        path.symlink_to(elsewhere)
-    elif kind == "file":
-        path.write_text("")
-    else:
-        os.mkfifo(path)
+    made = {"link": lambda: path.symlink_to(elsewhere), "file": path.touch}
+    made.get(kind, lambda: os.mkfifo(path))()
     words = {
         "report": ["report", "run", "--format", "csv"],
         "acceptance": ["accept", "run", "--criteria", "file.yaml"],
@@ -152,7 +139,7 @@ def test_a_folder_that_is_none_is_refused_and_nothing_is_written_through_it(
 @pytest.mark.parametrize("name", ["raw/x.out", "raw/node-545ea538.b1.a1.out", "new.txt"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_odd_in_a_run_enters_a_document(
-    place: Path, capsys: pytest.CaptureFixture[str], name: str, kind: str
+    place: Path, capsys: Capsys, name: str, kind: str
 ) -> None:
     path = place / "run" / name
     path.write_text("x")

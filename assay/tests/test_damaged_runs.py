@@ -11,7 +11,7 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from records.run.plan import case_id
 from records.run.record import SCHEMA, RecordWriter, read_records
 from reports.tests import acceptance_runs as runs
 
+Capsys = pytest.CaptureFixture[str]
 Damage = Callable[[Path], object]
 
 #: Commands that read a run; RUN is the damaged one, GOOD another.
@@ -74,18 +75,7 @@ CONTENTS = {
 }
 
 
-def to_folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def to_fifo(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
-
-
-def to_socket(path: Path) -> None:
-    path.unlink()
+def bind(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made:
         os.chdir(path.parent)  # such a name is short
         made.bind(path.name)
@@ -96,29 +86,19 @@ def to_link(path: Path) -> None:
     path.symlink_to(kept.name)
 
 
-def to_loop(path: Path) -> None:
-    path.unlink()
-    path.symlink_to(path.name)
+def to(make: Damage) -> Damage:
+    """What is made in the place of a file."""
+    return lambda path: (path.unlink(), make(path))
 
 
-def to_dangling(path: Path) -> None:
-    path.unlink()
-    path.symlink_to("nowhere")
-
-
-def to_zeros(path: Path) -> None:
-    path.unlink()
-    path.symlink_to("/dev/zero")
-
-
-KINDS = {
-    "folder": to_folder,
-    "FIFO": to_fifo,
-    "socket": to_socket,
+KINDS: dict[str, Damage] = {
+    "folder": to(Path.mkdir),
+    "FIFO": to(os.mkfifo),
+    "socket": to(bind),
     "link": to_link,
-    "loop": to_loop,
-    "dangling": to_dangling,
-    "device": to_zeros,
+    "loop": to(lambda path: path.symlink_to(path.name)),
+    "dangling": to(lambda path: path.symlink_to("nowhere")),
+    "device": to(lambda path: path.symlink_to("/dev/zero")),
 }
 
 
@@ -127,53 +107,49 @@ def of(name: str, change: Damage) -> Damage:
     return lambda run: change(run / name)
 
 
+def spoiled(change: Callable[[bytes], bytes]) -> Damage:
+    """A change of what a file holds."""
+    return lambda path: path.write_bytes(change(path.read_bytes()))
+
+
 def content(text: bytes) -> Damage:
-    return lambda path: path.write_bytes(text)
+    return spoiled(lambda _: text)
 
 
-def truncated(path: Path) -> None:
-    text = path.read_bytes()
-    path.write_bytes(text[: len(text) // 2])
+def twice(name: str) -> Damage:
+    """A member of a JSON file given a second time, first with another value."""
+    key = b'"%s"' % name.encode()
+    return spoiled(lambda text: text.replace(key, key + b": 9," + key, 1))
+
+
+def put(text: str | bytes, keys: Sequence[str | int], value: Any) -> str:
+    """The text of an object of JSON in which a member is set to a value."""
+    whole = at = json.loads(text)
+    for key in keys[:-1]:
+        at = at[key]
+    at[keys[-1]] = value
+    return json.dumps(whole)
 
 
 def member(name: str, *keys: str | int, value: Any) -> Damage:
     """A member of a JSON file set to a value."""
-
-    def change(run: Path) -> None:
-        path = run / name
-        whole = json.loads(path.read_bytes())
-        at = whole
-        for key in keys[:-1]:
-            at = at[key]
-        at[keys[-1]] = value
-        path.write_text(json.dumps(whole))
-
-    return change
+    return of(name, lambda path: path.write_text(put(path.read_bytes(), keys, value)))
 
 
 def line(number: int, *keys: str | int, value: Any) -> Damage:
     """A member of a record set to a value."""
-
-    def change(run: Path) -> None:
-        path = run / "records.jsonl"
-        lines = path.read_text().splitlines()
-        record = json.loads(lines[number])
-        at = record
-        for key in keys[:-1]:
-            at = at[key]
-        at[keys[-1]] = value
-        lines[number] = json.dumps(record)
-        path.write_text("\n".join(lines) + "\n")
-
-    return change
+    return lines(
+        lambda found: [
+            *found[:number],
+            f"{put(found[number], keys, value)}\n".encode(),
+            *found[number + 1 :],
+        ]
+    )
 
 
 def lines(change: Callable[[list[bytes]], list[bytes]]) -> Damage:
-    def edit(run: Path) -> None:
-        path = run / "records.jsonl"
-        path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
-
-    return edit
+    edit = spoiled(lambda text: b"".join(change(text.splitlines(keepends=True))))
+    return of("records.jsonl", edit)
 
 
 def damages() -> Iterator[tuple[str, str, Damage]]:
@@ -186,40 +162,19 @@ def damages() -> Iterator[tuple[str, str, Damage]]:
             if (file, name) != ("records.jsonl", "empty"):
                 yield f"{file} holds {name}", file, of(file, content(text))
     for file in ("plan.json", "provenance.json"):
-        yield f"{file} is truncated", file, of(file, truncated)
+        yield f"{file} is truncated", file, of(file, spoiled(lambda text: text[: len(text) // 2]))
         yield f"{file} is missing", file, of(file, Path.unlink)
-    for file, names in {
-        "plan.json": ("seed", "ranks", "nodes"),
-        "provenance.json": ("schema",),
-    }.items():
-        for name in names:
-            yield f"{file} has {name} twice", f"{file}:1", of(file, twice(name))
+    given = [("plan.json", name) for name in ("seed", "ranks", "nodes")]
+    for file, name in (*given, ("provenance.json", "schema")):
+        yield f"{file} has {name} twice", f"{file}:1", of(file, twice(name))
     yield from plans()
     yield from provenances()
     yield from records()
 
 
-def twice(name: str) -> Damage:
-    """A member of a JSON file given a second time, first with another value."""
-
-    def change(path: Path) -> None:
-        text = path.read_bytes()
-        at = text.index(b'"%s"' % name.encode())
-        path.write_bytes(text[:at] + b'"%s": 9,' % name.encode() + text[at:])
-
-    return change
-
-
 def plans() -> Iterator[tuple[str, str, Damage]]:
-    places: tuple[tuple[str | int, ...], ...] = (
-        ("cases", 0, "id"),
-        ("cases", 0, "check"),
-        ("cases", 0, "environment"),
-        ("campaign",),
-        ("site",),
-        ("environments", 0),
-    )
-    for keys in places:
+    cases = [("cases", 0, name) for name in ("id", "check", "environment")]
+    for keys in (*cases, ("campaign",), ("site",), ("environments", 0)):
         for odd in ODD_NAMES:
             yield f"plan {keys} is {odd[:9]!r}", "plan.json", member("plan.json", *keys, value=odd)
     members: dict[tuple[str | int, ...], tuple[Any, ...]] = {
@@ -284,10 +239,7 @@ def records() -> Iterator[tuple[str, str, Damage]]:
     }.items():
         for value in values:
             yield f"`{key}` is {str(value)[:20]}", file, line(3, key, value=value)
-    for name, text in (
-        *((name, text) for name, text in CONTENTS.items() if name != "empty"),
-        ("blank", b"\n"),
-    ):
+    for name, text in {**CONTENTS, "empty": b"\n"}.items():
         change = lines(lambda found, text=text: [*found[:3], text, *found[3:]])  # type: ignore[misc]
         yield f"a line holds {name}", file, change
     half = lines(lambda found: [*found[:3], found[3][:40] + b"\n", *found[4:]])
@@ -302,11 +254,8 @@ def chained() -> Iterator[tuple[str, str, Damage]]:
     yield "value halved", file, line(3, "metrics", 0, "value", value=1.0)
     yield "reason changed", file, line(3, "reason", value="other")
     yield "line removed", "records.jsonl:4", lines(lambda found: [*found[:3], *found[4:]])
-    yield (
-        "lines swapped",
-        "records.jsonl:4",
-        lines(lambda found: [*found[:3], found[4], found[3], *found[5:]]),
-    )
+    swapped = lines(lambda found: [*found[:3], found[4], found[3], *found[5:]])
+    yield "lines swapped", "records.jsonl:4", swapped
     yield "half removed", "records.jsonl:7", lines(lambda found: found[: len(found) // 2])
     yield "all removed", "records.jsonl", lines(lambda found: [])
     yield "records missing", "records.jsonl", of("records.jsonl", Path.unlink)
@@ -351,7 +300,7 @@ def no_longer_than(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def refused(command: str, file: str, capsys: pytest.CaptureFixture[str]) -> str:
+def refused(command: str, file: str, capsys: Capsys) -> str:
     """What is wrong with how a command took a damage; "" if nothing."""
     argv = [{"RUN": "run", "GOOD": "good"}.get(word, word) for word in COMMANDS[command]]
     with no_longer_than(120):
@@ -399,7 +348,7 @@ def tries(kind: str, command: str) -> Iterator[tuple[str, str, str, Damage]]:
 )
 @pytest.mark.parametrize("kind", ["old", "sealed"])
 def test_every_damage_is_one_message_with_its_file(
-    made: Path, place: Path, capsys: pytest.CaptureFixture[str], command: str, kind: str
+    made: Path, place: Path, capsys: Capsys, command: str, kind: str
 ) -> None:
     run, wrong, tried = place / "run", [], 0
     for used, name, file, damage in tries(kind, command):
