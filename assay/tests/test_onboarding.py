@@ -104,8 +104,8 @@ def test_partitions_that_a_user_may_use():
 
 
 def test_a_kind_of_nodes_goes_to_the_partition_for_long_jobs_whatever_little_memory_differs():
-    thin = [*nodes(NODE_20_11, 3), *nodes(NODE_20_11, 1, RealMemory="257300")]
-    (kind,) = kinds_of(*thin)
+    other = NODE_20_11.replace("nid0001", "nid0004")
+    (kind,) = kinds_of(*nodes(NODE_20_11, 3), *nodes(other, 1, RealMemory="257300"))
     assert (kind.key, kind.partition.name, kind.also) == ("compute", "compute", ["debug"])
     assert kind.options == ["--mem=0"]
 
@@ -113,9 +113,8 @@ def test_a_kind_of_nodes_goes_to_the_partition_for_long_jobs_whatever_little_mem
 def test_two_kinds_of_nodes_in_one_partition_are_told_apart():
     thin = nodes(NODE_20_11, 3)
     first, second = kinds_of(*thin, *nodes(NODE_23_11, 2, State="IDLE"))
-    assert (first.key, first.in_service, first.options[0]) == (
-        *("compute-rome", 3, "--constraint=rome"),
-    )
+    assert (first.key, first.in_service) == ("compute-rome", 3)
+    assert first.options[0] == "--constraint=rome"
     assert (second.key, second.in_service, second.gpus) == ("compute-a100", 2, "gpu")
     same = nodes(NODE_23_11, 2, AvailableFeatures="rome,ib", State="IDLE")
     first, second = kinds_of(*thin, *same)

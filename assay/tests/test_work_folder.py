@@ -9,6 +9,7 @@ import stat
 import tempfile
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -40,10 +41,16 @@ def public():
 @pytest.fixture
 def shared(public):
     """A sticky folder that everybody can enter and write."""
-    folder = public / "scratch"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    return folder
+    (public / "scratch").mkdir()
+    (public / "scratch").chmod(0o1777)
+    return public / "scratch"
+
+
+@pytest.fixture
+def work(tmp_path, shared):
+    """The work folder of a run, entered."""
+    with work_folder(made_run(tmp_path), shared) as entered:
+        yield entered
 
 
 def made_run(folder, name="20261122T000000Z-aaaa"):
@@ -60,8 +67,8 @@ def work_folder(run, shared):
     return WorkFolder(SlurmSite(described), run.path)
 
 
-def as_user(uid, act):
-    """Run `act` as another user, in a process of its own; fails as it fails."""
+def child_of(uid, act):
+    """The process of another user that does `act`; it fails as that fails."""
     child = os.fork()
     if child == 0:
         status = 1
@@ -75,7 +82,11 @@ def as_user(uid, act):
             traceback.print_exc()
         finally:
             os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return child
+
+
+def as_user(uid, act):
+    assert os.waitstatus_to_exitcode(os.waitpid(child_of(uid, act), 0)[1]) == 0
 
 
 @pytest.fixture
@@ -88,17 +99,19 @@ def run_of_alice(public):
     return run
 
 
-def test_all_of_it_is_private_and_every_session_begins_empty(tmp_path, shared):
-    with work_folder(made_run(tmp_path), shared) as work:
-        work.fresh_session()
-        (work.session / "file").write_text("text")
-        work.write_control("site.json", "{}")
-        for path in (work.path, work.control, work.session):
-            assert stat.S_IMODE(path.stat().st_mode) == 0o700
-        work.fresh_session()
-        assert list(work.session.iterdir()) == []
-        assert (work.control / "site.json").read_text() == "{}"
-        work.remove()
+def test_all_of_it_is_private_and_every_session_begins_empty(work, shared):
+    work.fresh_session()
+    (work.session / "file").write_text("text")
+    work.write_control("site.json", "{}")
+    for path in (work.path, work.control, work.session):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    work.fresh_session()
+    assert list(work.session.iterdir()) == []
+    assert (work.control / "site.json").read_text() == "{}"
+    for path in (work.control / "site.json", work.session / "../control/site.json", "out", ""):
+        with pytest.raises(RefusedFileError):
+            work.open(str(path))
+    work.remove()
     assert list(shared.iterdir()) == []
 
 
@@ -113,42 +126,39 @@ def test_a_copied_run_directory_has_a_work_folder_of_its_own(tmp_path, shared):
     assert work_folder(RunDirectory(moved), shared).name.endswith(first.name.split("-")[-1])
 
 
-def test_a_leftover_is_not_entered_and_its_links_lead_nowhere(tmp_path, shared):
+def test_a_leftover_is_not_entered_and_its_links_lead_nowhere(tmp_path, work, shared):
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").write_text("text")
-    with work_folder(made_run(tmp_path), shared) as work:
-        work.path.mkdir()
-        for name in ("control", "session", "link"):
-            (work.path / name).symlink_to(precious)
-        work.fresh_session()
-        work.write_control("file", "ours")
-        assert not work.session.is_symlink()
-        assert sorted(path.name for path in work.path.iterdir()) == ["control", "held", "session"]
+    work.path.mkdir()
+    for name in ("control", "session", "link"):
+        (work.path / name).symlink_to(precious)
+    work.fresh_session()
+    work.write_control("file", "ours")
+    assert not work.session.is_symlink()
+    assert sorted(path.name for path in work.path.iterdir()) == ["control", "held", "session"]
     assert (precious / "file").read_text() == "text"
     assert [path.name for path in shared.iterdir()] == [work.path.name]
 
 
-def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(tmp_path, shared):
-    with work_folder(made_run(tmp_path), shared) as work:
-        work.fresh_session()
-        before = Path.cwd()
-        os.chdir(work.session)
-        for _ in range(3000):
-            Path("d").mkdir()
-            os.chdir("d")
-        os.chdir(before)
-        work.fresh_session()
-        assert sorted(path.name for path in work.path.iterdir()) == ["control", "held", "session"]
+def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(work):
+    work.fresh_session()
+    before = Path.cwd()
+    os.chdir(work.session)
+    for _ in range(3000):
+        Path("d").mkdir()
+        os.chdir("d")
+    os.chdir(before)
+    work.fresh_session()
+    assert sorted(path.name for path in work.path.iterdir()) == ["control", "held", "session"]
 
 
 @pytest.mark.parametrize("target", ["/etc", "nowhere"])
-def test_a_link_in_the_place_of_the_work_folder_is_refused(tmp_path, shared, target):
-    with work_folder(made_run(tmp_path), shared) as work:
-        work.path.symlink_to(target)
-        with pytest.raises(InfrastructureError, match="is no folder of uid"):
-            work.fresh_session()
-        assert work.path.is_symlink()
+def test_a_link_in_the_place_of_the_work_folder_is_refused(work, target):
+    work.path.symlink_to(target)
+    with pytest.raises(InfrastructureError, match="is no folder of uid"):
+        work.fresh_session()
+    assert work.path.is_symlink()
 
 
 @ROOT_ONLY
@@ -203,16 +213,12 @@ def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, public):
     target.mkdir()
     os.chown(target, ALICE, ALICE)
     path = work_folder(run_of_alice, shared).path
-    attacker = os.fork()
-    if attacker == 0:
-        os.setresgid(MALLORY, MALLORY, MALLORY)
-        os.setresuid(MALLORY, MALLORY, MALLORY)
+
+    def links():
         while True:
-            try:
+            with suppress(OSError):
                 path.symlink_to(target)
                 path.unlink()
-            except OSError:
-                pass
 
     def run():
         for _ in range(60):
@@ -225,6 +231,7 @@ def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, public):
                 assert stat.S_ISDIR(os.lstat(path).st_mode)
                 work.remove()
 
+    attacker = child_of(MALLORY, links)
     try:
         as_user(ALICE, run)
     finally:
@@ -233,31 +240,18 @@ def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, public):
     assert list(target.iterdir()) == []
 
 
-def test_a_folder_that_everybody_can_rename_in_is_refused(tmp_path, shared):
+def test_a_folder_that_everybody_can_rename_in_is_refused(work, shared):
     shared.chmod(0o777)
-    with (
-        work_folder(made_run(tmp_path), shared) as work,
-        pytest.raises(AssayError, match="everybody may rename"),
-    ):
+    with pytest.raises(AssayError, match="everybody may rename"):
         work.fresh_session()
     assert list(shared.iterdir()) == []
 
 
-def test_files_outside_of_the_session_are_refused(tmp_path, shared):
-    with work_folder(made_run(tmp_path), shared) as work:
+def test_a_work_folder_that_vanished_says_so(work):
+    work.fresh_session()
+    shutil.rmtree(work.path)
+    with pytest.raises(InfrastructureError, match="the work folder cannot be used"):
         work.fresh_session()
-        work.write_control("site.json", "{}")
-        for path in (work.control / "site.json", work.session / "../control/site.json", "out", ""):
-            with pytest.raises(RefusedFileError):
-                work.open(str(path))
-
-
-def test_a_work_folder_that_vanished_says_so(tmp_path, shared):
-    with work_folder(made_run(tmp_path), shared) as work:
-        work.fresh_session()
-        shutil.rmtree(work.path)
-        with pytest.raises(InfrastructureError, match="the work folder cannot be used"):
-            work.fresh_session()
 
 
 def test_immense_output_is_cut_in_the_middle_at_little_cost(tmp_path, shared):
@@ -341,8 +335,6 @@ def test_the_values_of_a_scan_are_kept_whole_and_a_link_is_refused(public, share
     file = run.path / artifacts["points"]
     assert file.read_bytes() == b"x" * 3_000_000
     assert artifacts["points_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert {name: outcome.status for name, (outcome, _) in kept.items()} == {
-        **{"points": "ok", "link": "wrong", "none": "wrong"}
-    }
+    assert [outcome.status for outcome, _ in kept.values()] == ["ok", "wrong", "wrong"]
     assert "points is missing" in kept["none"][0].reason
     assert not (kept["link"][1] or kept["none"][1])
