@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from records.metric import Metric
 from records.run.plan import Plan, PlannedCase, Totals
-from records.run.record import Record
+from records.run.record import Record, RecordWriter
 
 
 def planned(case_id: str, check: str, environment: str, **changes: Any) -> PlannedCase:
@@ -31,6 +32,14 @@ def plan_of(cases: Sequence[PlannedCase], blocks: int, **changes: Any) -> Plan:
         cases=[*cases],
         **changes,
     )
+
+
+def written(path: Path, *records: Record) -> Path:
+    """A file of records, to which these are added."""
+    with RecordWriter(path) as writer:
+        for one in records:
+            writer.append(one)
+    return path
 
 
 def record(block: int = 1, **changes: Any) -> Record:

@@ -8,7 +8,7 @@ import pytest
 from records.errors import AssayError
 from records.run.chain import EXTENSIONS, SEAL, chain_of, read_seal
 from records.run.record import RecordWriter, read_records
-from records.tests.made import record
+from records.tests.made import record, written
 
 BEGUN_WITH = ("plan.json", "provenance.json", "campaign.yaml")
 
@@ -17,9 +17,7 @@ BEGUN_WITH = ("plan.json", "provenance.json", "campaign.yaml")
 def run(tmp_path):
     for name in BEGUN_WITH:
         (tmp_path / name).write_text("{}")
-    with RecordWriter(tmp_path / "records.jsonl") as writer:
-        for block in range(1, 7):
-            writer.append(record(block))
+    written(tmp_path / "records.jsonl", *map(record, range(1, 7)))
     return tmp_path
 
 
@@ -48,8 +46,7 @@ def test_an_untouched_run_is_whole_and_sealed_and_one_that_goes_on(run):
         chain, seal = chain_of(run), read_seal(run)
         assert (chain.records, chain.unchained) == (records, 0)
         assert (seal.records, seal.head) == (records, chain.head)
-        with RecordWriter(run / "records.jsonl") as writer:
-            writer.append(record(7))
+        written(run / "records.jsonl", record(7))
 
 
 @pytest.mark.parametrize(
@@ -94,8 +91,7 @@ def test_nothing_is_added_to_a_broken_chain(run):
 def test_a_run_of_schema_1_that_goes_on_is_chained_from_there(run):
     (run / SEAL).unlink()
     edit(run, lambda lines: [first_of_schema_1([line])[0] for line in lines])
-    with RecordWriter(run / "records.jsonl") as writer:
-        writer.append(record(7))
+    written(run / "records.jsonl", record(7))
     assert [one.schema for one in read_records(run / "records.jsonl")] == [1] * 6 + [2]
     assert (chain_of(run).records, chain_of(run).unchained) == (7, 6)
     edit(run, lambda lines: [lines[0].replace(b"1000000000.0", b"5e8"), *lines[1:]])
@@ -113,9 +109,7 @@ def test_an_extension_is_a_part_of_the_chain(run):
     file = run / EXTENSIONS
     file.write_text('{"records":6,"interims":[9]}\n')
     assert chain_of(run).records == 6
-    with RecordWriter(run / "records.jsonl") as writer:
-        writer.append(record(7))
-        writer.append(record(8))
+    written(run / "records.jsonl", record(7), record(8))
     assert chain_of(run).records == read_seal(run).records == 8
     for changed in ('{"records":6,"interims":[8]}\n', '{"records":5}\n', ""):
         file.write_text(changed)

@@ -14,17 +14,13 @@ from records.run.chain import Chain
 from records.run.mpi_profile import CallProfile, RankProfile
 from records.run.record import CASE_ID, RecordWriter, latest_attempts, read_records
 from records.run.record_lines import Value, batches
-from records.tests.made import plan_of, planned, record
+from records.tests.made import plan_of, planned, record, written
 
 
 def test_records_come_back_as_they_were(tmp_path):
-    path = tmp_path / "records.jsonl"
-    written = [record(1), record(2, status="failed", reason="<&>\n")]
-    with RecordWriter(path) as writer:
-        for one in written:
-            writer.append(one)
-    found = list(read_records(path))
-    assert [msgspec.structs.replace(one, chain=msgspec.UNSET) for one in found] == written
+    given = [record(1), record(2, status="failed", reason="<&>\n")]
+    found = list(read_records(written(tmp_path / "records.jsonl", *given)))
+    assert [msgspec.structs.replace(one, chain=msgspec.UNSET) for one in found] == given
 
 
 def test_the_latest_attempt_counts_of_equals_the_last():
@@ -34,43 +30,36 @@ def test_the_latest_attempt_counts_of_equals_the_last():
     assert found == {("hpl-00000000", 1): again, ("hpl-00000000", 2): twice}
 
 
-def test_a_record_of_another_schema_is_refused(tmp_path):
-    path = tmp_path / "records.jsonl"
-    with RecordWriter(path) as writer:
-        writer.append(record(1))
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (b'"schema":2', b'"schema":3', "schema is 3; allowed: 1 and 2"),
+        (b'"status":"ok"', b'"status":"lost","status":"ok"', "the member 'status' appears"),
+        (b'"case_id"', b'"case"', ""),
+    ],
+)
+def test_damage_is_named_with_its_line(tmp_path, old, new, told):
+    path = written(tmp_path / "records.jsonl", record(1))
     whole = path.read_bytes()
-    path.write_bytes(whole + whole.replace(b'"schema":2', b'"schema":3'))
-    with pytest.raises(AssayError, match=r"jsonl:2: not a record: schema is 3; allowed: 1 and 2"):
+    path.write_bytes(whole + whole.replace(old, new))
+    with pytest.raises(AssayError, match=rf"records\.jsonl:2: not a record: .*{told}"):
         list(read_records(path))
 
 
 def test_a_torn_last_line_never_counted_and_is_cut_off(tmp_path):
-    path = tmp_path / "records.jsonl"
-    with RecordWriter(path) as writer:
-        writer.append(record(1))
+    path = written(tmp_path / "records.jsonl", record(1))
     whole = path.read_bytes()
     path.write_bytes(whole + whole[: len(whole) // 2])
     assert len(list(read_records(path))) == 1
-    with RecordWriter(path) as writer:
-        writer.append(record(2))
+    written(path, record(2))
     assert [r.block for r in read_records(path)] == [1, 2]
-
-
-def test_damage_in_the_middle_is_named_with_its_line(tmp_path):
-    path = tmp_path / "records.jsonl"
-    path.write_text("{}\n")
-    with pytest.raises(AssayError, match=r"records\.jsonl:1: not a record"):
-        list(read_records(path))
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "records.jsonl"
     with RecordWriter(path) as writer:
         writer.append(record(1))
-        before = path.read_bytes()
-        real_write = os.write
-
-        chunks = iter([True, False])
+        before, real_write, chunks = path.read_bytes(), os.write, iter([True, False])
 
         def write(descriptor, data):
             if next(chunks):
@@ -81,18 +70,6 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         with pytest.raises(InfrastructureError, match="No space left"):
             writer.append(record(2))
         assert path.read_bytes() == before
-
-
-def test_a_member_that_stands_twice_is_refused(tmp_path):
-    path = tmp_path / "records.jsonl"
-    with RecordWriter(path) as writer:
-        writer.append(record(1))
-    path.write_bytes(path.read_bytes().replace(b'"status":"ok"', b'"status":"lost","status":"ok"'))
-    with pytest.raises(AssayError, match=r"jsonl:1: not a record: the member 'status' appears"):
-        list(read_records(path))
-
-
-CASE = planned("hpl-00000000", "hpl", "lam", params={"n": 1000})
 
 
 def whole(value):
@@ -108,16 +85,15 @@ def whole(value):
 
 def test_batches_hold_the_records_of_the_file(tmp_path):
     path = tmp_path / "records.jsonl"
+    case = planned("hpl-00000000", "hpl", "lam", params={"n": 1000})
     point = Metric("time", "s", "lower", 2.0, at={"message_bytes": 8}, samples=[2.0, 3.0])
     call = CallProfile("MPI_Send", 1, 2, 16, 0.5, 0.25, {"8": 2})
-    written = [
+    given = [
         record(1, metrics=[point, Metric("rate", "flop/s", "higher", 1e9)], flags=["partial"]),
         record(2, status="failed", reason="<&>", profile=[RankProfile(0, 1.0, 0.5, [call])]),
     ]
-    with RecordWriter(path) as writer:
-        for one in written:
-            writer.append(one)
-    (batch,) = batches(path, Belonging(plan_of([CASE], blocks=2)), Chain.of(tmp_path))
+    written(path, *given)
+    (batch,) = batches(path, Belonging(plan_of([case], blocks=2)), Chain.of(tmp_path))
     assert (batch.first, batch.cases) == (1, [0, 0])
     assert [whole(line) for line in batch.lines] == [whole(one) for one in read_records(path)]
     assert all(isinstance(metric, Value) for metric in batch.lines[0].metrics)

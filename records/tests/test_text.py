@@ -11,15 +11,9 @@ from records.text.withheld import masked
 
 
 def test_reasons_that_differ_in_names_and_numbers_are_one_group() -> None:
-    found = grouped(
-        [
-            ("failed", "did not end within 12 s"),
-            ("failed", "node n3 is gone (job 41)"),
-            ("failed", "did not end within 12 s"),
-            ("failed", "did not end within 9.5 s"),
-            ("failed", "node n12 is gone (job 7)"),
-        ]
-    )
+    late, gone = "did not end within {} s", "node n{} is gone (job {})"
+    reasons = late.format(12), gone.format(3, 41), late.format(12), late.format(9.5)
+    found = grouped([("failed", one) for one in (*reasons, gone.format(12, 7))])
     assert [(one.reason, one.places) for one in found] == [
         ("did not end within 12 s", (0, 2, 3)),
         ("node n3 is gone (job 41)", (1, 4)),
@@ -33,9 +27,6 @@ def test_another_status_is_another_group_and_no_reason_is_told() -> None:
         ("failed", "a b c", 1),
         ("wrong", "a b c", 1),
     ]
-
-
-def test_words_tell_reasons_apart() -> None:
     assert len(grouped([("failed", "no such file"), ("failed", "no such node")])) == 2
 
 
