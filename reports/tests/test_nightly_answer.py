@@ -42,18 +42,11 @@ def html_of(night: Checked) -> str:
 def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01) -> History:
     """A simulated history of eight series that are called as a real one's."""
     made = simulate(event, normal, spread, (2 * len(SIZES), nights), seed)
+    metric, titles = ("half_round_trip", "s", "lower"), ("one-way time", "Point-to-point")
+    at = {"construct": "Send/Recv"}
     keys = [
         SeriesKey(
-            f"pt2pt-{name}",
-            "pt2pt",
-            name,
-            {},
-            "half_round_trip",
-            "s",
-            "lower",
-            {"construct": "Send/Recv", "message_bytes": size},
-            "one-way time",
-            "Point-to-point",
+            f"pt2pt-{name}", "pt2pt", name, {}, *metric, at | {"message_bytes": size}, *titles
         )
         for name in ("mpich", "openmpi")
         for size in (262144, 1024, 8, 16384)
@@ -182,9 +175,7 @@ def test_lengths_stand_in_their_natural_order() -> None:
 
 
 @pytest.mark.parametrize("reference", [(1.0, 0.03), (1.0, 0.01), None])
-def test_the_axis_spans_the_floor_of_detection_round_the_reference(
-    reference: tuple[float, float] | None,
-) -> None:
+def test_the_axis_spans_the_floor_of_detection_round_the_reference(reference: Any) -> None:
     values = 1 + 0.0005 * np.random.default_rng(1).standard_normal(30)
     low, high, _ = span(values.tolist(), values, reference, 0.05)
     assert low <= 0.95
@@ -202,20 +193,13 @@ def test_nights_of_one_day_carry_the_hour() -> None:
 
 def test_the_tables_of_a_night_begin_with_what_was_found_last() -> None:
     history = a_history(Event("none"), 26)
-    values = history.values.copy()
-    values[6, 12:] *= 1.3
-    values[3, 20:] *= 1.3
-    result = night_result(checked(replace(history, values=values)))
-    tables = {
-        block.anchor: [[cell.text for cell in row] for row in block.rows]
-        for section in result.sections
-        for block in section.blocks
-        if isinstance(block, Table)
-    }
-    since = [row[1] for row in tables["table-changes"]]
+    history.values[6, 12:] *= 1.3
+    history.values[3, 20:] *= 1.3
+    sections = night_result(checked(history)).sections
+    tables = {one.anchor: one for s in sections for one in s.blocks if isinstance(one, Table)}
+    since = [row[1].text for row in tables["table-changes"].rows]
     assert len(since) >= 2
     assert since == sorted(since, reverse=True)
-    verdicts = [row[2] for row in tables["table-tonight"]]
-    assert len(verdicts) == len(values)
+    verdicts = [row[2].text for row in tables["table-tonight"].rows]
     assert "as usual" not in verdicts[:2]
-    assert {*verdicts[2:]} == {"as usual"}
+    assert verdicts[2:] == ["as usual"] * (len(history.values) - 2)

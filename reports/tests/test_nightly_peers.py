@@ -49,15 +49,13 @@ def simulate_nodes(shape, seed, *, spread=0.03, noise=normal, slow=None, again=N
     nodes, nights = shape
     slow = np.ones(shape) if slow is None else slow
     series = (2, *shape, LAUNCHES)
-    rates = np.array([2e10, 4e10])[:, None, None, None] * (
-        1 + 0.01 * rng.standard_normal((2, nodes, 1, 1))
-    )
+    own = 1 + 0.01 * rng.standard_normal((2, nodes, 1, 1))
+    rates = np.array([2e10, 4e10])[:, None, None, None] * own
 
     def launches(slower):
         block = 1 + spread / 2 * noise(rng, (2, 1, nights, LAUNCHES))
-        values = (
-            rates * block * np.maximum(1 + spread * noise(rng, series), 0.2) / slower[..., None]
-        )
+        one = np.maximum(1 + spread * noise(rng, series), 0.2)
+        values = rates * block * one / slower[..., None]
         rows = values.reshape(2 * nodes, nights, LAUNCHES)
         found = {(row, at): tuple(rows[row, at].tolist()) for row, at in np.ndindex(rows.shape[:2])}
         return found, np.median(rows, axis=-1)
@@ -140,19 +138,11 @@ def test_what_is_accepted_is_how_the_node_is() -> None:
     first = nights_of(history, reruns=True)[0]
     accepted = Acceptance("R. Roe", "an older processor", "2026-01-02T00:00:00Z")
     changes = [replace(one, accepted=accepted) for one in first.judgement.changes]
-    nights_ = Nights(history, rules_for(8))
+    nights = Nights(history, rules_for(8))
     for place in range(1, 12):
-        judgement = judge(nights_, place, changes)
+        judgement = judge(nights, place, changes)
         assert not judgement.findings
     assert not judgement.learning
-
-
-def test_nodes_of_another_kind_are_not_compared() -> None:
-    history = simulate_nodes((4, 1), 3, slow=slow_nodes(4, 1))
-    kinds = dict.fromkeys(("n1", "n2", "n4"), "new") | {"n3": "old"}
-    history.nights[0] = replace(history.nights[0], kinds=kinds)
-    (night,) = nights_of(history)
-    assert (night.state, night.judgement.compared) == (State.LEARNING, 6)
 
 
 def test_a_node_without_peers_is_learning() -> None:
@@ -191,11 +181,9 @@ def real_launches(folder: Path) -> tuple[Night, list[NightValues]]:
             if metric["name"] == "dgemm_rate":
                 launches.setdefault(metric["at"]["node"], []).append(metric["value"])
     key = next(one.series for one in values if one.series.metric == "stream_triad")
+    key = replace(key, metric="dgemm_rate", unit="flop/s")
     return night, [
-        NightValues(
-            replace(key, metric="dgemm_rate", unit="flop/s", at={"node": node}), tuple(told)
-        )
-        for node, told in launches.items()
+        NightValues(replace(key, at={"node": node}), tuple(told)) for node, told in launches.items()
     ]
 
 
@@ -204,12 +192,10 @@ def real_launches(folder: Path) -> tuple[Night, list[NightValues]]:
 def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: float) -> None:
     monkeypatch.chdir(tmp_path)
     night, values = real_launches(tmp_path)
-    values = [
-        replace(one, launches=tuple(rate / slower for rate in one.launches))
-        if one.series.at == {"node": BAD}
-        else one
-        for one in values
-    ]
+    (bad,) = (place for place, one in enumerate(values) if one.series.at == {"node": BAD})
+    values[bad] = replace(
+        values[bad], launches=tuple(rate / slower for rate in values[bad].launches)
+    )
     for number in (1, 2, 3):
         with Store(Path("results/history.sqlite"), create=True) as store:
             started = f"2026-01-0{number}T02:00:00Z"
@@ -227,13 +213,14 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
     assert "suspect" not in capsys.readouterr().out
 
 
-def test_a_node_that_tells_no_kind_is_of_the_others_kind() -> None:
+def test_nodes_of_another_kind_are_not_compared_and_one_that_tells_none_is_of_the_others() -> None:
     history = simulate_nodes((4, 1), 3, slow=slow_nodes(4, 1))
     same, several = dict.fromkeys(("n1", "n2", "n4"), "a"), {"n1": "a", "n2": "b", "n4": "b"}
-    for kinds, found in ((same, {BAD}), (several, set())):
+    for kinds, found in ((same, {BAD}), (several, set()), (same | {BAD: "old"}, set())):
         history.nights[0] = replace(history.nights[0], kinds=kinds)
         (night,) = nights_of(history)
         assert named(night, "suspect") == found
+    assert (night.state, night.judgement.compared) == (State.LEARNING, 6)
 
 
 def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ() -> None:
@@ -245,8 +232,7 @@ def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ
     doubted = False
     for night, one in zip(nights, surely, strict=True):
         doubted = bool(one.slow[2] or (doubted and one.beyond[2]))
-        suspects = {item.series for item in night.judgement.of("suspect")}
-        assert (2 in suspects) == doubted
+        assert (2 in {item.series for item in night.judgement.of("suspect")}) == doubted
 
 
 def drawn(history: History, most: int) -> History:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stages A and B against slow oracles, SciPy and simulations with known truth."""
 
+from dataclasses import replace
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
@@ -28,10 +31,8 @@ def slow_statistic(row, k):
     """Q(k) by its definition, pair by pair."""
     x, y = row[:k], row[k:]
     between = np.mean([abs(a - b) for a in x for b in y])
-    within = [
-        np.mean([abs(a - b) for i, a in enumerate(part) for b in part[i + 1 :]]) for part in (x, y)
-    ]
-    return k * len(y) / len(row) * (2 * between - sum(within))
+    within = sum(np.mean([abs(a - b) for a, b in combinations(part, 2)]) for part in (x, y))
+    return k * len(y) / len(row) * (2 * between - within)
 
 
 @pytest.mark.parametrize("n", [12, 17, 30])
@@ -154,10 +155,8 @@ def test_steady_series_give_no_alarm(noise):
 
 
 def test_step_of_five_percent_is_found_and_an_improvement_is_no_regression():
-    for step, word, other in (
-        (0.05, "regression", "improvement"),
-        (-0.05, "improvement", "regression"),
-    ):
+    words = "regression", "improvement"
+    for step, (word, other) in ((0.05, words), (-0.05, words[::-1])):
         history = simulate(Event("step", step=step), normal, 0.01, (8, 38), 2)
         told = judge_all(history, rules_for(20), 30)
         assert len(verdicts(told, word)) == 8
@@ -201,8 +200,6 @@ def test_accepted_change_begins_a_new_reference():
     history = simulate(Event("step", step=0.10), normal, 0.005, (1, 45), 5)
     since = history.nights[30].id
     change = Change(0, "regression", "tonight", since, since, 1.0, 1.1, 30)
-    accepted = Change(
-        0, "regression", "tonight", since, since, 1.0, 1.1, 30, accepted=Acceptance("a", "b", "c")
-    )
+    accepted = replace(change, accepted=Acceptance("a", "b", "c"))
     assert judge(Nights(history, RULES), 44, [change]).of("open")
     assert not judge(Nights(history, RULES), 44, [accepted]).findings
