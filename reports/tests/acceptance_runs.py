@@ -17,7 +17,7 @@ import numpy as np
 from bench.simulated.machines import metric
 from records.criteria import Criteria
 from records.run.plan import case_id
-from reports.tests.synthetic import totals
+from reports.tests.synthetic import a_record, case, write_plan
 from reports.verdicts.acceptance.dossier import Dossier, make_dossier
 
 DAY = date(2026, 11, 21)
@@ -62,47 +62,33 @@ def write_run(
     rng = np.random.default_rng(seed)
     (directory / "raw").mkdir(parents=True)
     cases = [_case(check, len(nodes), only) for check in checks]
-    plan = {
-        "schema": 1,
-        "campaign": "acceptance",
-        "question": "Does the machine meet the contract?",
-        "site": "virtual",
-        "seed": seed,
-        "blocks": blocks,
-        "environments": ["mpich"],
-        "totals": totals(cases, blocks),
-        "cases": cases,
-    }
-    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+    write_plan(directory, cases, blocks, seed, "acceptance")
     (directory / "campaign.yaml").write_text("schema: 1\n")
     provenance = {"schema": 1, "run_id": directory.name, "site": {"name": "virtual"}}
     (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
     made = _Machine(nodes, slow_node or {}, slow_link or {}, noise)
     with (directory / "records.jsonl").open("wb") as file:
         for block in range(1, blocks + 1):
-            for case in cases:
-                metrics = _metrics(case["check"], made, rng)
+            for item in cases:
+                metrics = _metrics(item["check"], made, rng)
                 if only:
                     metrics = [m for m in metrics if ":".join(m["at"].values()) in only]
-                line = _record(directory, case, block, metrics, nodes)
+                line = a_record(directory.name, item, block, "ok", metrics)
+                line |= {"nodes": [*nodes], "artifacts": _raw(directory, item["id"], block)}
                 file.write(msgspec.json.encode(line) + b"\n")
     return directory
 
 
 def _case(check: str, nodes: int, only: tuple[str, ...]) -> dict[str, Any]:
     params = {**CASES[check], **({"only": [*only]} if only else {})}
-    return {
-        "id": case_id(check, "mpich", params),
-        "check": check,
-        "environment": "mpich",
-        "params": params,
-        "ranks": nodes if check != "hpl" else 4,
-        "nodes": nodes if check != "hpl" else 4,
-        "ranks_per_node": 1,
-        "memory_bytes_per_node": 0,
-        "estimate_s": 1.0,
-        "skipped": None,
-    }
+    on = nodes if check != "hpl" else 4
+    return case(check, "mpich", params, on) | {"id": case_id(check, "mpich", params), "nodes": on}
+
+
+def _raw(directory: Path, case: str, block: int) -> dict[str, str]:
+    name, content = f"raw/{case}.b{block}.a1.out", f"{case} block {block}\n".encode()
+    (directory / name).write_bytes(content)
+    return {"stdout": name, "stdout_sha256": hashlib.sha256(content).hexdigest()}
 
 
 @dataclass(frozen=True)
@@ -137,37 +123,3 @@ def _metrics(check: str, made: _Machine, rng: np.random.Generator) -> list[dict[
             metric("pair_latency", "s", "lower", value(LATENCY), **at),
         ]
     return metrics
-
-
-def _record(
-    directory: Path,
-    case: dict[str, Any],
-    block: int,
-    metrics: list[dict[str, Any]],
-    nodes: tuple[str, ...],
-) -> dict[str, Any]:
-    name = f"raw/{case['id']}.b{block}.a1.out"
-    content = f"{case['id']} block {block}\n".encode()
-    (directory / name).write_bytes(content)
-    artifacts = {"stdout": name, "stdout_sha256": hashlib.sha256(content).hexdigest()}
-    return {
-        "schema": 1,
-        "run_id": directory.name,
-        "case_id": case["id"],
-        "check": case["check"],
-        "environment": "mpich",
-        "site": "virtual",
-        "params": case["params"],
-        "block": block,
-        "attempt": 1,
-        "status": "ok",
-        "reason": None,
-        "started_at": "2026-11-20T23:50:11.120Z",
-        "ended_at": "2026-11-20T23:50:19.904Z",
-        "job_id": "41",
-        "nodes": list(nodes),
-        "ranks": case["ranks"],
-        "metrics": metrics,
-        "flags": [],
-        "artifacts": artifacts,
-    }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def write_run(
     """Write a run directory; `edit` may change a record or drop it (None)."""
     cases = quick_cases() if cases is None else cases
     directory.mkdir(parents=True, exist_ok=True)
-    _write_plan(directory, cases, blocks, seed)
+    write_plan(directory, cases, blocks, seed)
     _write_provenance(directory, sorted({item["environment"] for item in cases}), seed)
     rng = np.random.default_rng(seed)
     with (directory / "records.jsonl").open("wb") as file:
@@ -107,29 +107,27 @@ def changed(file: Path, **keys: Any) -> None:
 
 
 def with_records(run: Path, edit: Edit) -> Path:
-    """The run after a change of each of its records."""
-    file = run / "records.jsonl"
-    records = [edit(msgspec.json.decode(line)) for line in file.read_bytes().splitlines()]
-    file.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
+    """The run after a change of each of its records, or without those that become None."""
+    rewrite(run, lambda found: [kept for record in found if (kept := edit(record)) is not None])
     return run
 
 
-def totals(cases: list[dict[str, Any]], blocks: int) -> dict[str, float]:
-    """Sums of a plan, as if every launch took 3 s."""
-    launches = blocks * sum(item["skipped"] is None for item in cases)
-    return {
-        "cases": len(cases),
-        "skipped": sum(item["skipped"] is not None for item in cases),
-        "launches": launches,
-        "node_hours": launches * 6 / 3600,
-        "wall_s": launches * 3.0,
-    }
+def rewrite(run: Path, change: Callable[[list[dict[str, Any]]], Iterable[dict[str, Any]]]) -> None:
+    """Write the records of a run again as `change` gives them."""
+    file = run / "records.jsonl"
+    found = change([msgspec.json.decode(line) for line in file.read_bytes().splitlines()])
+    file.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in found))
 
 
-def _write_plan(directory: Path, cases: list[dict[str, Any]], blocks: int, seed: int) -> None:
+def write_plan(
+    directory: Path, cases: list[dict[str, Any]], blocks: int, seed: int, campaign: str = "quick"
+) -> None:
+    """Write the plan of a run."""
+    running = sum(item["skipped"] is None for item in cases)
+    sums = {"cases": len(cases), "skipped": len(cases) - running, "launches": blocks * running}
     plan = {
         "schema": 1,
-        "campaign": "quick",
+        "campaign": campaign,
         "question": "Which MPI library should this cluster use, and what does LAM's daemon cost?",
         "site": "virtual",
         "seed": seed,
@@ -138,7 +136,8 @@ def _write_plan(directory: Path, cases: list[dict[str, Any]], blocks: int, seed:
         "weights": {},
         "limits": {},
         "criteria": [],
-        "totals": totals(cases, blocks),
+        # As if every launch took 3 s.
+        "totals": sums | {"node_hours": blocks * running / 600, "wall_s": blocks * running * 3.0},
         "cases": cases,
     }
     (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
@@ -176,7 +175,7 @@ def _records(
 ) -> Iterator[dict[str, Any]]:
     for item in cases:
         if item["skipped"]:
-            yield _record(run_id, item, 0, "skipped", [], reason=item["skipped"])
+            yield a_record(run_id, item, 0, "skipped", [], reason=item["skipped"])
     running = [item for item in cases if not item["skipped"]]
     for block in range(1, blocks + 1):
         drift = 1 + 0.01 * rng.standard_normal()
@@ -184,7 +183,7 @@ def _records(
             item = running[place]
             make = METRICS.get(item["check"])
             metrics = make(item, rng, drift * slower) if make else []
-            record = _record(run_id, item, block, "ok", metrics)
+            record = a_record(run_id, item, block, "ok", metrics)
             if item["params"].get("reply_before_wait"):
                 record["status"] = "wrong"
                 record["reason"] = "replies before the message has arrived (reply_before_wait)"
@@ -194,7 +193,7 @@ def _records(
             yield record
 
 
-def _record(
+def a_record(
     run_id: str,
     item: dict[str, Any],
     block: int,
@@ -203,16 +202,15 @@ def _record(
     *,
     reason: str | None = None,
 ) -> dict[str, Any]:
+    """A record of schema 1 of a launch on two nodes."""
     stem = f"raw/{item['id']}.b{block}.a1"
     ran = status != "skipped"
     return {
         "schema": 1,
         "run_id": run_id,
         "case_id": item["id"],
-        "check": item["check"],
-        "environment": item["environment"],
+        **{name: item[name] for name in ("check", "environment", "params", "ranks")},
         "site": "virtual",
-        "params": item["params"],
         "block": block,
         "attempt": 1,
         "status": status,
@@ -221,7 +219,6 @@ def _record(
         "ended_at": f"2026-11-20T23:{block % 60:02d}:19.904Z" if ran else None,
         "job_id": "41" if ran else None,
         "nodes": ["n1", "n2"] if ran else [],
-        "ranks": item["ranks"],
         "metrics": metrics,
         "flags": [],
         "artifacts": {

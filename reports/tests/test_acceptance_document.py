@@ -27,12 +27,15 @@ from reports.render.pdf import find_browser
 from reports.verdicts.acceptance.result import acceptance_result
 
 from . import acceptance_runs as runs
+from .synthetic import changed, rewrite, with_records
 
 needs_keys = pytest.mark.skipif(
     shutil.which("ssh-keygen") is None, reason="no ssh-keygen: apt-get install openssh-client"
 )
 HERE = "Assay 0.1.0 (commit 0123)"
 RUN, RERUN = "20261120T000000Z-0001", "20261121T000000Z-0002"
+RECORDS, AGAIN = "records.jsonl", f"../{RERUN}/records.jsonl"
+PAGE, MACHINE = f"acceptance/{store.DOCUMENT}", f"acceptance/{store.MACHINE}"
 CRITERIA = """\
 schema: 1
 name: mine
@@ -101,30 +104,20 @@ def test_the_page_is_well_formed_escaped_and_its_links_lead_somewhere(accepted):
     links = [element.get("href") for element in tree.iter("a")]
     assert len(ids) == len(set(ids))
     assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
-    raw = [link for link in links if "/raw/" in link]
-    assert raw
-    assert all((accepted / "acceptance" / link).is_file() for link in raw)
+    raw = [accepted / "acceptance" / link for link in links if "/raw/" in link]
+    assert raw and all(path.is_file() for path in raw)
     assert "<b>4711" not in text
     assert "Slow node n2" in text
     assert "Slow link of n3" in text
+    assert "<script" not in text
+    assert "script-src" not in text
 
 
 def test_the_page_names_environments_that_the_site_lacks(tmp_path):
     path = runs.write_run(tmp_path / "run", checks=("node",), blocks=3)
-    plan = json.loads((path / "plan.json").read_text())
-    plan["absent"] = {"lam": "site virtual has no environment <lam>"}
-    (path / "plan.json").write_text(json.dumps(plan))
+    changed(path / "plan.json", absent={"lam": "site virtual has no environment <lam>"})
     page = html.page(acceptance_result(made(path)))
     assert "not on site virtual: lam (site virtual has no environment &lt;lam&gt;)" in page
-
-
-def test_the_page_is_a_document_without_a_script(dossier):
-    page = html.page(acceptance_result(dossier))
-    assert f'<meta name="assay-run" content="{RUN}">' in page
-    assert f'<meta name="assay-seal" content="{dossier.seal}">' in page
-    assert f"Run {RUN} · seal {dossier.seal[:16]}" in page
-    assert "<script" not in page
-    assert "script-src" not in page
 
 
 def test_each_criterion_is_a_test(dossier):
@@ -139,9 +132,13 @@ def test_each_criterion_is_a_test(dossier):
 
 def test_the_same_run_gives_the_same_seal_and_page(accepted, dossier):
     again = made(accepted, store.known_reruns(accepted))
+    page = html.page(acceptance_result(again))
     assert again.seal == dossier.seal
-    assert html.page(acceptance_result(again)) == html.page(acceptance_result(dossier))
+    assert page == html.page(acceptance_result(dossier))
     assert again.seal in (accepted / "acceptance" / store.SUMS).read_text()
+    assert f'<meta name="assay-run" content="{RUN}">' in page
+    assert f'<meta name="assay-seal" content="{dossier.seal}">' in page
+    assert f"Run {RUN} · seal {dossier.seal[:16]}" in page
 
 
 def test_the_machine_form_has_each_verdict_with_its_raw_output(accepted):
@@ -167,8 +164,7 @@ def test_a_document_of_another_assay_is_judged_again_and_says_so(accepted, dossi
     other = f"made with {HERE}; this is Assay 9.9.9"
     assert notes["verdicts from the records"] == f"{other}: sentences are not compared"
     assert notes["document.html against the records"] == f"{other}: its checksum alone is compared"
-    document = accepted / "acceptance" / store.DOCUMENT
-    document.write_text(document.read_text().replace(dossier.seal, "0" * 64))
+    put(PAGE, (accepted / PAGE).read_text().replace(dossier.seal, "0" * 64))(accepted)
     bare = "document.html does not bear the seal of acceptance.json"
     assert bare in faults(accepted, made_with="Assay 9.9.9")
 
@@ -189,10 +185,21 @@ def test_of_a_document_of_another_assay_numbers_and_verdicts_are_compared_but_no
         assert bool(checks["verdicts from the records"].faults) == differs
 
 
-def change(path, old, new):
-    content = path.read_bytes()
-    assert old in content
-    path.write_bytes(content.replace(old, new, 1))
+def replaced(name, old, new):
+    def change(run):
+        content = (run / name).read_bytes()
+        assert old in content
+        (run / name).write_bytes(content.replace(old, new, 1))
+
+    return change
+
+
+def removed(name):
+    return lambda run: (run / name).unlink()
+
+
+def put(name, text):
+    return lambda run: (run / name).write_text(text)
 
 
 def sums_made_again(run):
@@ -225,9 +232,8 @@ def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
         assert check.good
         assert ("acceptor@site" in check.note) == (given is not None)
     # Whoever replaces the page and its checksum cannot sign for the acceptor.
-    (accepted / "acceptance" / store.DOCUMENT).write_bytes(
-        (accepted / "acceptance" / store.DOCUMENT).read_bytes() + b"<!-- PASS -->"
-    )
+    with (accepted / PAGE).open("a") as file:
+        file.write("<!-- PASS -->")
     sums_made_again(accepted)
     told = faults(accepted, signers=signers, made_with="Assay 9.9.9")
     assert [fault.partition(":")[0] for fault in told] == ["ssh-keygen -Y verify"]
@@ -244,23 +250,13 @@ def test_a_key_that_cannot_sign_is_named(accepted, tmp_path):
         sign(accepted / "acceptance" / store.SUMS, tmp_path / "key")
 
 
-def test_a_stray_file_is_no_document(accepted):
-    stray = accepted / "acceptance" / "evil.html"
-    stray.write_text("<h1>PASS</h1>")
-    told = faults(accepted, document=stray)
-    assert told == ["evil.html is not listed", f"{stray} is none of the run's documents"]
-
-
 @pytest.mark.parametrize(
     ("forge", "told"),
     [
-        (lambda folder: (folder / store.MACHINE).unlink(), "acceptance.json is missing"),
-        (lambda folder: (folder / store.MANIFEST).write_text("x"), "manifest.sha256 is not what"),
-        (
-            lambda folder: change(folder / store.RERUNS, b"[", b"[ "),
-            "reruns.json is not what the records give",
-        ),
-        (lambda folder: (folder / store.RERUN).write_text("schema: 1\n"), "rerun.yaml is not what"),
+        (removed(store.MACHINE), "acceptance.json is missing"),
+        (put(store.MANIFEST, "x"), "manifest.sha256 is not what"),
+        (replaced(store.RERUNS, b"[", b"[ "), "reruns.json is not what the records give"),
+        (put(store.RERUN, "schema: 1\n"), "rerun.yaml is not what"),
         (
             lambda folder: (folder / store.SUMS).write_text(
                 sums_text({name: digest(folder / name) for name in (store.MACHINE, store.CRITERIA)})
@@ -282,13 +278,13 @@ def test_another_seal_is_found_and_a_seal_is_eight_digits_or_more(accepted, doss
 
 
 def _record_better(run):
-    def better(found):
-        for metric in (metric for record in found for metric in record["metrics"]):
+    def better(record):
+        for metric in record["metrics"]:
             if metric.get("at") == {"node": "n2"}:
                 metric["value"] *= 1.4
-        return found
+        return record
 
-    _edit(run, better)
+    with_records(run, better)
 
 
 def _raw(run):
@@ -296,26 +292,16 @@ def _raw(run):
     path.write_text("faster\n")
 
 
-def _edit(run, change):
-    path = run / "records.jsonl"
-    found = change([json.loads(line) for line in path.read_bytes().splitlines()])
-    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in found))
-
-
 def _without_checksums(run):
-    def bare(record):
-        return record | {"artifacts": {"stdout": record["artifacts"]["stdout"]}}
-
-    _edit(run, lambda found: map(bare, found))
+    with_records(run, lambda one: one | {"artifacts": {"stdout": one["artifacts"]["stdout"]}})
 
 
-def _seal(run, **members):
-    path = run / SEAL
-    path.write_text(json.dumps(json.loads(path.read_bytes()) | members))
+def _sealed(**members):
+    return lambda run: changed(run / SEAL, **members)
 
 
 def _half(run):
-    _edit(run, lambda found: found[: len(found) // 2])
+    rewrite(run, lambda found: found[: len(found) // 2])
 
 
 @pytest.mark.full(sample=4)
@@ -328,28 +314,20 @@ def _half(run):
         (lambda run: next((run / "raw").iterdir()).unlink(), "is missing"),
         (_without_checksums, "has no checksum in its record"),
         (_half, "belongs to no record"),
-        (lambda run: (run / "raw" / "more.out").write_text(""), "raw/more.out was added"),
+        (put("raw/more.out", ""), "raw/more.out was added"),
         (
-            lambda run: change(run / "acceptance" / store.CRITERIA, b"4.0e+9", b"3.0e+9"),
+            replaced(f"acceptance/{store.CRITERIA}", b"4.0e+9", b"3.0e+9"),
             "criteria.yaml was changed",
         ),
+        (replaced(PAGE, b"FAIL", b"PASS"), "document.html does not say what the records say"),
         (
-            lambda run: change(run / "acceptance" / store.DOCUMENT, b"FAIL", b"PASS"),
-            "document.html does not say what the records say",
+            replaced(MACHINE, b'"FAIL"', b'"PASS"'),
+            "verdict differs: 'PASS' in the document, 'FAIL'",
         ),
-        (
-            lambda run: change(run / "acceptance" / store.MACHINE, b'"FAIL"', b'"PASS"'),
-            "verdict differs: 'PASS' in the document, 'FAIL' now",
-        ),
-        (lambda run: (run / "acceptance" / store.MACHINE).write_text("{}"), "cannot be read"),
-        (lambda run: (run / "acceptance" / store.SUMS).unlink(), "SHA256SUMS is missing"),
-        (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json was changed"),
-        (
-            lambda run: change(
-                run.parent / RERUN / "records.jsonl", b'"job_id":"41"', b'"job_id":"7"'
-            ),
-            "0002/records.jsonl was changed",
-        ),
+        (put(MACHINE, "{}"), "cannot be read"),
+        (removed(f"acceptance/{store.SUMS}"), "SHA256SUMS is missing"),
+        (put("provenance.json", "{}"), "provenance.json was changed"),
+        (replaced(AGAIN, b'"job_id":"41"', b'"job_id":"7"'), "0002/records.jsonl was changed"),
     ],
 )
 def test_tampering_is_found(accepted, tamper, told):
@@ -357,20 +335,16 @@ def test_tampering_is_found(accepted, tamper, told):
     assert any(told in fault for fault in faults(accepted)), faults(accepted)
 
 
-def test_a_changed_copy_of_the_document_is_found(accepted, tmp_path):
-    copy = tmp_path / "copy.html"
-    content = (accepted / "acceptance" / store.DOCUMENT).read_bytes()
+def test_a_changed_copy_of_the_document_and_a_stray_file_are_found(accepted, tmp_path):
+    copy, stray = tmp_path / "copy.html", accepted / "acceptance" / "evil.html"
+    content = (accepted / PAGE).read_bytes()
     copy.write_bytes(content)
     assert faults(accepted, document=copy) == []
     copy.write_bytes(content.replace(b"suspected", b"cleared") + b" ")
     assert "is none of the run's documents" in faults(accepted, document=copy)[0]
-
-
-def test_a_run_that_was_not_judged_still_has_its_raw_output_verified(tmp_path):
-    run = runs.write_run(tmp_path / RUN)
-    assert faults(run) == []
-    _raw(run)
-    assert len(faults(run)) == 1
+    stray.write_text("<h1>PASS</h1>")
+    told = faults(accepted, document=stray)
+    assert told == ["evil.html is not listed", f"{stray} is none of the run's documents"]
 
 
 def test_records_without_a_chain_are_unproven_until_a_document_covers_them(accepted, tmp_path):
@@ -378,12 +352,11 @@ def test_records_without_a_chain_are_unproven_until_a_document_covers_them(accep
     (found,) = (check for check in checked(run) if check.unproven)
     assert "15 without chain: an Assay of record schema 1 wrote them" in found.note
     assert not any(check.unproven for check in checked(accepted))
-
-
-def test_half_of_the_records_of_a_run_without_a_chain_are_missed(tmp_path):
-    run = runs.write_run(tmp_path / RUN)
+    assert faults(run) == []
+    _raw(run)
+    assert len(faults(run)) == 1
     shutil.rmtree(run / "raw")
-    _edit(run, lambda found: found[: len(found) // 2])
+    _half(run)
     assert "8 of 15 planned launches have no record: records are missing" in faults(run)[0]
 
 
@@ -398,9 +371,9 @@ def test_what_cannot_be_read_is_one_error_by_line(accepted, name):
 def sealed(tmp_path):
     """A run as an Assay of today leaves it: chained and sealed, not judged."""
     run = runs.write_run(tmp_path / RUN)
-    kept = list(read_records(run / "records.jsonl"))
-    (run / "records.jsonl").unlink()
-    with RecordWriter(run / "records.jsonl") as writer:
+    kept = list(read_records(run / RECORDS))
+    removed(RECORDS)(run)
+    with RecordWriter(run / RECORDS) as writer:
         for record in kept:
             writer.append(msgspec.structs.replace(record, schema=SCHEMA))
     return run
@@ -423,29 +396,14 @@ def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkey
     ("tamper", "told"),
     [
         (_record_better, "the chain is broken: line 1 is not what was written"),
+        (removed(SEAL), "seal.json is missing"),
+        (replaced("plan.json", b'"seed":1', b'"seed":2'), "plan.json:1: is not"),
+        (_sealed(began_with={}), "seal.json:1: `began_with` lacks 'campaign.yaml'"),
+        (_sealed(schema=77), "is a seal of schema 77"),
+        (_sealed(unchained=3), "not the record with which the run was sealed"),
         (
-            lambda run: change(run / "records.jsonl", b'"value":', b'"value":1'),
-            "the chain is broken: line 1 is not what was written",
-        ),
-        (_half, "the chain is broken: line 1 is not what was written"),
-        (
-            lambda run: (run / "records.jsonl").write_bytes(
-                b"".join((run / "records.jsonl").read_bytes().splitlines(keepends=True)[:12])
-            ),
-            "the run was sealed with 15",
-        ),
-        (lambda run: (run / SEAL).unlink(), "seal.json is missing"),
-        (
-            lambda run: change(run / "plan.json", b'"seed":1', b'"seed":2'),
-            "plan.json:1: is not",
-        ),
-        (lambda run: change(run / "provenance.json", b"{", b"{ "), "provenance.json:1: is not"),
-        (lambda run: _seal(run, began_with={}), "seal.json:1: `began_with` lacks 'campaign.yaml'"),
-        (lambda run: _seal(run, schema=77), "is a seal of schema 77"),
-        (lambda run: _seal(run, unchained=3), "not the record with which the run was sealed"),
-        (
-            lambda run: (run / "records.jsonl").open("ab").write(b'{"half'),
-            "records.jsonl:16: the last line is torn",
+            lambda run: (run / RECORDS).open("ab").write(b'{"half'),
+            "jsonl:16: the last line is torn",
         ),
         (_raw, "is not what its record says"),
     ],
@@ -476,6 +434,5 @@ def test_the_document_is_printed_too(tmp_path):
     for place in (run, copy):
         found = checked(place)
         assert all(check.good and not check.unproven for check in found)
-    with (run / "acceptance" / store.PRINT).open("ab") as file:
-        file.write(b"x")
+    put("acceptance/document.pdf", "x")(run)
     assert faults(run) == ["document.pdf was changed"]
