@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -29,6 +30,7 @@ from reports.tests.test_nightly_history import write_night
 
 apprise = pytest.importorskip("apprise", reason="no apprise: .venv/bin/pip install 'assay[notify]'")
 Capture = pytest.CaptureFixture[str]
+HISTORY = Path("results/history.sqlite")
 
 
 class Webhook(HTTPServer):
@@ -39,9 +41,11 @@ class Webhook(HTTPServer):
         self.posted: list[dict[str, Any]] = []
         self.status = 200
 
+        self.address = f"json://user:geheim@127.0.0.1:{self.server_port}/path"
+
     @property
-    def address(self) -> str:
-        return f"json://user:geheim@127.0.0.1:{self.server_port}/path"
+    def titles(self) -> list[str]:
+        return [one["title"] for one in self.posted]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -58,10 +62,26 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
-    """Answers however late: it is waited for ten minutes."""
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(ADDRESSES, raising=False)
+    return tmp_path
+
+
+def addressed(text: str, mode: int = 0o600) -> Path:
+    file = Path("results/history.notify")
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{text}\n")
+    file.chmod(mode)
+    return file
+
+
+@pytest.fixture
+def webhook(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
+    """The address of all notifications; it is waited for ten minutes."""
     monkeypatch.setattr("assay.nightly.notifying.NOTIFY_S", 600.0)
     server = Webhook()
+    addressed(server.address)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     yield server
@@ -70,44 +90,26 @@ def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
     server.server_close()
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(ADDRESSES, raising=False)
-    return tmp_path
-
-
-def addressed(place: Path, text: str, mode: int = 0o600) -> Path:
-    file = place / "results/history.notify"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(text)
-    file.chmod(mode)
-    return file
-
-
-def add(place: Path, number: int, **how: Any) -> str:
-    run = write_night(place, number, **how)
+def add(number: int, **how: Any) -> None:
+    run = write_night(Path.cwd(), number, **how)
     rerun = ["--rerun-of", run.name[:-1]] if "suffix" in how else []
     assert main(["history", "add", str(run), *rerun]) == 0
-    return str(run.name)
 
 
 def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
-    place: Path, webhook: Webhook, capsys: Capture
+    webhook: Webhook, capsys: Capture
 ) -> None:
     for number in range(1, 13):
-        add(place, number)
-    addressed(place, f"# whom\n{webhook.address}\nrecovery json://127.0.0.1:9/other\n")
+        add(number)
+    addressed(f"# whom\n{webhook.address}\nrecovery json://127.0.0.1:9/other")
     assert main(["history", "check", "--notify"]) == 0
-    assert not webhook.posted
-    add(place, 13, slower=1.2)
-    add(place, 13, slower=1.2, suffix="b")
+    add(13, slower=1.2)
+    add(13, slower=1.2, suffix="b")
     assert main(["history", "check"]) == 1
     assert not webhook.posted
     assert main(["history", "check", "--notify"]) == 1
     (told,) = webhook.posted
-    assert told["title"] == "quick on virtual: regression"
-    assert told["type"] == "failure"
+    assert (told["title"], told["type"]) == ("quick on virtual: regression", "failure")
     assert "slower" in told["message"]
     webhook.status = 500
     capsys.readouterr()
@@ -117,108 +119,82 @@ def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
     assert "geheim" not in said.out + said.err
 
 
-def slow_night(place: Path, nodes: int = 2) -> Path:
+def slow_night(nodes: int = 2) -> None:
     """Twelve nights, then a slow one on a site of so many nodes, whose re-run is slow, too."""
     for number in range(1, 13):
-        add(place, number)
-    slow: Path = write_night(place, 13, slower=1.2)
+        add(number)
+    slow = write_night(Path.cwd(), 13, slower=1.2)
     provenance = json.loads((slow / "provenance.json").read_bytes())
     provenance["site"]["nodes"] = nodes
     (slow / "provenance.json").write_text(json.dumps(provenance))
     assert main(["history", "add", str(slow)]) == 0
-    return slow
+    add(13, slower=1.2, suffix="b")
 
 
 @pytest.mark.parametrize("error", [InfrastructureError("n3: drained"), OSError(28, "disk full")])
 def test_a_regression_is_told_though_it_cannot_be_run_again_elsewhere(
-    place: Path,
-    webhook: Webhook,
-    capsys: Capture,
-    monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
+    webhook: Webhook, capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def no_start(*_: object) -> None:
-        raise error
-
-    slow_night(place, nodes=8)
-    add(place, 13, slower=1.2, suffix="b")
-    addressed(place, f"{webhook.address}\n")
-    monkeypatch.setattr(judging, "start_run", no_start)
+    slow_night(nodes=8)
+    monkeypatch.setattr(judging, "start_run", Mock(side_effect=error))
     capsys.readouterr()
     assert main(["history", "check", "--rerun", "--notify", "--json"]) == 4
     told = capsys.readouterr()
-    assert [one["title"] for one in webhook.posted] == [
-        "quick on virtual: regression",
-        "quick on virtual: not run again",
-    ]
-    reason = str(error)
-    assert told.err == f"assay: not run again: {reason}\n"
-    assert reason in webhook.posted[1]["message"]
+    assert webhook.titles == ["quick on virtual: regression", "quick on virtual: not run again"]
+    assert told.err == f"assay: not run again: {error}\n"
+    assert str(error) in webhook.posted[1]["message"]
     night = json.loads(told.out)
     assert (night["verdict"], night["exit_status"]) == ("FAIL", 4)
-    assert (place / "results/quick-nightly-virtual/index.html").is_file()
+    assert Path("results/quick-nightly-virtual/index.html").is_file()
 
 
-def test_a_regression_is_told_though_its_pages_cannot_be_written(
-    place: Path, webhook: Webhook
-) -> None:
-    slow_night(place)
-    add(place, 13, slower=1.2, suffix="b")
-    addressed(place, f"{webhook.address}\n")
-    (place / "file").touch()
+def test_a_regression_is_told_though_its_pages_cannot_be_written(webhook: Webhook) -> None:
+    slow_night()
+    Path("file").touch()
     assert main(["history", "check", "--notify", "--out", "file/x"]) == 4
-    assert [one["title"] for one in webhook.posted] == ["quick on virtual: regression"]
+    assert webhook.titles == ["quick on virtual: regression"]
+
+
+NIGHTLY = ["nightly", "run", "--campaign", "quick", "--site", "virtual"]
 
 
 def test_a_night_that_ran_and_cannot_be_added_is_told(
-    place: Path, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+    webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = write_night(place, 1)
+    run = write_night(Path.cwd(), 1)
     (run / "records.jsonl").write_bytes(b"{\n" * 2)
     started = SimpleNamespace(run_id=run.name)
     monkeypatch.setattr("assay.cli.nightly.start_run", lambda *_: started)
-    addressed(place, f"{webhook.address}\n")
-    assert main(["nightly", "run", "--campaign", "quick", "--site", "virtual"]) == 2
-    (told,) = webhook.posted
-    assert told["title"] == "quick on virtual: night not finished"
-    assert "records.jsonl" in told["message"]
-    assert run.name in told["message"]
+    assert main(NIGHTLY) == 2
+    assert webhook.titles == ["quick on virtual: night not finished"]
+    assert "records.jsonl" in webhook.posted[0]["message"]
+    assert run.name in webhook.posted[0]["message"]
 
 
 def test_a_secret_in_the_reason_of_a_missed_night_is_withheld_everywhere(
-    place: Path, webhook: Webhook, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    webhook: Webhook, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_start(*_: object) -> None:
-        raise InfrastructureError("sbatch: HUB_TOKEN=geheim was not taken")
-
-    monkeypatch.setattr("assay.cli.nightly.start_run", no_start)
-    addressed(place, f"{webhook.address}\n")
-    words = ["--campaign", "quick", "--site", "virtual"]
-    assert main(["nightly", "run", *words]) == 4
-    with Store(Path("results/history.sqlite")) as store:
+    error = InfrastructureError("sbatch: HUB_TOKEN=geheim was not taken")
+    monkeypatch.setattr("assay.cli.nightly.start_run", Mock(side_effect=error))
+    assert main(NIGHTLY) == 4
+    with Store(HISTORY) as store:
         (missed,) = store.missed(None, None)
         # A history written before keeps the text as it was.
         store.add_missed(Missed("virtual", "quick", "2026-01-01T02:00:00Z", "HUB_TOKEN=geheim"))
     assert missed.reason == "sbatch: HUB_TOKEN=(withheld: looks like a secret) was not taken"
     capsys.readouterr()
-    main(["history", "silent", "--after", "1m", "--notify"])
-    main(["history", "silent", "--json"])
-    main(["history", "show"])
-    main(["history", "show", "--json"])
-    main(["export", "results/history.sqlite", "--format", "influx"])
+    for words in ("silent --after 1m --notify", "silent --json", "show", "show --json"):
+        main(["history", *words.split()])
+    main(["export", str(HISTORY), "--format", "influx"])
     said = " ".join((capsys.readouterr().out + json.dumps(webhook.posted)).split())
     assert said.count("HUB_TOKEN=(withheld: looks like a secret)") == 10
     assert "geheim" not in said
     assert "secret) looks" not in said
 
 
-def test_a_campaign_that_never_had_a_night_is_silent(
-    place: Path, webhook: Webhook, capsys: Capture
-) -> None:
-    add(place, 1)
-    addressed(place, f"{webhook.address}\n")
-    history = Path("results/history.sqlite")
-    with Store(history) as store:
+def test_a_campaign_that_never_had_a_night_is_silent(webhook: Webhook, capsys: Capture) -> None:
+    add(1)
+    with Store(HISTORY) as store:
         for hour in (2, 3):
             at = f"2026-01-02T{hour:02d}:00:00Z"
             store.add_missed(Missed("new", "quick", at, "no nodes"))
@@ -235,29 +211,27 @@ def test_a_campaign_that_never_had_a_night_is_silent(
 
 @pytest.mark.parametrize("content", [None, b"no history" * 100])
 def test_silence_is_told_where_the_history_is_gone_or_damaged(
-    place: Path, webhook: Webhook, content: bytes | None
+    webhook: Webhook, content: bytes | None
 ) -> None:
-    addressed(place, f"{webhook.address}\n")
     if content is not None:
-        Path("results/history.sqlite").write_bytes(content)
+        HISTORY.write_bytes(content)
     assert main(["history", "silent", "--notify"]) == 2
-    (told,) = webhook.posted
-    assert told["title"] == "history: no night to be found"
-    assert "history.sqlite" in told["message"]
+    assert webhook.titles == ["history: no night to be found"]
+    assert "history.sqlite" in webhook.posted[0]["message"]
 
 
-def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys: Capture) -> None:
-    add(place, 1)
-    addressed(place, f"silence {webhook.address}\n")
+def test_a_night_that_did_not_come_is_told(webhook: Webhook, capsys: Capture) -> None:
+    add(1)
+    addressed(f"silence {webhook.address}")
     assert main(["history", "silent", "--after", "36h", "--notify"]) == 1
-    assert webhook.posted[0]["title"] == "quick on virtual: no night"
+    assert webhook.titles == ["quick on virtual: no night"]
     assert "no night for" in capsys.readouterr().out
     assert main(["history", "silent", "--after", "99999d", "--notify"]) == 0
     assert len(webhook.posted) == 1
     assert main(["history", "silent", "--site", "other"]) == 2
     assert main(["history", "silent", "--site", "other", "--notify"]) == 2
     assert len(webhook.posted) == 2
-    with Store(Path("results/history.sqlite")) as store:
+    with Store(HISTORY) as store:
         store.add_missed(Missed("virtual", "quick", "2026-01-02T02:00:00Z", "no nodes"))
         now = datetime(2026, 1, 2, 15, tzinfo=UTC)
         (late,) = heard(store, None, None, timedelta(hours=36), now)
@@ -275,24 +249,22 @@ def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys
 def test_addresses_are_ones_own_and_never_shown(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    history = place / "results/history.sqlite"
     notice = [Notice("silence", "title", "body")]
-    file = addressed(place, "json://user:geheim@127.0.0.1:9/x\n", 0o640)
+    file = addressed("json://user:geheim@127.0.0.1:9/x", 0o640)
     with pytest.raises(AssayError, match="chmod 600"):
-        targets_of(history)
-    assert Notifier(history).send(notice) == 0
+        targets_of(HISTORY)
+    assert Notifier(HISTORY).send(notice) == 0
     file.chmod(0o600)
-    (target,) = targets_of(history)
+    (target,) = targets_of(HISTORY)
     assert "geheim" not in f"{target} {target!r}"
     for line in ("alarm json://u:geheim@h", "geheim", "regression,geheim1 json://h"):
-        addressed(place, f"{line}\n")
-        with pytest.raises(AssayError) as error:
-            targets_of(history)
+        addressed(line)
+        with pytest.raises(AssayError, match=r"history\.notify:1") as error:
+            targets_of(HISTORY)
         assert "geheim" not in str(error.value)
-        assert "history.notify:1" in str(error.value)
     file.unlink()
     monkeypatch.setenv(ADDRESSES, "nonsense://geheim json://geheim:geheim@127.0.0.1:9")
-    notifier = Notifier(history)
+    notifier = Notifier(HISTORY)
     assert ADDRESSES not in os.environ
     assert notifier.send(notice) == 0
     said = capsys.readouterr().err
@@ -301,9 +273,6 @@ def test_addresses_are_ones_own_and_never_shown(
 
 
 @pytest.mark.parametrize("path", ["/", "."])
-def test_a_history_that_is_a_folder_is_one_message(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_history_that_is_a_folder_is_one_message(path: str, place: Path, capsys: Capture) -> None:
     assert main(["nightly", "run", "--campaign", "none", "--history", path]) == 2
     assert f"{path}: is no regular file" in capsys.readouterr().err
