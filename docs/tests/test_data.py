@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
 import shutil
@@ -54,18 +52,16 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         one for one in quick_cases() if one["check"] != "pt2pt" or "-" not in one["environment"]
     ]
     # A check of somebody else, with names that our columns have.
-    odd = {
-        "mean": 3,
-        "Unit": "=1+1",
-        "n": 7,
-        "param_n": 8,
-        "sizes": [1, 2],
-        "ranks": 2,
-        "half": 0.5,
-    }
-    cases += [case("hpl", name, odd | {"p": 1, "q": 1}) for name in ("mpich", "lam")]
+    odd = {"mean": 3, "Unit": "=1+1", "n": 7, "param_n": 8, "sizes": [1, 2], "ranks": 2}
+    odd |= {"half": 0.5, "p": 1, "q": 1}
+    cases += [case("hpl", name, odd) for name in ("mpich", "lam")]
     build_report(write_run(folder / "run", cases), out, formats=("csv", "json", "parquet"))
     return out
+
+
+@pytest.fixture
+def rows(report: Path) -> pl.DataFrame:
+    return pl.read_csv(report / "summary.csv", infer_schema_length=None)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +82,9 @@ def test_the_page_names_every_column() -> None:
     assert set(COMMON) <= set(CSV_COLUMNS) & set(PARQUET_COLUMNS)
 
 
-def test_both_tables_have_these_columns_and_those_of_parameters_and_points(report: Path) -> None:
-    rows = pl.read_csv(report / "summary.csv", infer_schema_length=None)
+def test_both_tables_have_these_columns_and_those_of_parameters_and_points(
+    report: Path, rows: pl.DataFrame
+) -> None:
     values = pl.read_parquet(report / "values.parquet")
     assert tuple(rows.columns[: len(CSV_COLUMNS)]) == CSV_COLUMNS
     assert tuple(values.columns[: len(PARQUET_COLUMNS)]) == PARQUET_COLUMNS
@@ -100,8 +97,7 @@ def test_both_tables_have_these_columns_and_those_of_parameters_and_points(repor
     assert len(values) == rows["n"].sum()
 
 
-def test_a_row_says_what_its_texts_say(report: Path) -> None:
-    rows = pl.read_csv(report / "summary.csv", infer_schema_length=None)
+def test_a_row_says_what_its_texts_say(rows: pl.DataFrame) -> None:
     latency = rows.filter(pl.col("metric") == "half_round_trip")
     sizes = latency["at"].str.extract(r"message_bytes=(\d+)").cast(pl.Int64)
     assert (sizes == latency["message_bytes"]).all()
@@ -113,15 +109,10 @@ def test_a_row_says_what_its_texts_say(report: Path) -> None:
     assert set(hpl["nodes"].unique()) == {2}
 
 
-def test_names_that_are_taken_are_led_by_param(report: Path) -> None:
-    rows = pl.read_csv(report / "summary.csv", infer_schema_length=None)
-    odd = rows.filter(pl.col("half") == 0.5)
-    assert len(odd)
-    assert odd["param_mean"].unique().to_list() == [3]
-    assert odd["param_Unit"].unique().to_list() == ["'=1+1"]
-    assert odd["param_n"].unique().to_list() == [7]
-    assert odd["param_param_n"].unique().to_list() == [8]
-    assert odd["ranks"].unique().to_list() == [2]
+def test_names_that_are_taken_are_led_by_param(rows: pl.DataFrame) -> None:
+    columns = ("param_mean", "param_Unit", "param_n", "param_param_n", "ranks")
+    odd = rows.filter(pl.col("half") == 0.5).select(columns).unique()
+    assert odd.rows() == [(3, "'=1+1", 7, 8, 2)]
 
 
 def test_verdicts_have_the_documented_keys_and_zeros(report: Path) -> None:
@@ -131,12 +122,9 @@ def test_verdicts_have_the_documented_keys_and_zeros(report: Path) -> None:
 
 
 def test_each_form_is_published_as_the_code_has_it_and_linked() -> None:
-    shipped = {
-        file.name.partition(".")[0]: json.loads(file.read_text()) for file in FOLDER.iterdir()
-    }
-    assert shipped == json.loads(json.dumps({name: form_schema(name) for name in FORMS})), (
-        "run make schema"
-    )
+    shipped = {one.name.partition(".")[0]: json.loads(one.read_text()) for one in FOLDER.iterdir()}
+    made = json.loads(json.dumps({name: form_schema(name) for name in FORMS}))
+    assert shipped == made, "run make schema"
     assert set(re.findall(r"schemas/([\w-]+)\.schema\.json", PAGE.read_text())) == set(FORMS)
 
 
@@ -155,12 +143,19 @@ def test_every_key_of_a_form_is_described() -> None:
     assert not [hit for name in set(FORMS) - {"plan"} for hit in bare(form_schema(name), name)]
 
 
-def test_the_example_of_polars_runs(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(report)
+def test_the_examples_of_polars_run(
+    report: Path,
+    history: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        exec(example("python", "values.parquet"), names)  # noqa: S102
-    assert "message_bytes" in said.getvalue()
+    for folder, of in ((history.parent, "history.sqlite"), (report, "values.parquet")):
+        monkeypatch.chdir(folder)
+        exec(example("python", of), names)  # noqa: S102
+    assert len(names["shares"]) == 4
+    assert names["shares"]["share"].to_list() == pytest.approx([1, 1, 1, 1], rel=0.3)
+    assert "message_bytes" in capsys.readouterr().out
     assert names["factors"]["factor"].min() == 1
     assert len(names["factors"]) == len(names["medians"]) > 50
 
@@ -192,17 +187,6 @@ def test_the_page_names_every_column_of_a_history(history: Path) -> None:
         }
     assert named == found
     assert f"`PRAGMA user_version`: {HISTORY_SCHEMA}" in section("Tables of history.sqlite")
-
-
-def test_the_example_of_polars_reads_a_history(
-    history: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(history.parent)
-    names: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(example("python", "history.sqlite"), names)  # noqa: S102
-    assert len(names["shares"]) == 4
-    assert names["shares"]["share"].to_list() == pytest.approx([1, 1, 1, 1], rel=0.3)
 
 
 def test_the_example_of_duckdb_reads_a_history(
