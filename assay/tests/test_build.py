@@ -36,10 +36,14 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
+@pytest.fixture
+def spack(home):
+    """A Spack that can nothing."""
+    return Spack(Path("/bin/false"), None, home)
+
+
 def virtual():
-    description = read_description("virtual")
-    assert description.spack is not None
-    return description
+    return read_description("virtual")
 
 
 def test_no_spack_is_told_with_its_remedy(monkeypatch, tmp_path, capsys):
@@ -60,9 +64,15 @@ def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
         find_spack()
 
 
-def test_an_unknown_environment_is_refused_with_those_there_are(capsys, home):
-    assert main(["build", "--site", "virtual", "--environments", "mvapich-spack"]) == 2
-    told = "'mvapich-spack'.* allowed are lam-spack, lam-lamd-spack"
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--environments mvapich-spack", "'mvapich-spack'.* allowed are lam-spack, lam-lamd-spack"),
+        ("--source hpl=/nowhere", "--source hpl: /nowhere is no folder"),
+    ],
+)
+def test_what_cannot_be_built_is_told_before_spack_is_looked_for(capsys, home, words, told):
+    assert main(["build", "--site", "virtual", *words.split()]) == 2
     assert re.search(told, capsys.readouterr().err)
 
 
@@ -71,10 +81,9 @@ def test_environments_ask_for_the_views_they_need():
     assert request.views() == ["lam", "mpich"]
 
 
-def test_too_little_room_is_told_before_anything_is_built(home, monkeypatch):
+def test_too_little_room_is_told_before_anything_is_built(home, spack, monkeypatch):
     full = shutil.disk_usage(home.parent)._replace(free=NEEDED_BYTES - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
-    spack = Spack(Path("/bin/false"), None, home)
     with pytest.raises(InfrastructureError, match="building needs 2 GB"):
         prepare(spack, BuildRequest("virtual", virtual().spack), print)
 
@@ -99,10 +108,14 @@ def test_a_local_source_that_cannot_be_is_refused(tmp_path, home, words, told):
         local_sources(given, home)
 
 
-def test_each_library_gets_a_fresh_copy_and_the_users_folder_stays(tmp_path, home):
-    folder = tmp_path / "hpl=1"
+def own_source(folder):
     (folder / ".git").mkdir(parents=True)
     (folder / "su3.c").write_text("int main;")
+    return folder
+
+
+def test_each_library_gets_a_fresh_copy_and_the_users_folder_stays(tmp_path, home):
+    folder = own_source(tmp_path / "hpl=1")
     os.utime(folder / "su3.c", (1, 1))
     sources = local_sources([f"hpl@7.8.1={folder}"], home)
     assert sources == {"hpl@7.8.1": folder}
@@ -124,33 +137,26 @@ def test_a_local_source_that_nothing_is_built_from_is_refused(tmp_path):
         refuse_unused(lock, roots, {"netpipe@3.6": tmp_path})
 
 
-def test_a_wrong_local_source_is_told_before_spack_is_looked_for(capsys, home):
-    assert main(["build", "--site", "virtual", "--source", "hpl=/nowhere"]) == 2
-    assert "--source hpl: /nowhere is no folder" in capsys.readouterr().err
-
-
 def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
-    built, lock = virtual().spack, tmp_path / "spack.lock"
+    built, lock, own = virtual().spack, tmp_path / "spack.lock", tmp_path / "packages.yaml"
     platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
-    _lay_environment(built, tmp_path, [platform], {})
-    assert lock.read_bytes() == LOCK.read_bytes()
-    own = tmp_path / "packages.yaml"
+
+    def laid(*files, **sources):
+        _lay_environment(built, tmp_path, [*files, platform], sources)
+        return lock.read_bytes() if lock.exists() else None
+
+    assert laid() == LOCK.read_bytes()
     own.write_text("packages: {all: {require: [target=x86_64_v3]}}")
-    _lay_environment(built, tmp_path, [own, platform], {})
-    assert not lock.exists()
-    lock.write_text("chosen by the site's file")
-    _lay_environment(built, tmp_path, [own, platform], {})
-    assert lock.exists()
+    assert laid(own) is None
+    lock.write_bytes(b"chosen by the site's file")
+    assert laid(own) == b"chosen by the site's file"
     own.write_text("packages: {all: {require: [target=x86_64]}}")
-    _lay_environment(built, tmp_path, [own, platform], {})
-    assert not lock.exists()
-    _lay_environment(built, tmp_path, [platform], {})
-    assert lock.read_bytes() == LOCK.read_bytes()
-    _lay_environment(built, tmp_path, [platform], {"netpipe@3.7": tmp_path})
-    assert not lock.exists()
-    laid = yaml.safe_load((tmp_path / "spack.yaml").read_text())["spack"]
+    assert laid(own) is None
+    assert laid() == LOCK.read_bytes()
+    assert laid(**{"netpipe@3.7": tmp_path}) is None
+    written = yaml.safe_load((tmp_path / "spack.yaml").read_text())["spack"]
     copy = str(tmp_path / "local-sources" / "netpipe")
-    assert laid["develop"] == {"netpipe": {"spec": "netpipe@=3.7", "path": copy}}
+    assert written["develop"] == {"netpipe": {"spec": "netpipe@=3.7", "path": copy}}
     assert "develop" not in platform.read_text()
 
 
@@ -165,7 +171,7 @@ def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
 def test_ranks_are_started_by_the_views_own_program_or_by_slurms(home):
     """srun is of no library; a view has mpirun, mpiexec.hydra and prun."""
     bins = {name: view_folder("virtual", name) / "bin" for name in ("mpich", "lam")}
-    environments = read_description("virtual").environments
+    environments = virtual().environments
     assert environments["mpich-spack"].mpirun is None
     assert environments["mpich-hydra-spack"].mpirun == str(bins["mpich"] / "mpiexec.hydra")
     assert environments["lam-lamd-spack"].mpirun == str(bins["lam"] / "mpirun")
@@ -181,8 +187,8 @@ def test_a_site_names_what_else_of_a_view_runs(home):
     assert "su3_rmd" not in environments["lam"].programs
     assert "hpl" not in environments["lam"].programs
     # What the distribution has is not of the view.
-    virtual_lam = read_description("virtual").environments["lam-spack"]
-    assert all(path.startswith(str(home)) for path in virtual_lam.programs.values())
+    of_view = virtual().environments["lam-spack"].programs.values()
+    assert all(path.startswith(str(home)) for path in of_view)
 
 
 @pytest.mark.parametrize(
@@ -212,9 +218,7 @@ def test_what_spack_printed_becomes_one_message(sample, status, said):
     text = (samples / f"{sample}.txt").read_text() if sample else "==> Error: it broke\n\nbye\n"
     error = explained("building", text, Path("/log"), Path("/home"))
     assert error.status == status
-    assert said in str(error)
-    assert "\n" not in str(error)
-    assert "(log: /log)" in str(error)
+    assert said in str(error) and "(log: /log)" in str(error) and "\n" not in str(error)
 
 
 def test_offline_the_mirror_replaces_every_other(home):
@@ -226,26 +230,24 @@ def test_offline_the_mirror_replaces_every_other(home):
     assert (scope / "mirrors.yaml").read_text().startswith("mirrors:\n")
 
 
-def test_an_unknown_platform_is_refused_with_those_there_are(home):
+def test_an_unknown_platform_is_refused_with_those_there_are(spack):
     built = virtual().spack.model_copy(update={"platform": "debian99"})
     with pytest.raises(AssayError, match="'debian99': allowed is debian12"):
-        write_scope(Spack(Path("/bin/false"), None, home), "virtual", built, offline=False)
+        write_scope(spack, "virtual", built, offline=False)
 
 
 def test_the_site_has_an_environment_for_each_that_spack_builds(home):
-    lam = virtual().environments["lam-lamd-spack"]
+    lam, own = (virtual().environments[name] for name in ("lam-lamd-spack", "lam-lamd"))
     view = home / "environments" / "virtual" / "views" / "lam"
-    assert lam.compiler == f"{view}/bin/mpicc"
-    assert lam.variables["PATH"] == f"{view}/bin:$PATH"
-    assert lam.preload == ""
-    assert lam.launcher_options == virtual().environments["lam-lamd"].launcher_options
+    assert (lam.compiler, lam.variables["PATH"]) == (f"{view}/bin/mpicc", f"{view}/bin:$PATH")
+    assert (lam.preload, lam.launcher_options) == ("", own.launcher_options)
 
 
 def test_osu_is_offered_where_the_view_has_it(home):
-    folder = home / "environments" / "virtual" / "views" / "mpich" / "libexec"
-    (folder / "osu-micro-benchmarks" / "mpi" / "pt2pt").mkdir(parents=True)
+    osu = view_folder("virtual", "mpich") / "libexec" / "osu-micro-benchmarks"
+    (osu / "mpi" / "pt2pt").mkdir(parents=True)
     offered = SlurmSite(virtual()).session_data()["environments"]
-    assert offered["mpich-spack"]["programs"]["osu"] == str(folder / "osu-micro-benchmarks")
+    assert offered["mpich-spack"]["programs"]["osu"] == str(osu)
     assert "osu" not in offered["openmpi-spack"]["programs"]
 
 
@@ -256,12 +258,9 @@ def test_builds_can_stand_in_under_the_same_names(home):
     assert SlurmSite(virtual()).with_builds("distribution").description == virtual()
 
 
-def test_what_is_not_built_is_not_measured(home):
+def test_what_is_not_built_or_from_other_sources_is_not_measured(home):
     with pytest.raises(InfrastructureError, match=r"Spack has not built lam .*assay build"):
         refuse_stale_builds(SlurmSite(virtual()), ["mpich", "lam-spack"])
-
-
-def test_what_was_built_from_other_sources_is_not_measured(home):
     path = facts_file("virtual", "lam")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"sources": "of yesterday"}))
@@ -295,9 +294,7 @@ def test_what_one_site_has_built_is_not_built_again_for_another(home):
 
 
 def test_a_local_source_is_known_by_its_contents(tmp_path, home):
-    folder = tmp_path / "hpl"
-    (folder / ".git").mkdir(parents=True)
-    (folder / "su3.c").write_text("int main;")
+    folder = own_source(tmp_path / "hpl")
     (folder / "link.c").symlink_to("su3.c")
     sources = local_sources([f"hpl@7={folder}"], home)
     seen = [digests(sources)]
@@ -356,10 +353,10 @@ def test_the_lock_tells_what_a_view_is_built_from():
     lock = Lock(LOCK)
     (root,) = lock.roots_of("lam")
     packages = lock.packages([root])
-    assert packages["lam"]["version"] == "7.1.4"
-    assert packages["lam"]["compiler"] == "gcc@12.2.0"
-    assert packages["lam"]["target"] == "x86_64_v2"
-    assert "~romio" in packages["lam"]["variants"]
+    lam = packages["lam"]
+    told = ("7.1.4", "gcc@12.2.0", "x86_64_v2")
+    assert (lam["version"], lam["compiler"], lam["target"]) == told
+    assert "~romio" in lam["variants"]
     assert packages["openblas"]["external"]
     assert {"assay-benchmarks", "assay-hpl", "su3-rmd", "netpipe"} <= set(packages)
     assert "perl" not in packages
