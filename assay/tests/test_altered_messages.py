@@ -220,7 +220,7 @@ def readable(run, *words):
 
 
 def test_an_honest_message_is_believed(drive):
-    run, honest, (record,) = drive(lambda told: {**told, "reason": "\x1b[2J\u202e"})
+    run, honest, (record,) = drive(lambda told: {**told, "reason": "\x1b[2J\u202e\x00 no\nmore"})
     assert record.status == "ok" and record.reason.isprintable()
     kept = ("metrics", "nodes", "started_at", "ended_at")
     assert [getattr(record, name) for name in kept] == [getattr(honest, name) for name in kept]
