@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay accept` and `assay verify`: exit statuses, messages, and a re-run of the same cases."""
+"""`assay accept` and `assay verify`: exit statuses, messages, a re-run of the same cases, a run
+years later against the acceptance that was kept."""
 
 from __future__ import annotations
 
@@ -15,20 +16,25 @@ from assay.documents import acceptance_files as store
 from assay.plan import make_plan
 from assay.schema import load_campaign
 from assay.tests.campaign_texts import CRITERIA, SITE
+from assay.tests.published_forms import published
 from reports.tests import acceptance_runs as runs
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(folder, monkeypatch):
     """A working folder with a criteria file; no print, which is tested in reports."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(store, "find_browser", lambda: None)
-    (tmp_path / "mine.yaml").write_text(CRITERIA)
-    return tmp_path
+    (folder / "mine.yaml").write_text(CRITERIA)
+    return folder
 
 
-def a_run(place, **slow):
-    return str(runs.write_run(place / "results" / "acceptance" / "20261120T000000Z-0001", **slow))
+def a_run(place, day="20261120", **more):
+    return str(runs.write_run(place / "results" / "acceptance" / f"{day}T000000Z-0001", **more))
+
+
+def changed(file, more):
+    """Give members of an object in a file."""
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | more))
 
 
 def test_a_good_machine_is_accepted_and_verified(place, capsys):
@@ -98,12 +104,8 @@ def test_bad_input_gives_one_message(place, capsys):
 def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, virtual, name):
     run = runs.write_run(place / "20261120T000000Z-0001")
     site = {"name": "virtual", "virtual": virtual}
-    for file, more in (
-        ("plan.json", {"judged_by": load_campaign("acceptance").judged_by}),
-        ("provenance.json", {"site": site}),
-    ):
-        told = json.loads((run / file).read_bytes())
-        (run / file).write_text(json.dumps(told | more))
+    changed(run / "plan.json", {"judged_by": load_campaign("acceptance").judged_by})
+    changed(run / "provenance.json", {"site": site})
     assert main(["accept", str(run)]) == 3
     told = json.loads((run / "acceptance" / store.MACHINE).read_bytes())
     assert told["criteria"]["name"] == name
@@ -114,8 +116,7 @@ def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, 
 def test_criteria_that_are_gone_are_named_with_those_that_there_are(place, capsys):
     run = runs.write_run(place / "20261120T000000Z-0001")
     (place / "gone").write_text(CRITERIA)  # a plan's word is no path
-    told = json.loads((run / "plan.json").read_bytes())
-    (run / "plan.json").write_text(json.dumps(told | {"judged_by": {"real": "gone"}}))
+    changed(run / "plan.json", {"judged_by": {"real": "gone"}})
     assert main(["accept", str(run)]) == 2
     said = capsys.readouterr().err
     assert "names criteria gone, which are not there" in said
@@ -139,3 +140,54 @@ def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
     assert [case.id for case in again.cases] == [node.id]
     assert again.blocks == 3
     assert (plan.judged_by, again.judged_by) == ({"real": "standard", "virtual": "rehearsal"}, {})
+
+
+@pytest.fixture
+def accepted(place):
+    """A working folder with an accepted run."""
+    a_run(place, "20241120")
+    assert main(["accept", "20241120", "--criteria", "mine.yaml"]) == 0
+    return place
+
+
+def later(accepted, *words, **machine):
+    """Judge a later run against the accepted one; the exit status."""
+    a_run(accepted, seed=2, **machine)
+    asked = ["accept", "20261120", "--criteria", "mine.yaml", "--against", "20241120", *words]
+    return main(asked)
+
+
+def test_a_machine_as_it_was_keeps_ninety_per_cent(accepted, capsys):
+    assert later(accepted) == 0
+    assert "keep at least 90 % of what was accepted" in " ".join(capsys.readouterr().out.split())
+    assert main(["verify", "20241120"]) == 0
+    assert main(["verify", "20261120"]) == 0
+
+
+def test_a_machine_that_lost_a_fifth_of_every_node_fails_though_its_nodes_are_alike(
+    accepted, capsys
+):
+    slow = dict.fromkeys(runs.NODES, 0.8)
+    capsys.readouterr()
+    assert later(accepted, "--json", slow_node=slow) == 1
+    form = published("accept-against", capsys.readouterr().out)
+    assert {row["verdict"] for row in form["rows"]} == {"FAIL"}
+    assert all(row["low"] < 0.8 < row["high"] for row in form["rows"])
+
+
+def test_at_least_is_a_share_and_the_node_that_lost_most_is_named(accepted, capsys):
+    slow = {**dict.fromkeys(runs.NODES, 0.8), "n3": 0.75}
+    assert later(accepted, "--at-least", "70%", slow_node=slow) == 0
+    assert "least at n3: " in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_acceptance_that_was_changed_or_is_none_is_refused(accepted, capsys):
+    assert later(accepted, "--against", "20261120") in (2, 0)
+    kept = accepted / "results/acceptance/20241120T000000Z-0001/acceptance" / store.MACHINE
+    kept.write_bytes(kept.read_bytes().replace(b"1000000000.0", b"2000000000.0"))
+    capsys.readouterr()
+    assert main(["accept", "20261120", "--against", "20241120"]) == 2
+    assert "does not verify" in capsys.readouterr().err
+    kept.unlink()
+    assert main(["accept", "20261120", "--against", "20241120"]) == 2
+    assert "has no acceptance to compare with" in capsys.readouterr().err
