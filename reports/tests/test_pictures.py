@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
 from reports.analysis.run import Analysis, analyse
-from reports.checks.common.roofline import Roof, reached, roof_of, roofline_picture
+from reports.checks.common.roofline import reached, roof_of, roofline_picture
 from reports.load.loading import load_run
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
@@ -47,7 +46,15 @@ from reports.show.panel import (
 )
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
-from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.tests.synthetic import (
+    HPL_FIXED,
+    analysed,
+    case,
+    changed,
+    metric,
+    quick_cases,
+    write_run,
+)
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.comparison.compare import compare
@@ -81,24 +88,13 @@ def node_and_hpl(folder: Path, *, blocks: int, nodes_measured: bool = True) -> A
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         if record["check"] == "node":
-            record["metrics"] = [
-                {"name": "dgemm_rate", "unit": "flop/s", "better": "higher", "value": PEAK},
-                {"name": "stream_triad", "unit": "bytes/s", "better": "higher", "value": MEMORY},
-            ]
-            for metric in record["metrics"]:
-                metric["at"] = {"node": "n1"}
-            return record
+            both = ("dgemm_rate", PEAK), ("stream_triad", MEMORY)
+            return record | {"metrics": [metric(name, value, node="n1") for name, value in both]}
         # 0, 1, 2, … per cent above: ends and median are known.
         rate = RATES[record["environment"]] * (1 + 0.01 * (record["block"] - 1))
-        metric = {"name": "rate", "unit": "flop/s", "better": "higher", "value": rate}
-        return record | {"metrics": [metric]}
+        return record | {"metrics": [metric("rate", rate)]}
 
-    return analyse(load_run(write_run(folder, cases, blocks=blocks, edit=edit)))
-
-
-def test_a_roof_is_the_lesser_of_peak_and_memory() -> None:
-    roof = Roof(PEAK, MEMORY, "")
-    assert [roof.at(intensity) for intensity in (0.1, 0.5, 8.0)] == [1e9, PEAK, PEAK]
+    return analysed(folder, cases, blocks=blocks, edit=edit)
 
 
 def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Path) -> None:
@@ -106,6 +102,7 @@ def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Pa
     roof = roof_of(analysis)
     assert roof is not None
     assert (roof.flop_per_s, roof.bytes_per_s) == (PEAK, MEMORY)
+    assert [roof.at(intensity) for intensity in (0.1, 0.5, 8.0)] == [1e9, PEAK, PEAK]
     points = {point.environment: point for point in reached(analysis)}
     assert {point.intensity for point in points.values()} == {64 / 8}
     assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
@@ -120,10 +117,8 @@ def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Pa
 def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) -> None:
     run = node_and_hpl(tmp_path / "run", blocks=2, nodes_measured=False).run.directory
     assert roof_of(analyse(load_run(run))) is None
-    told = json.loads((run / "provenance.json").read_bytes())
     nominal = {"core_peak_flop_per_s": 2e9, "cores_per_node": 4, "memory_bytes_per_second": 2e10}
-    told["site"] |= nominal
-    (run / "provenance.json").write_text(json.dumps(told))
+    changed(run / "provenance.json", site={"name": "virtual", **nominal})
     roof = roof_of(analyse(load_run(run)))
     assert roof is not None
     assert (roof.flop_per_s, roof.bytes_per_s) == (8e9, 2e10)
@@ -141,23 +136,16 @@ def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
     assert "mpich 6.00 to 6.24, median 6.12; lam 3.00 to 3.12, median 3.06 Gflop/s" in panel.alt
     # Box, median, two whiskers, two caps, for each of two environments.
     assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
-
-
-def test_one_launch_has_no_picture_of_launches(tmp_path: Path) -> None:
-    analysis = node_and_hpl(tmp_path / "run", blocks=1)
-    assert launches_picture(analysis, "hpl") is None
+    assert launches_picture(node_and_hpl(tmp_path / "1", blocks=1), "hpl") is None
 
 
 @pytest.mark.parametrize("scale", [shares("the best"), multiples("the best")])
 def test_brighter_is_better_in_every_map(scale: Scale) -> None:
     shades = np.array([SHADES(share)[:3] for share in np.linspace(0, 1, 64)])
     assert (np.diff(shades @ [0.2126, 0.7152, 0.0722]) > 0).all()
-    values = np.array([scale.dark, (scale.dark + scale.bright) / 2, scale.bright])
-    found = scale.place(values)
-    assert list(found) == [0.0, 0.5, 1.0]
-    beyond = np.array([scale.dark + (scale.dark - scale.bright), np.nan])
-    assert scale.place(beyond)[0] == 0.0
-    assert np.isnan(scale.place(beyond)[1])
+    beyond, middle = 2 * scale.dark - scale.bright, (scale.dark + scale.bright) / 2
+    values = np.array([beyond, scale.dark, middle, scale.bright, np.nan])
+    assert scale.place(values).tolist() == pytest.approx([0, 0, 0.5, 1, np.nan], nan_ok=True)
 
 
 def test_a_map_outlines_culprits_and_writes_in_what_can_be_read() -> None:
@@ -165,13 +153,11 @@ def test_a_map_outlines_culprits_and_writes_in_what_can_be_read() -> None:
     texts = {(0, 0): "100 %", (1, 0): "50 %", (1, 1): "none"}
     scale = shares("the best")
     heat = Heat(["n1", "n2"], ["mem", "cpu"], values, scale, texts, {(1, 0)}, {(0, 1)}, {"n2"})
-    panel = heat_panel("Nodes", "", heat, "n2 at 50 %")
-    colours = dict(re.findall(r'<text [^>]*?fill: ([^;"]+)[^>]*>([^<]+)', svg_of(panel)))
-    told = {text.strip(): colour for colour, text in colours.items()}
-    assert {"100 %", "50 %", "none"} <= set(re.findall(r">\s*([^<>]+?)\s*</text>", svg_of(panel)))
-    assert told
-    assert svg_of(panel).count(f"stroke: {BAD}") == 2
-    assert svg_of(panel).count(f"fill: {BAD}") == 1
+    svg = svg_of(heat_panel("Nodes", "", heat, "n2 at 50 %"))
+    assert {"100 %", "50 %", "none"} <= set(re.findall(r">\s*([^<>]+?)\s*</text>", svg))
+    assert re.search(r'<text [^>]*?fill: ([^;"]+)[^>]*>([^<]+)', svg)
+    assert svg.count(f"stroke: {BAD}") == 2
+    assert svg.count(f"fill: {BAD}") == 1
 
 
 def all_right(written: list[Path], pictures: list[Picture]) -> None:
@@ -182,19 +168,15 @@ def all_right(written: list[Path], pictures: list[Picture]) -> None:
         text = svg.read_text()
         root = ElementTree.fromstring(text)  # noqa: S314
         shown = " ".join(" ".join(root.itertext()).split())
-        assert picture.title.split()[0] in shown
-        assert picture.caption.split()[-1] in shown
-        assert picture.footers
-        assert picture.footers[0].split()[-1] in shown
-        for name in picture.environments:
-            assert name in shown
+        words = picture.title.split()[0], picture.caption.split()[-1]
+        for word in (*words, picture.footers[0].split()[-1], *picture.environments):
+            assert word in shown
         assert "var(--" not in text
         ids = re.findall(r'\bid="([^"]+)"', text)
         assert len(ids) == len(set(ids))
-        width, height = (float(root.attrib[key].removesuffix("pt")) for key in ("width", "height"))
+        size = [float(root.attrib[key].removesuffix("pt")) for key in ("height", "width")]
         pixels = imread(png)
-        assert pixels.shape[1] == pytest.approx(width / 72 * PNG_DPI, abs=2)
-        assert pixels.shape[0] == pytest.approx(height / 72 * PNG_DPI, abs=2)
+        assert pixels.shape[:2] == pytest.approx(np.array(size) / 72 * PNG_DPI, abs=2)
         assert 0.02 < (pixels[..., :3] < 0.9).any(axis=2).mean() < 0.98
 
 
@@ -208,15 +190,13 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
     written = take_out(run, tmp_path / "out")
     assert {path.suffix for path in written} == {".svg", ".png"}
     names = " ".join(path.name for path in written)
-    for part in ("score", "factors", "effects", "launches"):
-        assert part in names
+    assert all(part in names for part in ("score", "factors", "effects", "launches"))
 
 
 @pytest.mark.full
 def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
-    cases = quick_cases(("mpich", "lam"))
-    found = compare(run, write_run(tmp_path / "b", cases, seed=2, slower=2.4))
-    picture = changes_picture(found)
+    other = write_run(tmp_path / "b", quick_cases(("mpich", "lam")), seed=2, slower=2.4)
+    picture = changes_picture(compare(run, other))
     assert picture is not None
     assert "2.4" in picture.panels[0].alt
     all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
@@ -244,12 +224,9 @@ def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
 
 
 def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
-    dossier = acceptance_runs.dossier(
-        acceptance_runs.write_run(tmp_path / "c", slow_node={"n2": 0.6}),
-        criteria_from_text("mine.yaml", CRITERIA),
-        CRITERIA,
-    )
-    pictures = acceptance_result(dossier).pictures()
+    run = acceptance_runs.write_run(tmp_path / "c", slow_node={"n2": 0.6})
+    criteria = criteria_from_text("mine.yaml", CRITERIA)
+    pictures = acceptance_result(acceptance_runs.dossier(run, criteria, CRITERIA)).pictures()
     all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)
 
 
@@ -260,10 +237,8 @@ def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
     assert s > mean
     low, high = log_band(values, mean)
     assert 0.99 * min(values) <= low < mean <= high <= 1.01 * max(values)
-    row: Any = SimpleNamespace(
-        series=SimpleNamespace(values=np.array(values)),
-        summary=SimpleNamespace(mean=mean, stddev=s),
-    )
+    series = SimpleNamespace(values=np.array(values))
+    row: Any = SimpleNamespace(series=series, summary=SimpleNamespace(mean=mean, stddev=s))
     ends = {}
     for log in (True, False):
         line = line_of(LOOK, "a", [(8, row)], ReadableUnit("µs", 1e-6), log=log, points=log)

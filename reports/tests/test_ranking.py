@@ -20,7 +20,7 @@ from reports.load.loading import load_run
 from reports.show.panel import Panel, Rule, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
-from reports.tests.synthetic import HPL_FIXED, case, write_run
+from reports.tests.synthetic import HPL_FIXED, analysed, case, changed, metric, write_run
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.pictures import BOUNDS_WIDTH, score_picture
 from reports.verdicts.choice.sentences import summary
@@ -43,20 +43,24 @@ def factor(**factors: float) -> Any:
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         rng = np.random.default_rng([record["block"], len(record["environment"])])
         time_s = factors[record["environment"]] * (1 + 0.01 * rng.standard_normal())
-        for metric in record["metrics"]:
-            metric["value"] = 1e9 / time_s if metric["better"] == "higher" else time_s
+        for one in record["metrics"]:
+            one["value"] = 1e9 / time_s if one["better"] == "higher" else time_s
         return record
 
     return edit
 
 
-def analysed(path: Path, plan: list[dict[str, Any]], edit: Any, blocks: int = 9) -> Analysis:
-    return analyse(load_run(write_run(path / "run", plan, blocks=blocks, edit=edit)))
+def score_of(analysis: Analysis) -> OverallScore:
+    assert analysis.comparisons.score is not None
+    return analysis.comparisons.score
+
+
+def score_by(path: Path, **factors: float) -> OverallScore:
+    return score_of(analysed(path, cases(), blocks=9, edit=factor(**factors)))
 
 
 def test_score_is_the_weighted_cost_against_the_reference(tmp_path: Path) -> None:
-    score = analysed(tmp_path, cases(), factor(mpich=1.0, openmpi=1.2, lam=0.8)).comparisons.score
-    assert score is not None
+    score = score_by(tmp_path, mpich=1.0, openmpi=1.2, lam=0.8)
     found = {item.environment: item for item in score.standings}
     assert [item.environment for item in score.standings] == ["lam", "mpich", "openmpi"]
     assert found["openmpi"].score == pytest.approx(1.2, rel=0.02)
@@ -70,21 +74,17 @@ def test_weights_decide_which_check_counts(tmp_path: Path) -> None:
         changed: dict[str, Any] = factor(**dict.fromkeys(NAMES, 0.5 if quick else 1.0))(record)
         return changed
 
-    analysis = analysed(tmp_path, cases(("mpich", "lam")), edit)
-    assert analysis.comparisons.score is not None
-    assert analysis.comparisons.score.standings[0].score == pytest.approx(1.0, abs=0.05)
-    plan = tmp_path / "run/plan.json"
-    plan.write_text(plan.read_text().replace('"weights":{}', '"weights":{"hpl":9,"startup":1}'))
-    score = analyse(load_run(tmp_path / "run")).comparisons.score
-    assert score is not None
+    analysis = analysed(tmp_path, cases(("mpich", "lam")), blocks=9, edit=edit)
+    assert score_of(analysis).standings[0].score == pytest.approx(1.0, abs=0.05)
+    changed(tmp_path / "plan.json", weights={"hpl": 9, "startup": 1})
+    score = score_of(analyse(load_run(tmp_path)))
     assert score.declared
     assert [item.environment for item in score.standings] == ["mpich", "lam"]
     assert score.standings[1].score == pytest.approx(0.9 * 2 + 0.1 * 0.5, rel=0.03)
 
 
 def test_like_environments_share_their_places(tmp_path: Path) -> None:
-    score = analysed(tmp_path, cases(), factor(mpich=1.0, openmpi=1.0, lam=2.0)).comparisons.score
-    assert score is not None
+    score = score_by(tmp_path, mpich=1.0, openmpi=1.0, lam=2.0)
     assert [item.place for item in score.standings] == ["1–2", "1–2", "3"]
 
 
@@ -96,10 +96,8 @@ def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None
             record |= {"status": "failed", "reason": "crash", "metrics": []}
         return record
 
-    analysis = analysed(tmp_path, cases(("mpich", "openmpi", "lam", "lam-lamd")), edit)
-    score = analysis.comparisons.score
-    assert score is not None
-    assert dict(score.excluded) == {
+    analysis = analysed(tmp_path, cases((*NAMES, "lam-lamd")), blocks=9, edit=edit)
+    assert dict(score_of(analysis).excluded) == {
         "openmpi": "no valid launch of startup",
         "lam": "wrong answers in hpl",
     }
@@ -137,14 +135,13 @@ def test_no_estimate_lies_beyond_the_bounds_that_decide() -> None:
     drawn = 0.003 * rng.standard_normal((2, POINTS, 40)) + np.log([1.0, 1.05])[:, None, None]
     drawn[1, :, ::4] += np.log(1.5)
     analysis = analyse(simulated_run(drawn))
-    found = analysis.comparisons
-    assert found.score is not None
-    judged = [(pair.effect, pair.judgement) for pair in found.score.pairs]
+    found, score = analysis.comparisons, score_of(analysis)
+    judged = [(pair.effect, pair.judgement) for pair in score.pairs]
     judged += [(one.effect, one.judgement) for one in (*found.overall, *found.points) if one.effect]
     assert all(bounds and bounds.low <= one.ratio <= bounds.high for one, bounds in judged if one)
     costs, least = re.findall(r"([\d.]+) %", plain(answer_of(analysis).sentence))[:2]
     assert float(costs) >= float(least) > 5.5
-    assert "bounds: of their geometric mean" in score_note(found.score, analysis.register)
+    assert "bounds: of their geometric mean" in score_note(score, analysis.register)
 
 
 def shown_bars(panel: Panel) -> tuple[float, list[tuple[float, float]]]:
@@ -167,8 +164,7 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
     truth = np.log([1.0, 1.06, 1.5])[:, None, None]
     drawn = truth + 0.1 * rng.standard_normal((3, POINTS, 8))
     analysis = analyse(simulated_run(drawn))
-    score = analysis.comparisons.score
-    assert score is not None
+    score = score_of(analysis)
     first, *others = score.standings
     picture = score_picture(analysis)
     assert picture is not None
@@ -186,20 +182,15 @@ def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
             for column, cell in zip(table.columns, row, strict=True):
                 ends = re.fullmatch(r"([-+]?[\d.]+)( %)? … ([-+]?[\d.]+)( %)?", plain(cell.text))
                 if ends and column.title not in ALONE and pair in apart:
-                    low, high = (
-                        1 + float(end) / 100 if sign else float(end)
-                        for end, sign in ((ends[1], ends[2]), (ends[3], ends[4]))
-                    )
+                    both = (ends[1], ends[2]), (ends[3], ends[4])
+                    low, high = (1 + float(n) / 100 if sign else float(n) for n, sign in both)
                     assert (low <= 1 <= high) != apart[pair], (table.title, column.title)
 
 
 def test_one_sentence_says_who_is_best_wherever_it_stands() -> None:
     for factors, noise in (([1.0, 1.001, 1.5], 0.005), ([1.0, 1.06], 0.1), ([1.0, 1.3], 0.01)):
-        rng = np.random.default_rng(3)
-        drawn = np.log(factors)[:, None, None] + noise * rng.standard_normal(
-            (len(factors), POINTS, 12)
-        )
-        analysis = analyse(simulated_run(drawn))
+        away = np.random.default_rng(3).standard_normal((len(factors), POINTS, 12))
+        analysis = analyse(simulated_run(np.log(factors)[:, None, None] + noise * away))
         told = [one.text for one in summary(analysis) if one.href == "#table-score"]
         assert told == [f"Overall (by the declared weights): {answer_of(analysis).sentence}"]
 
@@ -227,23 +218,16 @@ def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
         rng = np.random.default_rng([record["block"], len(record["environment"])])
         noise = 1 + 0.005 * rng.standard_normal(len(sizes))
         lam = record["environment"] == "lam"
+        times_s = 1e-6 * noise * np.array([advantage[m] * m if lam else m for m in sizes])
         record["metrics"] = [
-            {
-                "name": "half_round_trip",
-                "unit": "s",
-                "better": "lower",
-                "value": 1e-6 * size * (advantage[size] if lam else 1.0) * step,
-                "at": {"construct": "Send/Recv", "message_bytes": size},
-            }
-            for size, step in zip(sizes, noise.tolist(), strict=True)
+            metric("half_round_trip", time_s, construct="Send/Recv", message_bytes=m)
+            for m, time_s in zip(sizes, times_s.tolist(), strict=True)
         ]
         return record
 
-    plan = [
-        case("pt2pt", name, {"placement": "between-nodes", "constructs": ["Send/Recv"]})
-        for name in ("mpich", "lam")
-    ]
-    analysis = analysed(tmp_path, plan, edit, blocks=10)
+    params = {"placement": "between-nodes", "constructs": ["Send/Recv"]}
+    plan = [case("pt2pt", name, params) for name in ("mpich", "lam")]
+    analysis = analysed(tmp_path, plan, blocks=10, edit=edit)
     (change,) = crossovers(analysis.comparisons.finest)
     assert (change.below, change.above) == ("lam", "mpich")
     assert (change.last_bytes, change.first_bytes) == (1024, 262144)
@@ -253,7 +237,8 @@ def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
 
 
 def test_startup_cost_is_the_paired_difference(tmp_path: Path) -> None:
-    analysis = analysed(tmp_path, cases(("mpich", "lam")), factor(mpich=1.0, lam=1.5))
+    edit = factor(mpich=1.0, lam=1.5)
+    analysis = analysed(tmp_path, cases(("mpich", "lam")), blocks=9, edit=edit)
     table = next(t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
     text = table.rows[0][2].text
     value, difference = (float(part) for part in text.replace("(+", "").rstrip(")").split())
@@ -271,8 +256,8 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
             record["metrics"] = [heard, {**heard, "name": "whole_start"}]
         factor(mpich=1.0, lam=1.0)(record)
         if record["environment"] == "lam":
-            for metric in record["metrics"]:
-                metric["value"] *= {"all_heard": 0.5, "whole_start": 3.0}.get(metric["name"], 1.0)
+            for one in record["metrics"]:
+                one["value"] *= {"all_heard": 0.5, "whole_start": 3.0}.get(one["name"], 1.0)
         return record
 
     run = write_run(tmp_path / "run", cases(("mpich", "lam")), blocks=9, edit=edit)
@@ -287,8 +272,7 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
     file.write_text(plan.to_json())
     analysis = analyse(load_run(run))
     assert {cell.metric for cell in analysis.comparisons.overall} == {"rate", "whole_start"}
-    score = analysis.comparisons.score
-    assert score is not None
+    score = score_of(analysis)
     assert {s.environment: s.score for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
     assert "Start-up 50 % (whole start; 1 of 1 point)" in score_note(score, analysis.register)
     (table,) = (t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
