@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -71,11 +72,22 @@ def require(*programs: str) -> None:
         pytest.skip(f"needs {', '.join(missing)}: make packages, as root")
 
 
+def ran(
+    command: Sequence[str | Path],
+    more: Mapping[str, str] | None = None,
+    check: bool = True,
+    env: Mapping[str, str] = os.environ,
+    **how: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command with `more` variables; its output is text, and it may fail if check=False."""
+    env = {**env, **(more or {})}
+    return subprocess.run(command, check=check, env=env, capture_output=True, text=True, **how)
+
+
 def built_alone(folder: Path, name: str) -> str:
     """The program of this name, which needs no library."""
     require("make", "cc")
-    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/{name}"]
-    subprocess.run(command, check=True, capture_output=True)
+    ran(["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/{name}"])
     return f"{folder}/{name}"
 
 
@@ -84,7 +96,7 @@ def built_programs(library: str, programs: Sequence[str]) -> Path:
     out = build_folder(library)
     targets = [f"{out}/{program}" for program in programs]
     command = ["make", "-s", "-j2", "-C", str(LIBRARY), f"CC={COMPILERS[library]}", f"OUT={out}"]
-    subprocess.run([*command, *targets], check=True, capture_output=True)
+    ran([*command, *targets])
     return out
 
 
@@ -103,12 +115,9 @@ def run_each(
     library: str, out: Path, commands: Sequence[str], *preloaded: Path
 ) -> dict[str, ProgramRun]:
     """Run each of `commands` ("RANKS PROGRAM OPTION…"); what it did, by command."""
-    answer = subprocess.run(
-        [str(LIBRARY / "proof" / "launch_each.sh"), COMPILERS[library], str(out), *preloaded],
+    answer = ran(
+        [LIBRARY / "proof" / "launch_each.sh", COMPILERS[library], out, *preloaded],
         input="".join(f"{command}\n" for command in commands),
-        capture_output=True,
-        text=True,
-        check=True,
     )
     runs: list[ProgramRun] = []
     lines: list[str] = []

@@ -20,6 +20,7 @@ from checks.common.slurm import scheduler
 from checks.common.sources import LIBRARY
 from checks.common.tests.clock_setting import SetClock
 from checks.common.tests.judged import SECRETS, Launch
+from checks.common.tests.program_runs import ran
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 SETTINGS = [HOUR_S, -HOUR_S, DAY_S, -DAY_S, 2.0, -2.0]
@@ -33,31 +34,20 @@ def clock(tmp_path):
 
 def session(folder, clock, script):
     """What session.sh printed around a shell script, under a clock that the script may set."""
-    told = subprocess.run(
-        [str(SESSION), "none", "60", "sh", "-c", script],
-        env={
-            **os.environ,
-            **clock.variables,
-            **SECRETS.variables(),
-            "SLURM_JOB_NODELIST": gethostname(),
-        },
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    more = clock.variables | SECRETS.variables() | {"SLURM_JOB_NODELIST": gethostname()}
+    told = ran([SESSION, "none", "60", "sh", "-c", script], more, cwd=folder)
     return json_lines.parse(told.stdout, {}, SECRETS)
 
 
-def started(program, clock):
-    """A Python program that prints, waits for a line, and prints again, under a clock."""
-    return subprocess.Popen(
-        [sys.executable, "-c", program],
-        env={**os.environ, **clock.variables},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def said_around(clock, seconds, program):
+    """The numbers that a Python program prints before a clock is set and it reads a line, and
+    after that."""
+    more, pipes = {**os.environ, **clock.variables}, {"stdin": -1, "stdout": -1, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", program], env=more, **pipes)
+    first = float(process.stdout.readline())
+    clock.set_by(seconds)
+    said, _ = process.communicate("go on\n")
+    return [first, *map(float, said.split())]
 
 
 @pytest.mark.parametrize("seconds", SETTINGS)
@@ -125,23 +115,26 @@ def test_a_launch_during_which_the_clock_was_set_is_lost_by_that_and_made_again(
     assert "the clock of n1 was set during the launch, by" in outcome.reason
 
 
+def moved(moment, seconds):
+    """The moment by a clock that was set by so many seconds."""
+    return Moment(moment.wall + seconds, moment.steady)
+
+
+def with_job(monkeypatch, launch, **changes):
+    monkeypatch.setattr(launch, "job", SimpleNamespace(**vars(launch.job) | changes))
+
+
 @pytest.mark.parametrize("seconds", SETTINGS)
 def test_a_launch_stays_right_when_the_clock_of_the_harness_is_set_meanwhile(
     launch, monkeypatch, seconds
 ):
-    job = vars(launch.job) | {
-        "ended": Moment(launch.job.ended.wall + seconds, launch.job.ended.steady)
-    }
-    monkeypatch.setattr(launch, "job", SimpleNamespace(**job))
+    with_job(monkeypatch, launch, ended=moved(launch.job.ended, seconds))
     assert launch.outcome(launch.text).status == "ok"
 
 
 def test_stamps_of_another_time_are_lost_by_the_clocks(launch, monkeypatch):
-    shifted = {
-        name: Moment(moment.wall - HOUR_S, moment.steady)
-        for name, moment in (("handed_in", launch.job.handed_in), ("ended", launch.job.ended))
-    }
-    monkeypatch.setattr(launch, "job", SimpleNamespace(**vars(launch.job) | shifted))
+    moments = {name: moved(getattr(launch.job, name), -HOUR_S) for name in ("handed_in", "ended")}
+    with_job(monkeypatch, launch, **moments)
     outcome = launch.outcome(launch.text)
     assert (outcome.status, outcome.fault) == ("lost", "clock")
     assert "are the clocks of this host" in outcome.reason
@@ -149,10 +142,9 @@ def test_stamps_of_another_time_are_lost_by_the_clocks(launch, monkeypatch):
 
 def test_what_slurm_ends_by_a_clock_that_was_set_is_lost(launch, monkeypatch):
     cut = launch.text[: launch.text.index('"launch_end"')].rsplit("\n", 1)[0]
-    ended = Moment(launch.job.ended.wall + HOUR_S, launch.job.ended.steady)
-    for end, status in ((ended, "lost"), (launch.job.ended, "failed")):
-        job = vars(launch.job) | {"ended": end, "state": "TIMEOUT"}
-        monkeypatch.setattr(launch, "job", SimpleNamespace(**job))
+    ended = launch.job.ended
+    for seconds, status in ((HOUR_S, "lost"), (0.0, "failed")):
+        with_job(monkeypatch, launch, ended=moved(ended, seconds), state="TIMEOUT")
         assert launch.outcome(cut).status == status
 
 
@@ -170,11 +162,7 @@ print(scheduler.pause_s(job))
 
 @pytest.mark.parametrize("seconds", [HOUR_S, -HOUR_S, -DAY_S])
 def test_a_job_that_waits_while_the_clock_is_set_has_not_waited_for_longer(clock, seconds):
-    process = started(_WAITS, clock)
-    first = float(process.stdout.readline())
-    clock.set_by(seconds)
-    said, _ = process.communicate("go on\n")
-    waited_s, pause_s = map(float, said.split())
+    first, waited_s, pause_s = said_around(clock, seconds, _WAITS)
     assert 0 <= waited_s < HOUR_S / 2
     assert first == pause_s == scheduler.QUIET_POLL_S
 
@@ -201,9 +189,5 @@ polls.snooze()
 @pytest.mark.full(sample=1)
 @pytest.mark.parametrize("seconds", SETTINGS)
 def test_a_session_looks_at_its_launch_as_often_when_the_clock_is_set_meanwhile(clock, seconds):
-    process = started(_POLLS, clock)
-    pauses = [float(process.stdout.readline())]
-    clock.set_by(seconds)
-    said, _ = process.communicate("go on\n")
-    pauses.append(float(said))
-    assert all(0 <= pause_s <= 0.1 for pause_s in pauses)
+    first, second = said_around(clock, seconds, _POLLS)
+    assert all(0 <= pause_s <= 0.1 for pause_s in (first, second))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from assay.tests.campaign_texts import SITE_FILE
 from checks.common import registry
 from checks.common.registry import CHECKS, FOLDERS, add_folder
 from checks.common.sources import FURTHER_CHECKS
+from checks.common.tests.program_runs import ran
 from records.errors import AssayError, ExitStatus
 from records.run.plan import Plan
 
@@ -91,6 +91,13 @@ def folder(tmp_path, monkeypatch):
     FOLDERS.clear()
 
 
+def with_rate_in(unit: str) -> str:
+    """The definition with a second metric."""
+    own = "from records.metric import MetricDefinition as M\nMETRICS = "
+    own += f'(M("sum_time", "s", "lower", ""), M("rate", "{unit}", "lower", ""))'
+    return HELLO.replace("from .metrics import METRICS", own)
+
+
 def test_a_check_outside_the_tree_is_one_like_ours(folder):
     add_folder(folder)
     add_folder(f"{folder}/../mine")
@@ -104,29 +111,14 @@ def test_a_check_outside_the_tree_is_one_like_ours(folder):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ("import nowhere\n", "cannot be imported: ModuleNotFoundError: No module named"),
         ("CHECK = 1 / 0\n", "cannot be imported: ZeroDivisionError"),
         ("CHECK = 3\n", "CHECK is 3; it must be a CheckDefinition"),
         ("", "holds no check"),
         (HELLO.replace('name = "hello"', 'name = "ring"'), "the check's name is 'ring'"),
         (HELLO.replace('title = "Hello"', ""), "CHECK has no title"),
         (HELLO.replace('shown = "sum_time"', 'shown = "sum"'), "is 'sum', none of its metrics"),
-        (
-            HELLO.replace(
-                "from .metrics import METRICS",
-                "from records.metric import MetricDefinition as M\n"
-                'METRICS = (M("sum_time", "s", "lower", ""), M("rate", "furlong", "lower", ""))',
-            ),
-            "metric rate: unit 'furlong'; allowed is 's', ",
-        ),
-        (
-            HELLO.replace(
-                "from .metrics import METRICS",
-                "from records.metric import MetricDefinition as M\n"
-                'METRICS = (M("sum_time", "s", "lower", ""), M("rate", "s", "lower", ""))',
-            ),
-            "metric rate is defined otherwise by another check",
-        ),
+        (with_rate_in("furlong"), "metric rate: unit 'furlong'; allowed is 's', "),
+        (with_rate_in("s"), "metric rate is defined otherwise by another check"),
     ],
 )
 def test_a_faulty_check_is_refused_by_name_and_nothing_is_added(folder, tmp_path, changed, said):
@@ -159,14 +151,7 @@ def test_a_folder_that_is_none_is_refused(folder, tmp_path):
 
 def test_the_environment_names_folders_too(folder):
     script = "from checks.common.registry import CHECKS; print(CHECKS['hello'].title)"
-    answer = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, FURTHER_CHECKS: str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert answer.stdout == "Hello\n"
+    assert ran([sys.executable, "-c", script], {FURTHER_CHECKS: str(folder)}).stdout == "Hello\n"
 
 
 def test_commands_take_a_folder_and_say_what_is_wrong_with_it(folder, capsys):

@@ -5,20 +5,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay.sites.site_file import read_description
 from checks.common.session.launches import LaunchRequest, launch_test
 from checks.common.sources import FURTHER_CHECKS
+from checks.common.tests.dry_runs import dry_run, make_site, write_launches
+from checks.common.tests.program_runs import ran
 from checks.common.tests.test_folders import HELLO, write_check
 
-SESSION = Path(__file__).resolve().parent.parent / "session"
-REFRAME = str(Path(sys.executable).with_name("reframe"))
 LABEL = "$(touch /tmp/x) `id` 'quoted' & more; \\"
 
 #: A check that runs a program of the site, with its reader beside it.
@@ -43,19 +39,9 @@ class Run(MpiCheck):
     def read(self, output, text):
         return Reading(parse(text))
 """
-GOOD = {
-    "case_id": "hello-12345678",
-    "check": "hello",
-    "environment": "mpich",
-    "params": {"label": LABEL},
-    "ranks": 2,
-    "ranks_per_node": 1,
-    "nodes": 2,
-    "block": 1,
-    "attempt": 1,
-    "limit_s": 60.0,
-}
 RING = {"ranks": 2, "ranks_per_node": 1}
+GOOD = {"case_id": "hello-12345678", "check": "hello", "environment": "mpich"}
+GOOD |= {"params": {"label": LABEL}, **RING, "nodes": 2, "block": 1, "attempt": 1, "limit_s": 60.0}
 #: What is changed in a launch, and what is said of it.
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"check": "hallo"}, "check: no check 'hallo'; allowed is alltoall_pairs, "),
@@ -82,43 +68,23 @@ BAD: list[tuple[dict[str, Any], str]] = [
 def session(tmp_path_factory):
     """The job scripts of the good launches, and what was said of each bad one, by its index."""
     folder = tmp_path_factory.mktemp("launches")
-    (folder / "session").mkdir()
     write_check(folder / "mine")
     write_check(folder / "mine", "other", HELLO.replace('"hello"', '"other"'))
     (folder / "mine" / "other" / "run.py").write_text(RUN)
     (folder / "mine" / "other" / "output.py").write_text("def parse(text):\n    return []\n")
-    site = read_description("virtual").model_dump(mode="json", by_alias=True)
-    site["resources"] = {"gpu": ["--gres=gpu:{count}"], "memory": ["--mem={mb}M"]}
-    site["environments"]["mpich"]["programs"] = {"other": "/opt/an other/program"}
-    site.update(cores_per_node=2, reframe_prefix=str(folder / "session"))
-    (folder / "site.json").write_text(json.dumps(site))
-    launches = [{**GOOD, **changes, "index": index} for index, (changes, _) in enumerate(BAD)]
+    resources = {"gpu": ["--gres=gpu:{count}"], "memory": ["--mem={mb}M"]}
+    make_site(folder, {"mpich": {"other": "/opt/an other/program"}}, resources=resources)
     asked = {"cpus_per_task": 3, "resources": {"gpu": {"count": 2}}}
-    good = [{**GOOD, **asked, "index": len(BAD)}, {**GOOD, "index": len(BAD) + 1, "check": "other"}]
-    lines = [json.dumps(launch) for launch in [*launches, *good]]
-    (folder / "launches.jsonl").write_text("\n".join(lines) + "\n")
+    launches = [*(changes for changes, _ in BAD), asked, {"check": "other"}]
+    write_launches(folder, ({**GOOD, **one, "index": i} for i, one in enumerate(launches)))
     read_end, write_end = os.pipe()
-    variables = {
-        "ASSAY_SITE_FILE": str(folder / "site.json"),
-        "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
-        "ASSAY_OUTCOME_FD": str(write_end),
-        FURTHER_CHECKS: str(folder / "mine"),
-    }
-    command = [REFRAME, "-C", str(SESSION / "settings.py"), "-c", str(SESSION / "launches.py")]
-    answer = subprocess.run(
-        [*command, "--dry-run", "--exec-policy=serial", "--keep-stage-files"],
-        env={**os.environ, **variables},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        pass_fds=(write_end,),
-    )
+    more = {"ASSAY_OUTCOME_FD": str(write_end), FURTHER_CHECKS: str(folder / "mine")}
+    options = ["--exec-policy=serial", "--keep-stage-files"]
+    answer, scripts = dry_run(folder, "launches.py", *options, more=more, pass_fds=(write_end,))
     os.close(write_end)
     with os.fdopen(read_end) as pipe:
         outcomes = [json.loads(line) for line in pipe]
-    scripts = list((folder / "session" / "stage").rglob("rfm_job.sh"))
-    launched = {s.parent.name[:8]: s.read_text() for s in scripts if s.parent.name[0] == "L"}
+    launched = {stage.name[:8]: text for stage, text in scripts.items() if stage.name[0] == "L"}
     assert len(launched) == 2, answer.stdout[-3000:]
     ours, foreign = (launched[name] for name in sorted(launched))
     return ours, foreign, {one["launch_index"]: one for one in outcomes if one.get("status")}
@@ -155,13 +121,8 @@ def test_cpus_and_resources_reach_the_job_and_its_threads(session):
 def test_values_reach_the_job_script_quoted(session):
     script = session[0]
     (line,) = [line for line in script.splitlines() if "/out/hello" in line]
-    words = subprocess.run(
-        ["bash", "-c", f"printf '%s\\0' {line.partition('srun')[2]}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\0")
-    assert f"--label={LABEL}" in words
+    words = ran(["bash", "-c", f"printf '%s\\0' {line.partition('srun')[2]}"]).stdout
+    assert f"--label={LABEL}" in words.split("\0")
 
 
 def test_a_check_outside_the_tree_may_have_a_class_and_a_reader_of_its_own(session):

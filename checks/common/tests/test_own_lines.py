@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from socket import gethostname
@@ -16,27 +15,16 @@ from checks.common import json_lines
 from checks.common.json_lines import OutputError, Secrets
 from checks.common.sources import LIBRARY
 from checks.common.tests.judged import SECRETS, Launch
-from checks.common.tests.program_runs import COMPILERS, built_programs, require
+from checks.common.tests.program_runs import COMPILERS, built_programs, ran, require
 
 LAUNCH = LIBRARY.parent / "launch"
 
 
-def session(tmp_path: Path, script: str, **variables: str) -> str:
+def session(folder: Path, script: str, **more: str) -> str:
     """What session.sh prints around a program that is this shell script."""
-    answer = subprocess.run(
-        [str(LAUNCH / "session.sh"), "none", "60", "sh", "-c", script],
-        env={
-            **os.environ,
-            "SLURM_JOB_NODELIST": gethostname(),
-            **SECRETS.variables(),
-            **variables,
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return answer.stdout
+    told = {"SLURM_JOB_NODELIST": gethostname(), **SECRETS.variables(), **more}
+    words = [str(LAUNCH / "session.sh"), "none", "60", "sh", "-c", script]
+    return ran(words, told, cwd=folder, check=False).stdout
 
 
 def read(text: str) -> json_lines.Output:
@@ -59,7 +47,7 @@ def test_the_session_says_its_stamps_again_with_a_point_where_the_locale_has_a_c
     locale = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
     require("localedef")
     made = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / locale["LC_ALL"])]
-    subprocess.run(made, check=True)
+    ran(made)
     program = f"{LAUNCH}/witness.sh bash -c 'echo $EPOCHREALTIME $ASSAY_LAUNCHED_AT'"
     said = session(tmp_path, program, **locale)
     (printed,) = (line for line in said.splitlines() if line and line[0] != "{")
@@ -144,13 +132,13 @@ def test_every_line_of_the_session_is_required_whole(check):
         for length in (1, 3, 9, 20, len(lines[place]) - 1):
             cut = [*lines[:place], lines[place][:length], *lines[place + 1 :]]
             assert launch.outcome("\n".join(cut)).status in ("wrong", "failed"), cut[place]
-        joined = [*lines[: place - 1], "".join(lines[place - 1 : place + 1]), *lines[place + 1 :]]
         if place:
-            assert launch.outcome("\n".join(joined)).status in ("wrong", "failed"), joined[
-                place - 1
-            ]
+            one = "".join(lines[place - 1 : place + 1])
+            joined = [*lines[: place - 1], one, *lines[place + 1 :]]
+            assert launch.outcome("\n".join(joined)).status in ("wrong", "failed"), one
 
 
+LIBRARIES = ["libassay_evidence.so", "libassay_profile.so"]
 #: Prints what a foreign program may; its environment too.
 TALKER = """
 #include <mpi.h>
@@ -170,23 +158,16 @@ int main(int argc, char **argv) {
 
 @pytest.mark.full
 def test_a_foreign_program_neither_hides_the_evidence_nor_learns_the_secret(tmp_path):
-    out = built_programs("openmpi", ["libassay_evidence.so", "libassay_profile.so"])
+    out = built_programs("openmpi", LIBRARIES)
     (tmp_path / "talker.c").write_text(TALKER)
     talker = str(tmp_path / "talker")
-    subprocess.run([COMPILERS["openmpi"], talker + ".c", "-o", talker], check=True)
+    ran([COMPILERS["openmpi"], talker + ".c", "-o", talker])
     (tmp_path / "rank.sh").write_text((LAUNCH / "rank.sh").read_text())
-    for library in ("libassay_evidence.so", "libassay_profile.so"):
+    for library in LIBRARIES:
         (tmp_path / library).symlink_to(out / library)
-    libraries = "libassay_evidence.so,libassay_profile.so"
     run = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "2", "sh"]
-    answer = subprocess.run(
-        [*run, "rank.sh", libraries, "/dev/null", talker],
-        env={**os.environ, **SECRETS.variables()},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    words = [*run, "rank.sh", ",".join(LIBRARIES), "/dev/null", talker]
+    answer = ran(words, SECRETS.variables(), cwd=tmp_path)
     assert "secret (null), no newline\n" in answer.stdout
     output = read(answer.stdout)
     assert output.evidence is not None
@@ -204,14 +185,8 @@ def test_what_a_session_starts_does_not_learn_of_the_harnesss_pipe():
         "send(Outcome(progress='two'))\n"
     )
     read_end, write_end = os.pipe()
-    answer = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "ASSAY_OUTCOME_FD": str(write_end)},
-        pass_fds=(write_end,),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    told = {"ASSAY_OUTCOME_FD": str(write_end)}
+    answer = ran([sys.executable, "-c", program], told, pass_fds=(write_end,))
     os.close(write_end)
     with os.fdopen(read_end) as pipe:
         assert pipe.read().count('"progress"') == 2

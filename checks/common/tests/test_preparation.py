@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines before every build, launch and probe, in a real shell as bare as cron's."""
 
-import subprocess
 from typing import Any
 
 import pytest
 
 from checks.common.session.preparation import NO_MODULE, preparation
+from checks.common.tests.program_runs import ran
 
 #: What ReFrame's build scripts begin with.
 TRAP = "trap 'echo trapped; exit 1' ERR"
@@ -20,12 +20,8 @@ module() {
     esac
 }
 """
-ENVIRONMENT: dict[str, Any] = {
-    "modules": ["good/1"],
-    "modules_folder": None,
-    "prepare": [],
-    "variables": {},
-}
+ENVIRONMENT: dict[str, Any] = {"modules": ["good/1"], "modules_folder": None}
+ENVIRONMENT |= {"prepare": [], "variables": {}}
 
 
 @pytest.fixture
@@ -37,14 +33,9 @@ def init(tmp_path):
 
 
 def run(site, environment, last="echo ready", **variables):
-    lines = [TRAP, *preparation(site, {**ENVIRONMENT, **environment}), last]
-    return subprocess.run(
-        ["/bin/bash", "-c", "\n".join(lines)],
-        env={"PATH": "/usr/bin:/bin", **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    script = "\n".join([TRAP, *preparation(site, {**ENVIRONMENT, **environment}), last])
+    bare = {"PATH": "/usr/bin:/bin", **variables}
+    return ran(["/bin/bash", "-c", script], env=bare, check=False)
 
 
 def site(init=None, system="lmod"):
@@ -64,11 +55,8 @@ def test_the_file_that_defines_module_is_found(init, variable):
 
 
 def test_a_shell_that_has_module_keeps_it(init):
-    own = {"prepare": [], "modules": ["good/1"]}
-    lines = ["module() { LOADED=mine; }", *preparation(site(init), {**ENVIRONMENT, **own})]
-    script = "\n".join([*lines, "echo $LOADED"])
-    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert answer.stdout == "mine\n"
+    lines = ["module() { LOADED=mine; }", *preparation(site(init), ENVIRONMENT), "echo $LOADED"]
+    assert ran(["bash", "-c", "\n".join(lines)], check=False).stdout == "mine\n"
 
 
 @pytest.mark.parametrize("there", ["", "other:StdEnv", "good/1", "x:good/1:y", "good/12"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from checks.common.sources import CHECKS, LIBRARY, program_folders
-from checks.common.tests.program_runs import COMPILERS, build_folder, built_programs
+from checks.common.tests.program_runs import COMPILERS, build_folder, built_programs, ran, require
 
 pytestmark = pytest.mark.full
 SU3 = CHECKS / "su3_rmd" / "src"
@@ -23,12 +23,8 @@ KERNEL_FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx5
 
 def proofs(folder, library, out):
     """Run `make prove` of a folder: the judgements by section, none of them wrong, none empty."""
-    answer = subprocess.run(
-        ["make", "-j2", "-C", str(folder), "prove", f"CC={COMPILERS[library]}", f"OUT={out}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["make", "-j2", "-C", folder, "prove", f"CC={COMPILERS[library]}", f"OUT={out}"]
+    answer = ran(words, check=False)
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
     sections = {}
     for line in answer.stdout.splitlines():
@@ -59,13 +55,11 @@ def vector_kernels():
 def test_proof_programs_pass(library):
     found = proofs(LIBRARY, library, build_folder(library))
     # prove_short runs with LAM's modes, in test_lam_modes.
-    for program in set(proof_programs(LIBRARY)) - {"prove_hosts", "prove_short", "prove_timing"}:
-        assert all(PROPERTY.fullmatch(line) for line in found[program])
-    assert all(PROPERTY.fullmatch(line) for line in found[f"{library}: prove_hosts"])
+    alone = set(proof_programs(LIBRARY)) - {"prove_hosts", "prove_short", "prove_timing"}
+    timing = [f"{library}: prove_timing, {ranks} ranks" for ranks in RANKS]
+    for section in (*alone, f"{library}: prove_hosts", *timing):
+        assert all(PROPERTY.fullmatch(line) for line in found[section])
     for ranks in RANKS:
-        assert all(
-            PROPERTY.fullmatch(line) for line in found[f"{library}: prove_timing, {ranks} ranks"]
-        )
         assert f"{library}: start-up, {ranks} ranks" in found
         assert f"{library}: node, {ranks} ranks" in found
     assert f"{library}: other host refused" in found  # the last one
@@ -100,12 +94,9 @@ def test_proof_programs_of_the_profile_pass():
 def test_a_rank_that_fails_stays_until_its_error_has_been_read(library):
     """Else a slow launcher loses it: MPICH's mpiexec exits at once when a rank aborts."""
     folder = built_programs(library, ["echo"])
-    process = subprocess.Popen(
-        [str(folder / "echo"), "--sizes=7", "--iterations=1", "--inject-fault"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    words = [str(folder / "echo"), "--sizes=7", "--iterations=1", "--inject-fault"]
+    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, **quiet)
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(2)
     text, _ = process.communicate()
@@ -135,7 +126,7 @@ void greet(void) { report_note_integer("answer", 42); }
 
 def make(out, *words):
     command = ["make", "-s", "-j2", "-C", str(LIBRARY), "CC=mpicc.mpich", f"OUT={out}", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(command, check=False)
 
 
 @pytest.fixture
@@ -148,21 +139,17 @@ def hello(tmp_path):
     return folder
 
 
-@pytest.mark.skipif(
-    shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make packages"
-)
 def test_a_folder_outside_the_tree_is_a_program(hello, tmp_path):
+    require("mpicc.mpich")
     built = make(tmp_path / "out", f"FOLDERS={hello}", "all")
     assert built.returncode == 0, built.stderr
-    run = subprocess.run([tmp_path / "out" / "hello"], capture_output=True, text=True, check=True)
-    assert '{"assay":"note","key":"answer","value":42}' in run.stdout
-    assert '{"assay":"evidence"' in run.stdout
+    said = ran([tmp_path / "out" / "hello"]).stdout
+    assert '{"assay":"note","key":"answer","value":42}' in said
+    assert '{"assay":"evidence"' in said
 
 
-@pytest.mark.skipif(
-    shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make packages"
-)
 def test_a_folder_outside_the_tree_joins_programs_that_were_built_beforehand(hello, tmp_path):
+    require("mpicc.mpich")
     ready = tmp_path / "ready"
     ready.mkdir()
     for name in ("stepkeeper", "libassay_evidence.so", "pt2pt"):
@@ -171,7 +158,7 @@ def test_a_folder_outside_the_tree_joins_programs_that_were_built_beforehand(hel
     joined = make(tmp_path / "out", f"OUTSIDE={hello}", *words)
     assert joined.returncode == 0, joined.stderr
     assert (tmp_path / "out" / "pt2pt").read_text() == "built beforehand"
-    subprocess.run([tmp_path / "out" / "hello"], capture_output=True, check=True)
+    ran([tmp_path / "out" / "hello"])
     alone = make(tmp_path / "alone", "OUTSIDE=", *words)
     assert alone.returncode == 0, alone.stderr
     assert len(list((tmp_path / "alone").iterdir())) == 3

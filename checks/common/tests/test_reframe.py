@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks as ReFrame sees them: a dry run on a site of our own making, and what they write."""
 
-import json
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,14 +10,12 @@ from assay.plan import make_plan
 from assay.run.launches import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
-from assay.sites.site_file import read_description
 from checks.common.registry import CHECKS
 from checks.common.session.launch_setup import SessionLauncher
+from checks.common.tests.dry_runs import dry_run, make_site, write_launches
 from checks.hpl import HplParameters
 from checks.hpl.settings import hpl_dat
 
-SESSION = Path(__file__).resolve().parent.parent / "session"
-REFRAME = str(Path(sys.executable).with_name("reframe"))
 CASE = re.compile(r"L\d+_(?P<check>\w+)_[0-9a-f]{8}_b\d+")
 CAMPAIGN = """
 schema: 1
@@ -71,16 +64,13 @@ cases:
 """
 
 
+#: Checks by ranks and ranks on a node.
 LAYOUTS = {
-    "alltoall_pairs": (3, 1),
-    "bisection": (4, 1),
-    "echo": (4, 1),
-    "hpl": (2, 2),
-    "pt2pt": (2, 1),
-    "ring": (4, 2),
-    "startup": (4, 2),
-    "streams": (2, 2),
-    "su3_rmd": (2, 2),
+    (3, 1): ["alltoall_pairs"],
+    (4, 1): ["bisection", "echo"],
+    (2, 2): ["hpl", "streams", "su3_rmd"],
+    (2, 1): ["pt2pt"],
+    (4, 2): ["ring", "startup"],
 }
 
 
@@ -88,91 +78,52 @@ LAYOUTS = {
 def job_scripts(tmp_path_factory):
     """Job scripts of a dry run, by (environment, check)."""
     folder = tmp_path_factory.mktemp("dry")
-    (folder / "session").mkdir()
-    site = read_description("virtual").model_dump(mode="json", by_alias=True)
-    site.update(cores_per_node=2, access=["--account=me"], reframe_prefix=str(folder / "session"))
-    site["environments"]["lam"]["programs"] = {"su3_rmd": "/opt/milc/su3_rmd"}
-    (folder / "site.json").write_text(json.dumps(site))
+    programs = {"lam": {"su3_rmd": "/opt/milc/su3_rmd"}}
+    site = make_site(folder, programs, access=["--account=me"])
     features = {name: {"mpi"} for name in site["environments"]}
     features["lam"].add("program:su3_rmd")
     facts = SiteFacts("virtual", 4, 2, 2**33, features)
     launches = launches_to_come(make_plan(campaign_from_text("dry.yaml", CAMPAIGN), facts), {})
-    lines = "".join(json.dumps(launch.__dict__) + "\n" for launch in launches)
-    (folder / "launches.jsonl").write_text(lines)
-    variables = {
-        "ASSAY_SITE_FILE": str(folder / "site.json"),
-        "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
-        "ASSAY_HPL_ARCHIVE": str(folder / "site.json"),
-    }
-    command = [REFRAME, "-C", str(SESSION / "settings.py"), "-c", str(SESSION / "launches.py")]
-    answer = subprocess.run(
-        [*command, "--dry-run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"],
-        env={**os.environ, **variables},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    write_launches(folder, map(vars, launches))
+    options = ["--exec-policy=serial", "--exec-order=name", "--keep-stage-files"]
+    answer, scripts = dry_run(folder, "launches.py", *options)
     assert answer.returncode == 0, answer.stdout[-3000:]
     found = {}
-    for script in (folder / "session" / "stage").rglob("rfm_job.sh"):
-        check = CASE.match(script.parent.name)["check"]
-        text = script.read_text()
+    for stage, text in scripts.items():
+        check = CASE.match(stage.name)["check"]
         other = "./rank.sh" in text
-        found[script.parent.parent.name, f"{check} by rank.sh" if other else check] = text
+        found[stage.parent.name, f"{check} by rank.sh" if other else check] = text
     return found
 
 
 def test_every_check_is_launched_in_every_environment(job_scripts):
-    environments = ("mpich", "openmpi", "lam", "lam-lamd")
-    checks = ("hpl", "pt2pt", "startup", "su3_rmd")
-    by_rank = {("lam", "su3_rmd by rank.sh"), ("mpich", "startup by rank.sh")}
-    asked_once = {
-        ("lam", "alltoall_pairs"),
-        ("lam", "collectives"),
-        ("lam-lamd", "ring"),
-        ("mpich", "bisection"),
-        ("mpich", "streams"),
-        ("openmpi", "echo"),
-        ("openmpi", "interference"),
+    everywhere = {"hpl", "pt2pt", "startup", "su3_rmd"}
+    once = {
+        "mpich": {"bisection", "streams", "startup by rank.sh"},
+        "openmpi": {"echo", "interference"},
+        "lam": {"alltoall_pairs", "collectives", "su3_rmd by rank.sh"},
+        "lam-lamd": {"ring"},
     }
-    everywhere = {(e, c) for e in environments for c in checks}
-    assert set(job_scripts) == everywhere | by_rank | asked_once
+    assert set(job_scripts) == {(e, c) for e in once for c in everywhere | once[e]}
 
 
 def test_every_check_can_be_run_by_hand_with_its_parameters_as_variables(tmp_path):
-    (tmp_path / "session").mkdir()
-    site = read_description("virtual").model_dump(mode="json", by_alias=True)
-    site.update(cores_per_node=2, reframe_prefix=str(tmp_path / "session"))
-    site["environments"]["mpich"]["programs"] = {"osu": "/opt/osu", "netpipe": "NPmpich2"}
-    (tmp_path / "site.json").write_text(json.dumps(site))
-    files = {"ASSAY_SITE_FILE": "site.json", "ASSAY_HPL_ARCHIVE": "site.json"}
-    command = [REFRAME, "-C", str(SESSION / "settings.py"), "-c", str(SESSION / "by_hand.py")]
-    environments = ["-p", "^(mpich|pvm)$"]
-    answer = subprocess.run(
-        [*command, *environments, "-S", "hpl.p=2", "-S", "ring.turns=7", "--dry-run"],
-        env={**os.environ, **{name: str(tmp_path / file) for name, file in files.items()}},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    make_site(tmp_path, {"mpich": {"osu": "/opt/osu", "netpipe": "NPmpich2"}})
+    options = ["-p", "^(mpich|pvm)$", "-S", "hpl.p=2", "-S", "ring.turns=7"]
+    answer, scripts = dry_run(tmp_path, "by_hand.py", *options)
     assert answer.returncode == 0, answer.stdout[-3000:]
-    scripts = (tmp_path / "session").rglob("rfm_job.sh")
-    found = {script.parent.name: script.read_text() for script in scripts}
+    found = {stage.name: text for stage, text in scripts.items()}
     assert found.keys() >= CHECKS.keys()
     assert "--ntasks=4\n" in found["hpl"]
     assert "--turns=7 " in found["ring"]
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
-    for (_, check), script in job_scripts.items():
-        if check not in LAYOUTS:
-            continue
-        ranks, per_node = LAYOUTS[check]
-        assert f"#SBATCH --ntasks={ranks}\n" in script
-        assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
-        assert "#SBATCH --account=me\n" in script
+    for (ranks, per_node), checks in LAYOUTS.items():
+        for script in (text for (_, check), text in job_scripts.items() if check in checks):
+            assert f"#SBATCH --ntasks={ranks}\n" in script
+            assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
+            assert "#SBATCH --account=me\n" in script
 
 
 FORWARDED = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_PROGRAM_SECRET"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps of an allocation: they end with the session, and their ranks stay on their nodes."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from checks.common.slurm.allocation_scheduler import _Step
 from checks.common.slurm.commands import HERE, Answer
 from checks.common.sources import CHECKS
+from checks.common.tests.program_runs import ran
 
 LAUNCH = CHECKS / "common" / "launch"
 SESSION = """
@@ -54,14 +54,7 @@ def launched(tmp_path):
         script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 600 "$@"'
         words = ["bash", str(LAUNCH / "allocated.sh"), "n7,n8", "2", "1", "-", "-"]
         told = {"SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", "ASSAY_RUN_ID": "quick-1f"}
-        found = subprocess.run(
-            [*words, "bash", "-c", script, "job", *command],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=tmp_path,
-            env={**os.environ, **told},
-        ).stdout
+        found = ran([*words, "bash", "-c", script, "job", *command], told, cwd=tmp_path).stdout
         return [line for line in found.splitlines() if line.startswith("overlap=")]
 
     return real, run
