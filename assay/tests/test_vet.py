@@ -11,9 +11,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -22,16 +23,15 @@ from msgspec.structs import replace
 from assay.cli import main
 from assay.documents import acceptance_files
 from assay.tests.campaign_texts import CRITERIA
+from assay.tests.test_vet_faults import write_reference
 from assay.vet.command import guarded
 from assay.vet.drain import DrainEntry, Drains
 from assay.vet.folder import VetFolder
 from assay.vet.local import LocalVetting, VetRequest, node_name
 from assay.vet.measuring import look_at_facts
 from checks.common.slurm.commands import Answer, Slurm, run_here
-from records.files import write_whole
 from records.forms import as_bytes
-from records.site.node_facts import facts_by_value, kinds_of
-from records.vetting import Figure, KindReference, Level, Reference, Vetting, vetting_of
+from records.vetting import Figure, Vetting, vetting_of
 from reports.tests import acceptance_runs
 from virtual_cluster.host import tries
 
@@ -49,20 +49,10 @@ def last_line(ended: subprocess.CompletedProcess[str]) -> str:
     return ended.stdout.splitlines()[-1]
 
 
-def reference(folder: Path, made_at: str = "2020-01-01T00:00:00Z", **facts: str) -> None:
-    """A reference of this very node: its facts now, with these replaced, and a level."""
-    node, here = node_name(), look_at_facts()
-    known = {
-        fact: {text: [node] for text in values}
-        for fact, values in facts_by_value({node: here}).items()
-    }
-    known |= {fact: {text: [node]} for fact, text in facts.items()}
-    level = Level(centre=16.0, spread=5.0, noise=5.0, freedom=20, worst=0, nodes=4, vettings=20)
-    kind = KindReference(levels={"memory_latency": level}, facts=known)
-    kinds = {kinds_of({node: here}).get(node, ""): kind}
+def reference(folder: Path, **facts: str) -> None:
+    """A reference of nodes like this one, with these facts replaced."""
     folder.mkdir(exist_ok=True)
-    made = Reference(made_at=made_at, kinds=kinds)
-    write_whole(folder / "reference.json", as_bytes(made))
+    write_reference(folder, Vetting(id="", node="", at="", facts=look_at_facts()), **facts)
 
 
 def test_without_a_reference_there_are_facts_figures_and_the_command_that_makes_one(tmp_path):
@@ -95,10 +85,8 @@ def test_five_vettings_make_a_reference_and_the_next_one_is_judged_by_it(tmp_pat
 def test_facts_alone_are_fit_where_they_are_those_of_the_peers(tmp_path):
     reference(tmp_path)
     ended = vet(tmp_path, "--steps", "facts")
-    assert (ended.returncode, last_line(ended)) == (
-        0,
-        f"{node_name()} is fit: its facts are as its peers'",
-    )
+    assert ended.returncode == 0
+    assert last_line(ended) == f"{node_name()} is fit: its facts are as its peers'"
 
 
 @pytest.mark.full(sample=1)
@@ -193,14 +181,8 @@ def test_two_vettings_of_a_node_do_not_measure_at_once(tmp_path, monkeypatch):
 
 
 def test_a_vetting_that_hangs_or_fails_ends_as_suspect():
-    def hang(_: object) -> Vetting:
-        time.sleep(1000)
-        raise AssertionError
-
-    def fail(_: object) -> Vetting:
-        raise MemoryError("planted")
-
-    assert "did not end within" in guarded(0.3, hang).line
+    fail = Mock(side_effect=MemoryError("planted"))
+    assert "did not end within" in guarded(0.3, lambda _: time.sleep(1000)).line
     assert "MemoryError: planted" in guarded(1000, fail).line
 
 
@@ -219,13 +201,10 @@ def test_a_killed_vetting_leaves_no_process_and_no_part_of_a_file(tmp_path):
             process.send_signal(signal.SIGKILL)
 
     def left() -> list[str]:
-        found = []
+        found, mark = [], f"ASSAY_TEST_MARK={tmp_path.name}".encode()
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if (
-                    f"ASSAY_TEST_MARK={tmp_path.name}".encode()
-                    in (process / "environ").read_bytes()
-                ):
+                if mark in (process / "environ").read_bytes():
                     found.append((process / "cmdline").read_text())
         return found
 
@@ -261,10 +240,8 @@ def test_a_drain_says_the_reason_and_the_record_and_is_resumed_when_fit(tmp_path
     drains = Drains(VetFolder(tmp_path), 1, Slurm(slurm))
     assert "drained" in drains.act(made("unfit"), "disk 1 MB/s; fit is at least 2")
     assert slurm.reason == "assay: disk 1 MB/s; fit is at least 2 n1-unfit"
-    assert drains.act(made("suspect"), "") == ""
-    assert slurm.state == "IDLE+DRAIN"
-    assert drains.act(made("fit"), "") == "resumed: fit again"
-    assert slurm.state == "IDLE"
+    assert (drains.act(made("suspect"), ""), slurm.state) == ("", "IDLE+DRAIN")
+    assert (drains.act(made("fit"), ""), slurm.state) == ("resumed: fit again", "IDLE")
     actions = [json.loads(line)["action"] for line in (tmp_path / "drains.jsonl").open()]
     assert actions == ["drained", "resumed"]
 
@@ -284,24 +261,23 @@ def test_drains_are_capped_an_hour_over_all_nodes(tmp_path):
 
 
 def test_without_a_policy_or_an_answer_or_a_log_nothing_is_drained(tmp_path):
-    slurm = Controller()
-    folder = VetFolder(tmp_path)
-    assert "policy" in Drains(folder, 0, Slurm(slurm)).act(made("unfit"), "slow")
-    silent = Drains(folder, 1, Slurm(lambda _: Answer(124, "", "no answer")))
-    assert "no answer" in silent.act(made("unfit"), "slow")
-    absent = Drains(folder, 1, Slurm(lambda _: Answer(127, "", "no scontrol")))
-    assert "no scontrol" in absent.act(made("unfit"), "slow")
-    log = tmp_path / "drains.jsonl"
+    slurm, log = Controller(), tmp_path / "drains.jsonl"
+
+    def said(at_most: int = 1, asked: Callable[[Sequence[str]], Answer] = slurm) -> str:
+        return Drains(VetFolder(tmp_path), at_most, Slurm(asked)).act(made("unfit"), "slow")
+
+    assert "policy" in said(0)
+    for status, words in ((124, "no answer"), (127, "no scontrol")):
+        assert words in said(asked=Mock(return_value=Answer(status, "", words)))
     of_the_future = DrainEntry(node="n9", record="r", at=4e9, action="drained", reason="assay: x")
     for text in (b"{damaged\n", b"\0" * 100, as_bytes(of_the_future) + b"\n"):
         log.write_bytes(text)
-        drains = Drains(folder, 1, Slurm(slurm))
-        assert "not drained" in drains.act(made("unfit"), "slow")
+        assert "not drained" in said()
     log.unlink()
     with log.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert "not drained" in Drains(folder, 1, Slurm(slurm)).act(made("unfit"), "slow")
+        assert "not drained" in said()
     log.unlink()
     log.mkdir()
-    assert "not drained" in Drains(folder, 1, Slurm(slurm)).act(made("unfit"), "slow")
+    assert "not drained" in said()
     assert slurm.updates == 0
