@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from assay.criteria.loading import load_criteria
-from bench.simulated import machines as simulated_machines
+from bench.simulated import machines
 from records.criteria import Criteria
 from records.site.limits import Nominal
 from reports.answers import MOST_WORDS
@@ -37,25 +37,29 @@ def entry(kind, check, metric, **more):
 STREAM = entry("nodes", "node", "stream_triad", within=0.05)
 #: Without an absolute limit nothing passes.
 PROMISE = entry("limit", "node", "stream_triad", at_least=1e9, unit="bytes/s") | {"id": "promise"}
-LINKS = entry("links", "alltoall_pairs", "pair_bandwidth", of="best", at_least=0.9)
+LINK_RATE = ("alltoall_pairs", "pair_bandwidth")
+LINKS = entry("links", *LINK_RATE, of="best", at_least=0.9)
 
 
-def criteria(*entries, **more):
+RUN = "20261120T000000Z-0001"
+TO_RUN, TO_VERIFY = "assay run acceptance --site virtual", f"assay verify {RUN}"
+
+
+def criteria(*entries, promise=(PROMISE,), **more):
+    asked = [*(entries or [STREAM, LINKS]), *promise]
     return Criteria.model_validate(
-        {
-            "schema": 1,
-            "name": "c",
-            "title": "C",
-            "criteria": [*(entries or [STREAM, LINKS]), PROMISE],
-            **more,
-        }
+        {"schema": 1, "name": "c", "title": "C", "criteria": asked, **more}
     )
 
 
+def evidence_of(tmp_path, reruns=(), **made):
+    run = load_run(runs.write_run(tmp_path / RUN, **made))
+    return gather(run, [load_run(path) for path in reruns])
+
+
 def judgement(tmp_path, *entries, reruns=(), more=None, **made):
-    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001", **made))
-    again = [load_run(path) for path in reruns]
-    return judge(criteria(*entries, **(more or {})), gather(run, again), DAY, len(again))
+    evidence = evidence_of(tmp_path, reruns, **made)
+    return judge(criteria(*entries, **(more or {})), evidence, DAY, len(reruns))
 
 
 def rerun(tmp_path, number=1, **made):
@@ -75,9 +79,7 @@ def named(result):
 def test_a_clean_machine_passes_and_nothing_is_named(tmp_path):
     result = judgement(tmp_path)
     assert set(verdicts(result).values()) == {"PASS"}
-    assert named(result) == set()
-    assert result.verdict == "PASS"
-    assert not result.rerun
+    assert (result.verdict, named(result), result.rerun) == ("PASS", set(), {})
 
 
 SLOW = {"slow_node": {"n2": 0.6}, "slow_link": {"n3": 0.5}}
@@ -120,17 +122,14 @@ def test_three_launches_are_too_few_to_suspect_anybody_until_re_runs_come(tmp_pa
     assert named(alone) == set()
     assert verdicts(alone)["nodes"] == "INCONCLUSIVE"
     assert alone.rerun
-    again = rerun(tmp_path, **slow)
-    assert named(judgement(tmp_path, STREAM, blocks=3, reruns=[again], **slow)) == {
-        ("slow node n2", "confirmed")
-    }
+    together = judgement(tmp_path, STREAM, blocks=3, reruns=[rerun(tmp_path, **slow)], **slow)
+    assert named(together) == {("slow node n2", "confirmed")}
 
 
 def test_half_the_nodes_slow_fail_together(tmp_path):
     result = judgement(tmp_path, STREAM, slow_node={"n1": 0.5, "n2": 0.5})
     assert named(result) == {("slow group of nodes n1, n2", "suspected")}
-    assert verdicts(result)["nodes"] == "FAIL"
-    assert result.rerun
+    assert verdicts(result)["nodes"] == "FAIL" and result.rerun
 
 
 def test_two_launches_give_no_verdict(tmp_path):
@@ -151,21 +150,16 @@ def test_an_absolute_limit_is_met_missed_or_left_open(tmp_path, least, verdict):
 def test_efficiency_is_paired_by_block_so_that_drift_does_not_count(tmp_path):
     rate = {"check": "node", "metric": "dgemm_rate"}
     measured = entry("efficiency", "hpl", "rate", peak="measured", at_least=0.5, reference=rate)
-    result = judgement(tmp_path, measured)
-    item = result.criteria[1].items[0]
-    assert verdicts(result)["efficiency"] == "PASS"
-    assert item.bounds.centre == pytest.approx(0.8, rel=0.15)
-
-
-def test_spread_is_judged_by_its_bounds(tmp_path):
     spread = entry("spread", "hpl", "rate", cv_at_most=0.5)
-    assert verdicts(judgement(tmp_path, spread))["spread"] == "PASS"
+    result = judgement(tmp_path, measured, spread)
+    assert verdicts(result)["efficiency"] == verdicts(result)["spread"] == "PASS"
+    assert result.criteria[1].items[0].bounds.centre == pytest.approx(0.8, rel=0.15)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("zero", "others"), [(("n2",), "PASS"), (runs.NODES, "INCONCLUSIVE")])
 def test_a_value_that_is_zero_has_no_spread(tmp_path, zero, others):
-    evidence = gather(load_run(runs.write_run(tmp_path / "20261120T000000Z-0001")), [])
+    evidence = evidence_of(tmp_path)
     values = [
         replace(v, values=0 * v.values) if v.at.get("node") in zero else v
         for v in evidence.values
@@ -214,31 +208,23 @@ def test_what_hits_half_of_the_machine_fails(tmp_path, slow):
 
 
 def test_without_an_absolute_limit_nothing_passes_and_nominal_rates_are_proposed(tmp_path):
-    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
-    alone = Criteria.model_validate(
-        {"schema": 1, "name": "c", "title": "C", "criteria": [STREAM, LINKS]}
-    )
-    evidence = replace(gather(run, []), rates=Nominal(node_memory_bytes_per_s=1e10))
-    result = judge(alone, evidence, DAY, 0)
-    assert result.verdict == "INCONCLUSIVE"
-    assert not result.absolute
+    evidence = replace(evidence_of(tmp_path), rates=Nominal(node_memory_bytes_per_s=1e10))
+    result = judge(criteria(promise=()), evidence, DAY, 0)
+    assert (result.verdict, result.absolute) == ("INCONCLUSIVE", False)
     assert any("stream_triad" in text for text in result.proposals)
     assert not result.rerun
 
 
 @pytest.mark.parametrize("limit", [{"at_least": 0}, {"at_least": -5.0}, {"at_most": 1e20}])
 def test_a_limit_that_every_machine_keeps_to_is_no_absolute_one(tmp_path, limit):
-    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
     vacuous = entry("limit", "node", "stream_triad", unit="bytes/s", **limit)
-    asked = criteria(vacuous).model_copy(update={"criteria": criteria(vacuous).criteria[:1]})
-    result = judge(asked, gather(run, []), DAY, 0)
+    result = judge(criteria(vacuous, promise=()), evidence_of(tmp_path), DAY, 0)
     assert verdicts(result)["limit"] == "PASS"
     assert (result.verdict, result.absolute) == ("INCONCLUSIVE", False)
 
 
 def test_a_nominal_rate_that_the_machine_far_exceeds_is_wrong(tmp_path):
-    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
-    evidence = replace(gather(run, []), rates=Nominal(node_memory_bytes_per_s=205.0))
+    evidence = replace(evidence_of(tmp_path), rates=Nominal(node_memory_bytes_per_s=205.0))
     nominal = entry("efficiency", "node", "stream_triad", peak="nominal", at_least=0.6)
     judged = judge(criteria(nominal), evidence, DAY, 0).criteria[1]
     assert judged.verdict == "INCONCLUSIVE"
@@ -247,20 +233,15 @@ def test_a_nominal_rate_that_the_machine_far_exceeds_is_wrong(tmp_path):
 
 @pytest.mark.parametrize(("least", "verdict"), [(0.6, "PASS"), (0.95, "FAIL")])
 def test_nominal_rates_of_the_site_are_absolute_limits(tmp_path, least, verdict):
-    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
     rates = Nominal(node_memory_bytes_per_s=1e10, link_bytes_per_s=1.25e7, core_flop_per_s=5e10)
     nominal = [
-        entry("efficiency", check, metric, peak="nominal", at_least=least) | {"id": name}
-        for name, check, metric in (
-            ("triad", "node", "stream_triad"),
-            ("dgemm", "node", "dgemm_rate"),
-            ("pairs", "alltoall_pairs", "pair_bandwidth"),
-        )
+        entry("efficiency", check, metric, peak="nominal", at_least=least)
+        | {"id": metric.replace("_", "-")}
+        for check, metric in (("node", "stream_triad"), ("node", "dgemm_rate"), LINK_RATE)
     ]
-    wanted = criteria(*nominal)
-    wanted = wanted.model_copy(update={"criteria": wanted.criteria[:-1]})
-    found = judge(wanted, replace(gather(run, []), rates=rates), DAY, 0)
-    assert verdicts(found)["triad"] == verdicts(found)["dgemm"] == verdict
+    asked, evidence = criteria(*nominal, promise=()), evidence_of(tmp_path)
+    found = judge(asked, replace(evidence, rates=rates), DAY, 0)
+    assert verdicts(found)["stream-triad"] == verdicts(found)["dgemm-rate"] == verdict
     assert found.absolute == (verdict == "PASS")
 
 
@@ -280,14 +261,9 @@ NODE_RATES = ("core_peak_flop_per_s", "memory_bytes_per_second")
     ],
 )
 def test_nodes_that_all_are_35_per_cent_slow_do_not_pass(tmp_path, stated, share, verdict, told):
-    machine = simulated_machines.Machine(16, slow_nodes=dict.fromkeys(range(16), share))
-    run = simulated_machines.write_run(
-        tmp_path / "20261120T000000Z-0001",
-        machine,
-        simulated_machines.Noise(0.004, drift=0.002),
-        np.random.default_rng(26),
-        site={name: simulated_machines.SITE[name] for name in stated},
-    )
+    machine = machines.Machine(16, slow_nodes=dict.fromkeys(range(16), share))
+    noise, site = machines.Noise(0.004, drift=0.002), {one: machines.SITE[one] for one in stated}
+    run = machines.write_run(tmp_path / RUN, machine, noise, np.random.default_rng(26), site=site)
     dossier = runs.dossier(run, load_criteria("standard")[0])
     assert dossier.judgement.verdict == verdict
     page = " ".join(unescape(html.page(acceptance_result(dossier))).split())
@@ -306,12 +282,8 @@ def test_nodes_that_all_are_35_per_cent_slow_do_not_pass(tmp_path, stated, share
 
 
 def test_what_is_nearest_to_its_limit_is_within_it(tmp_path):
-    run = simulated_machines.write_run(
-        tmp_path / "20261120T000000Z-0001",
-        simulated_machines.Machine(),
-        simulated_machines.Noise(),
-        np.random.default_rng(1),
-    )
+    drawn = machines.Machine(), machines.Noise(), np.random.default_rng(1)
+    run = machines.write_run(tmp_path / RUN, *drawn)
     dossier = runs.dossier(run, load_criteria("standard")[0])
     sentence = " ".join(answer_of_acceptance(dossier).sentence.split())
     assert dossier.judgement.verdict == "PASS"
@@ -322,8 +294,7 @@ def test_what_is_nearest_to_its_limit_is_within_it(tmp_path):
 def test_each_limit_of_standard_has_a_source_that_the_document_shows(tmp_path):
     standard, _ = load_criteria("standard")
     assert all(one.source for one in standard.criteria)
-    run = runs.write_run(tmp_path / "20261120T000000Z-0001")
-    dossier = runs.dossier(run, standard)
+    dossier = runs.dossier(runs.write_run(tmp_path / RUN), standard)
     judged = {one.id for one in dossier.judgement.criteria}
     page = " ".join(unescape(html.page(acceptance_result(dossier))).split())
     for one in standard.criteria:
@@ -339,19 +310,13 @@ def test_an_optional_criterion_without_a_rate_is_left_out_by_name(tmp_path):
 
 @pytest.mark.parametrize("lost", [("stream_triad", "n2", None), ("pair_bandwidth", "n1", "n3")])
 def test_a_planned_node_or_pair_without_a_value_is_a_finding(tmp_path, lost):
-    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
-    evidence = gather(run, [])
-    metric, *place = lost
-    values = [
-        v
-        for v in evidence.values
-        if (v.metric, v.at.get("node"), v.at.get("peer")) != (metric, *place)
-    ]
-    assert len(values) == len(evidence.values) - 1
-    result = judge(criteria(), replace(evidence, values=values), DAY, 0)
+    evidence = evidence_of(tmp_path)
+    at = {(v.metric, v.at.get("node"), v.at.get("peer")): v for v in evidence.values}
+    assert len(at) == len(evidence.values) and at.pop(lost)
+    result = judge(criteria(), replace(evidence, values=[*at.values()]), DAY, 0)
     assert result.verdict == "INCONCLUSIVE"
     assert [finding.state for finding in result.named] == ["missing"]
-    assert [name for name in place if name] == list(result.named[0].nodes)
+    assert [name for name in lost[1:] if name] == list(result.named[0].nodes)
 
 
 def test_what_stays_undecided_is_run_again_until_the_rounds_are_spent(tmp_path):
@@ -368,7 +333,7 @@ def test_what_stays_undecided_is_run_again_until_the_rounds_are_spent(tmp_path):
 
 
 def answered(tmp_path, *entries, reruns=(), **made):
-    run = runs.write_run(tmp_path / "20261120T000000Z-0001", **made)
+    run = runs.write_run(tmp_path / RUN, **made)
     dossier = runs.dossier(run, criteria(*entries), reruns=reruns)
     answer = answer_of_acceptance(dossier)
     assert answer.state.word == dossier.judgement.verdict
@@ -381,20 +346,24 @@ def test_the_answer_names_a_suspect_with_its_share_and_the_command_that_decides(
     answer = answered(tmp_path, STREAM, slow_node={"n2": 0.6})
     assert answer.sentence.startswith("Not yet, 1 suspect: node n2 reaches 60 % of its peers'")
     assert answer.unknown.startswith("whether it stays: no re-run was made yet")
-    assert answer.command == "assay accept 20261120T000000Z-0001 --rerun"
+    assert answer.command == f"assay accept {RUN} --rerun"
 
 
-def test_the_answer_of_a_confirmed_link_carries_both_rates(tmp_path):
-    slow = {"slow_link": {"n1-n4": 0.5}}
-    answer = answered(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], **slow)
-    assert answer.sentence.startswith("1 of 3 criteria is not met: link n1–n4 carries 5.")
-    assert answer.command == "assay run acceptance --site virtual"
-
-
-def test_the_answer_of_a_pass_tells_what_is_nearest_to_its_limit(tmp_path):
-    answer = answered(tmp_path, STREAM)
-    assert answer.sentence.startswith("All 3 criteria are met on 4 nodes; nearest to its limit: ")
-    assert answer.command == "assay verify 20261120T000000Z-0001"
+@pytest.mark.parametrize(
+    ("asked", "slow", "sentence", "command"),
+    [
+        (LINKS, {"n1-n4": 0.5}, "1 of 3 criteria is not met: link n1–n4 carries 5.", TO_RUN),
+        (STREAM, {}, "All 3 criteria are met on 4 nodes; nearest to its limit: ", TO_VERIFY),
+    ],
+    ids=["confirmed", "pass"],
+)
+def test_an_answer_tells_both_rates_of_a_link_or_what_is_nearest_to_its_limit(
+    tmp_path, asked, slow, sentence, command
+):
+    reruns = [rerun(tmp_path, slow_link=slow)] if slow else []
+    answer = answered(tmp_path, asked, reruns=reruns, slow_link=slow)
+    assert answer.sentence.startswith(sentence)
+    assert answer.command == command
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 3])
@@ -410,13 +379,9 @@ def test_every_answer_of_an_acceptance_is_short_and_has_its_number(tmp_path, see
     nodes = tuple(f"a-node-with-a-long-name-{n}" for n in range(int(rng.integers(2, 9))))
     slow = {node: float(rng.uniform(0.3, 1.0)) for node in nodes if rng.random() < 0.4}
     links = {node: float(rng.uniform(0.3, 1.0)) for node in nodes if rng.random() < 0.4}
-    made = {
-        "nodes": nodes,
-        "slow_node": slow,
-        "slow_link": links,
-        "checks": ("node", "alltoall_pairs"),
-    }
-    answered(tmp_path, STREAM, LINKS, blocks=int(rng.integers(1, 7)), seed=seed, **made)
+    made = {"nodes": nodes, "slow_node": slow, "slow_link": links, "seed": seed}
+    made |= {"checks": ("node", "alltoall_pairs"), "blocks": int(rng.integers(1, 7))}
+    answered(tmp_path, STREAM, LINKS, **made)
 
 
 def test_the_bound_that_decides_is_shown(tmp_path):

@@ -13,7 +13,8 @@ import pytest
 from records.forms import as_bytes
 from reports.load.loading import load_run
 from reports.render import html
-from reports.tests.test_acceptance_judge import DAY, criteria, entry
+from reports.tests.synthetic import changed, with_records
+from reports.tests.test_acceptance_judge import DAY, RUN, criteria, entry
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.acceptance.values import gather
@@ -36,33 +37,26 @@ EVERY_KIND = [
 ]
 
 
-def edit_cases(path, check, change):
-    plan = msgspec.json.decode((path / "plan.json").read_bytes())
-    plan["cases"] = [
-        new for one in plan["cases"] if (new := change(one) if one["check"] == check else one)
-    ]
-    (path / "plan.json").write_bytes(msgspec.json.encode(plan))
-
-
 def edit_records(path, check, change):
-    records = map(msgspec.json.decode, (path / "records.jsonl").read_bytes().splitlines())
-    found = (change(one) if one["check"] == check else one for one in records)
-    lines = [msgspec.json.encode(one) + b"\n" for one in found if one]
-    (path / "records.jsonl").write_bytes(b"".join(lines))
-
-
-def not_planned(path, check):
-    edit_cases(path, check, lambda _: None)
-    without_records(path, check)
-
-
-def skipped(path, check):
-    edit_cases(path, check, lambda case: case | {"skipped": "does not fit into memory"})
-    without_records(path, check)
+    with_records(path, lambda one: change(one) if one["check"] == check else one)
 
 
 def without_records(path, check):
     edit_records(path, check, lambda _: None)
+
+
+def not_planned(path, check):
+    cases = msgspec.json.decode((path / "plan.json").read_bytes())["cases"]
+    changed(path / "plan.json", cases=[one for one in cases if one["check"] != check])
+    without_records(path, check)
+
+
+def skipped(path, check):
+    cases = msgspec.json.decode((path / "plan.json").read_bytes())["cases"]
+    skip = {"skipped": "does not fit into memory"}
+    cases = [one | skip if one["check"] == check else one for one in cases]
+    changed(path / "plan.json", cases=cases)
+    without_records(path, check)
 
 
 def only_failed(path, check):
@@ -81,7 +75,7 @@ def only_failed(path, check):
     ],
 )
 def test_a_criterion_without_a_value_is_inconclusive_and_says_why(tmp_path, wanted, cut, told):
-    path = runs.write_run(tmp_path / "20261120T000000Z-0001")
+    path = runs.write_run(tmp_path / RUN)
     cut(path, wanted["check"])
     dossier = runs.dossier(path, criteria(wanted))
     result = next(r for r in dossier.judgement.criteria if r.id == wanted["kind"])
@@ -94,11 +88,9 @@ def test_a_criterion_without_a_value_is_inconclusive_and_says_why(tmp_path, want
 @pytest.mark.parametrize("cut", [not_planned, skipped, without_records, only_failed])
 @pytest.mark.parametrize("wanted", [EVERY_KIND[1], EVERY_KIND[5]], ids=["ratio", "measured"])
 def test_a_reference_without_a_value_leaves_the_criterion_open(tmp_path, wanted, cut):
-    path = runs.write_run(tmp_path / "20261120T000000Z-0001")
+    path = runs.write_run(tmp_path / RUN)
     cut(path, "node")
-    run = load_run(path)
-    limit = entry("limit", "hpl", "rate", at_least=1.0, unit="flop/s") | {"id": "kept"}
-    result = judge(criteria(wanted, limit), gather(run, []), DAY, 0)
+    result = judge(criteria(wanted), gather(load_run(path), []), DAY, 0)
     (found,) = (r for r in result.criteria if r.id == wanted["kind"])
     assert (found.verdict, found.items) == ("INCONCLUSIVE", ())
     assert "the reference dgemm_rate of node selects 0 values" in found.note
@@ -106,9 +98,9 @@ def test_a_reference_without_a_value_leaves_the_criterion_open(tmp_path, wanted,
 
 
 def test_a_document_holds_no_scalars_of_numpy(tmp_path):
-    path = runs.write_run(tmp_path / "20261120T000000Z-0001")
     spread = entry("spread", "node", "stream_triad", cv_at_most=0.5)
-    content = msgspec.json.decode(runs.dossier(path, criteria(spread)).content)
+    content = runs.dossier(runs.write_run(tmp_path / RUN), criteria(spread)).content
+    content = msgspec.json.decode(content)
     (found,) = (r for r in content["results"] if r["id"] == "spread")
     assert [type(item["low"]) for item in found["items"]] == [float] * 5
     scalars = [np.float64(0.1), np.float32(0.5), np.int64(3), np.bool_(True), np.str_("n1")]
