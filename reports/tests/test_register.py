@@ -16,18 +16,13 @@ from records.history.reading import read_history
 from records.history.store import Store
 from reports.load.loading import load_run
 from reports.render import html
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, changed, write_run
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
 
-WOBBLE = {
-    "name": "wobble",
-    "unit": "quanta/s",
-    "better": "lower",
-    "definition": "quanta that left the pendulum, over the time of the launch",
-    "title": "wobble of the pendulum",
-}
+KIND = {"name": "wobble", "unit": "quanta/s", "better": "lower"}
+WOBBLE = {**KIND, "definition": "quanta over time", "title": "wobble of the pendulum"}
 PENDULUM = {"name": "pendulum", "title": "Foucault's pendulum", "deciding": "wobble", "shown": ""}
 
 
@@ -37,8 +32,7 @@ def run(tmp_path: Path) -> Path:
 
     def measured(record: dict[str, Any]) -> dict[str, Any]:
         value = (20.0 if record["environment"] == "lam" else 10.0) + record["block"] / 100
-        metric = {"name": "wobble", "unit": "quanta/s", "better": "lower", "value": value}
-        return record | {"metrics": [metric]}
+        return record | {"metrics": [{**KIND, "value": value}]}
 
     cases = [case("pendulum", name, {"length": 67}) for name in ("mpich", "lam")]
     run = write_run(tmp_path / "run", cases, blocks=6, edit=measured)
@@ -47,9 +41,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def define(run: Path, metrics: list[dict[str, Any]]) -> None:
-    plan = json.loads((run / "plan.json").read_text())
-    plan |= {"schema": 2, "metrics": metrics, "checks": [PENDULUM]}
-    (run / "plan.json").write_text(json.dumps(plan))
+    changed(run / "plan.json", schema=2, metrics=metrics, checks=[PENDULUM])
 
 
 def test_a_metric_that_only_the_plan_defines_is_reported(run: Path) -> None:
@@ -93,10 +85,9 @@ def test_a_metric_of_another_unit_does_not_enter_a_series(run: Path, tmp_path: P
     with Store(tmp_path / "history.sqlite", create=True) as store:
         store.add(night, values)
         define(run, [WOBBLE | {"unit": "s"}])
-        records = run / "records.jsonl"
-        records.write_text(records.read_text().replace("quanta/s", "s").replace('"run"', '"other"'))
-        provenance = run / "provenance.json"
-        provenance.write_text(provenance.read_text().replace('"run"', '"other"'))
+        for name in ("records.jsonl", "provenance.json"):
+            text = (run / name).read_text().replace("quanta/s", "s")
+            (run / name).write_text(text.replace('"run"', '"other"'))
         night, values = read_night(run)
         with pytest.raises(AssayError, match=r"holds wobble of case pendulum-.* in quanta/s"):
             store.add(night, values)

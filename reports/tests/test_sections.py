@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,60 +16,56 @@ from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts, own_section
 from reports.load.loading import load_run
 from reports.show.draw import svg_of
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, changed, write_run
 
+TIME = {"unit": "s", "better": "lower", "definition": "a time"}
 METRICS = [
-    {
-        "name": "halo_time",
-        "unit": "s",
-        "better": "lower",
-        "definition": "time of a halo exchange",
-        "title": "halo exchange",
-    },
+    {"name": "halo_time", **TIME, "title": "halo exchange"},
     {"name": "halo_rate", "unit": "bytes/s", "better": "higher", "definition": "bytes over time"},
-    {"name": "setup_time", "unit": "s", "better": "lower", "definition": "time of the set-up"},
+    {"name": "setup_time", **TIME},
     {"name": "lay", "unit": "1", "better": "lower", "definition": "where", "measured": False},
 ]
 CHECK = {"name": "halo", "title": "Halo exchange", "deciding": "halo_time", "shown": ""}
 SIZES, RANKS, PATTERNS = (8, 1024, 65536), (2, 4, 8), ("faces", "edges")
 ENVIRONMENTS = ("mpich", "lam")
-BLOCKS = 4
+
+
+def metric(name: str, value: float, **at: int) -> dict[str, Any]:
+    known = next(one for one in METRICS if one["name"] == name)
+    return {
+        "name": name,
+        "unit": known["unit"],
+        "better": known["better"],
+        "value": value,
+        "at": at,
+    }
 
 
 def measured(record: dict[str, Any]) -> dict[str, Any]:
     """`lam` takes twice as long; each block a percent longer than the one before."""
     base = (2 if record["environment"] == "lam" else 1) * (1 + 0.01 * record["block"])
-    metrics = [{"name": "setup_time", "unit": "s", "better": "lower", "value": 0.12 * base}]
-    metrics += [{"name": "lay", "unit": "1", "better": "lower", "value": 1.0}]
+    metrics = [metric("setup_time", 0.12 * base), metric("lay", 1.0)]
     for size in SIZES:
         time_s = base * record["params"]["ranks"] * (1e-5 + size * 1e-9)
-        at = {"face_bytes": size}
-        metrics += [
-            {"name": "halo_time", "unit": "s", "better": "lower", "value": time_s, "at": at},
-            {
-                "name": "halo_rate",
-                "unit": "bytes/s",
-                "better": "higher",
-                "value": size / time_s,
-                "at": at,
-            },
-        ]
+        metrics.append(metric("halo_time", time_s, face_bytes=size))
+        metrics.append(metric("halo_rate", size / time_s, face_bytes=size))
     return record | {"metrics": metrics}
+
+
+def halo_run(folder: Path, cases: list[dict[str, Any]], blocks: int) -> Path:
+    """A check that Assay does not know: its metrics and its title stand in its plan."""
+    write_run(folder, cases, blocks=blocks, edit=measured)
+    changed(folder / "plan.json", schema=2, metrics=METRICS, checks=[CHECK])
+    return folder
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A check that Assay does not know: its metrics and its title stand in its plan."""
     cases = [
         case("halo", name, {"ranks": ranks, "nodes": ranks // 2, "pattern": pattern}, ranks)
         for name, ranks, pattern in product(ENVIRONMENTS, RANKS, PATTERNS)
     ]
-    folder = tmp_path_factory.mktemp("generic") / "run"
-    write_run(folder, cases, blocks=BLOCKS, edit=measured)
-    plan = json.loads((folder / "plan.json").read_text())
-    plan |= {"schema": 2, "metrics": METRICS, "checks": [CHECK]}
-    (folder / "plan.json").write_text(json.dumps(plan))
-    return folder
+    return halo_run(tmp_path_factory.mktemp("generic") / "run", cases, 4)
 
 
 @pytest.fixture(scope="module")
@@ -112,14 +107,14 @@ def test_environments_stand_side_by_side_with_their_spread(generic: CheckPart) -
     assert table.title == "Halo exchange, µs: mean ± s"
     rates = next(one for one in generic.tables if one.title.startswith("Halo rate"))
     assert rates.title.endswith("/s: arithmetic mean of rates ± s")
-    assert [(column.title, column.environment, column.numeric) for column in table.columns] == [
-        ("face bytes", "", True),
-        ("ranks", "", True),
-        ("nodes", "", True),
-        ("pattern", "", False),
-        ("", "mpich", True),
-        ("", "lam", True),
+    assert [column.title for column in table.columns[:4]] == [
+        "face bytes",
+        "ranks",
+        "nodes",
+        "pattern",
     ]
+    assert [column.environment for column in table.columns] == ["", "", "", "", *ENVIRONMENTS]
+    assert [column.numeric for column in table.columns] == [True, True, True, False, True, True]
     assert len(table.rows) == len(SIZES) * len(RANKS) * len(PATTERNS)
     row = next(r for r in table.rows if [c.text for c in r[:4]] == ["8 B", "2", "1", "faces"])
     assert [cell.text for cell in row[4:]] == ["20.52 ± 0.26", "41.03 ± 0.52"]
@@ -145,11 +140,7 @@ def test_the_page_shows_an_unknown_check_whole(run: Path, tmp_path: Path) -> Non
 
 def test_a_metric_without_an_axis_shows_environments_beside_each_other(tmp_path: Path) -> None:
     cases = [case("halo", name, {"ranks": 2}) for name in ENVIRONMENTS]
-    folder = write_run(tmp_path / "run", cases, blocks=3, edit=measured)
-    plan = json.loads((folder / "plan.json").read_text())
-    plan |= {"schema": 2, "metrics": METRICS, "checks": [CHECK]}
-    (folder / "plan.json").write_text(json.dumps(plan))
-    ((part,), _) = check_parts(analyse(load_run(folder)))
+    ((part,), _) = check_parts(analyse(load_run(halo_run(tmp_path, cases, 3))))
     assert [picture.title for picture in part.pictures][-1] == "Setup time"
     (panel,) = part.pictures[-1].panels
     assert "mpich 122 to 122 ms; lam 245 to 245 ms" in panel.alt
@@ -247,13 +238,10 @@ def test_the_command_takes_folders(
     folder = write_report_file(tmp_path / "checks", GOOD)
     (run / "campaign.yaml").touch()
     argv = ["report", str(run), "--format", "md", "--out", str(tmp_path / "out")]
-    assert main([*argv, "--checks", str(folder)]) == ExitStatus.PASS
-    text = (tmp_path / "out" / "report.md").read_text()
-    assert "Own table" in text
-    assert main(argv) == ExitStatus.PASS
-    assert "Own table" not in (tmp_path / "out" / "report.md").read_text()
-    monkeypatch.setenv("ASSAY_CHECKS", str(folder))
-    assert main(argv) == ExitStatus.PASS
-    assert "Own table" in (tmp_path / "out" / "report.md").read_text()
+    for words, variable in ((["--checks", str(folder)], ""), ([], ""), ([], str(folder))):
+        monkeypatch.setenv("ASSAY_CHECKS", variable)
+        assert main([*argv, *words]) == ExitStatus.PASS
+        text = (tmp_path / "out" / "report.md").read_text()
+        assert ("Own table" in text) == bool(words or variable)
     assert main([*argv, "--checks", str(tmp_path / "none")]) == ExitStatus.BAD_INPUT
     assert "no such folder of checks" in capsys.readouterr().err

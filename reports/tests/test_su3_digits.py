@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,13 @@ from reports.analysis.original_digits import NUMBERS, differences
 from reports.analysis.run import analyse
 from reports.checks.su3_rmd.tables import AGREE, digits_table
 from reports.load.loading import load_run
-from reports.show.tables import Cell
-from reports.tests.synthetic import case, write_run
+from reports.show.tables import Cell, Table
+from reports.tests.synthetic import case, changed, write_run
 from reports.verdicts.choice.answer import not_known
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "seed": 8352, "keep_measurements": True}
-METRICS = [
-    {"name": name, "unit": "1", "better": "higher", "definition": name, "measured": False}
-    for name in NUMBERS
-]
+KIND = {"unit": "1", "better": "higher"}
+METRICS = [{"name": name, **KIND, "definition": name, "measured": False} for name in NUMBERS]
 CHECK = {"name": "su3_rmd", "title": "su3_rmd", "deciding": "program_time", "shown": "rate"}
 #: The first two lines of measurements of the original's sample.
 LINES = (
@@ -32,50 +30,38 @@ LINES = (
 Change = Callable[[dict[str, Any], list[list[float]]], None]
 
 
-def lattice_case(
-    environment: str, ranks: int, implementation: str, **changed: Any
-) -> dict[str, Any]:
-    params = {**LATTICE, "ranks": ranks, "implementation": implementation, **changed}
+def lattice_case(environment: str, ranks: int, program: str, **more: Any) -> dict[str, Any]:
+    params = {**LATTICE, "ranks": ranks, "implementation": program, **more}
     return case("su3_rmd", environment, params, ranks)
 
 
-CASES = [
-    lattice_case(environment, ranks, implementation)
-    for environment in ("mpich", "lam")
-    for ranks in (1, 2)
-    for implementation in ("assay", "milc")
-]
+CASES = [lattice_case(*one) for one in product(("mpich", "lam"), (1, 2), ("assay", "milc"))]
 
 
-def judged(
-    folder: Path, change: Change | None = None, cases: list[dict[str, Any]] = CASES
-) -> dict[tuple[str, str], Cell] | None:
-    """The last cell of each line of the table, by ranks and environment."""
+def table_of(folder: Path, change: Change | None, cases: list[dict[str, Any]]) -> Table | None:
 
     def printed(record: dict[str, Any]) -> dict[str, Any]:
         lines = [list(line) for line in LINES]
         if change:
             change(record, lines)
         metrics = [
-            {
-                "name": name,
-                "unit": "1",
-                "better": "higher",
-                "value": value,
-                "at": {"measurement": n},
-            }
+            {"name": name, **KIND, "value": value, "at": {"measurement": n}}
             for n, line in enumerate(lines, start=1)
             for name, value in zip(NUMBERS, line, strict=True)
         ]
         return record | {"metrics": metrics}
 
     write_run(folder, cases, blocks=3, edit=printed)
-    plan = json.loads((folder / "plan.json").read_text())
-    plan |= {"schema": 2, "metrics": METRICS, "checks": [CHECK]}
-    (folder / "plan.json").write_text(json.dumps(plan))
-    table = digits_table(analyse(load_run(folder)))
-    if table is None:
-        return None
+    changed(folder / "plan.json", schema=2, metrics=METRICS, checks=[CHECK])
+    return digits_table(analyse(load_run(folder)))
+
+
+def judged(
+    folder: Path, change: Change | None = None, cases: list[dict[str, Any]] = CASES
+) -> dict[tuple[str, str], Cell]:
+    """The last cell of each line of the table, by ranks and environment."""
+    table = table_of(folder, change, cases)
+    assert table is not None
     return {(row[2].text, row[3].text): row[-1] for row in table.rows}
 
 
@@ -85,10 +71,8 @@ def is_original(record: dict[str, Any]) -> bool:
 
 def test_equal_digits_of_all_launches_agree(tmp_path: Path) -> None:
     found = judged(tmp_path)
-    assert found is not None
-    assert {place: cell.text for place, cell in found.items()} == {
-        (ranks, environment): AGREE for ranks in "12" for environment in ("mpich", "lam")
-    }
+    assert found.keys() == {(ranks, name) for ranks in "12" for name in ("mpich", "lam")}
+    assert {cell.text for cell in found.values()} == {AGREE}
     assert "digits" not in " ".join(not_known(analyse(load_run(tmp_path))))
 
 
@@ -100,7 +84,6 @@ def test_one_digit_in_one_launch_is_named(tmp_path: Path, block: int) -> None:
             lines[1][2] += 1e-6
 
     found = judged(tmp_path, change)
-    assert found is not None
     cell = found.pop(("2", "lam"))
     assert cell.text == (
         "differ first in measurement 2, plaquette in space: ours 2.951300e+00, the original"
@@ -117,9 +100,7 @@ def test_what_is_below_the_printed_digits_is_no_difference(tmp_path: Path) -> No
     def change(record: dict[str, Any], lines: list[list[float]]) -> None:
         lines[0][0] += 4e-8 * is_original(record)
 
-    found = judged(tmp_path, change)
-    assert found is not None
-    assert {cell.text for cell in found.values()} == {AGREE}
+    assert {cell.text for cell in judged(tmp_path, change).values()} == {AGREE}
 
 
 def test_a_case_without_the_original_is_judged_by_nothing(tmp_path: Path) -> None:
@@ -130,17 +111,12 @@ def test_a_case_without_the_original_is_judged_by_nothing(tmp_path: Path) -> Non
         lattice_case("lam", 1, "assay"),
         lattice_case("lam", 1, "milc", seed=1),
     ]
-    found = judged(tmp_path, cases=cases)
-    assert found is not None
-    assert {place: cell.text for place, cell in found.items()} == {
-        ("1", "mpich"): AGREE,
-        ("2", "mpich"): "–",
-        ("1", "lam"): "–",
-    }
+    found = {place: cell.text for place, cell in judged(tmp_path, cases=cases).items()}
+    assert found == {("1", "mpich"): AGREE, ("2", "mpich"): "–", ("1", "lam"): "–"}
 
 
 def test_a_run_of_ours_alone_has_no_such_table(tmp_path: Path) -> None:
-    assert judged(tmp_path, cases=[lattice_case("lam", 1, "assay")]) is None
+    assert table_of(tmp_path, None, [lattice_case("lam", 1, "assay")]) is None
 
 
 def test_a_number_that_one_lacks_differs() -> None:
