@@ -89,6 +89,12 @@ def test_ancestors_include_this_process_and_its_parent() -> None:
     assert {os.getpid(), os.getppid()} <= processes.ancestors()
 
 
-def test_a_file_that_is_no_namespace_has_no_processes(tmp_path: Path) -> None:
+def test_processes_in_a_network_are_found_beside_files_that_are_no_namespace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "plain").touch()
-    assert processes.inside_network([tmp_path / "plain", tmp_path / "absent"]) == []
+    others = [tmp_path / "plain", tmp_path / "absent"]
+    assert processes.inside_network(others) == []
+    mine, ended = Process(os.getpid(), 1), Process(2**22 + 1, 5)
+    monkeypatch.setattr(processes, "_running", lambda: [mine, ended])
+    assert processes.inside_network([*others, Path("/proc/self/ns/net")]) == [mine]

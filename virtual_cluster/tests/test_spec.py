@@ -52,18 +52,20 @@ def test_addresses_are_distinct_and_in_one_network() -> None:
     assert plan["login"] == "10.77.0.1"
 
 
-def test_neighbours_share_no_core_as_long_as_cores_suffice() -> None:
-    plan = plans.core_plan(dict.fromkeys(["n1", "n2", "n3", "n4"], 2), [0, 1, 2, 3])
-    assert plan == {"n1": [0, 1], "n2": [2, 3], "n3": [0, 1], "n4": [2, 3]}
-
-
-def test_only_usable_cores_are_dealt() -> None:
-    plan = plans.core_plan(dict.fromkeys(["n1", "n2", "n3"], 1), [3, 7])
-    assert plan == {"n1": [3], "n2": [7], "n3": [3]}
-
-
-def test_more_cores_a_node_than_there_are_means_all_of_them() -> None:
-    assert plans.core_plan({"n1": 5}, [0, 1]) == {"n1": [0, 1]}
+@pytest.mark.parametrize(
+    ("nodes", "each", "usable", "dealt"),
+    [
+        (4, 2, [0, 1, 2, 3], [[0, 1], [2, 3], [0, 1], [2, 3]]),
+        (3, 1, [3, 7], [[3], [7], [3]]),
+        (1, 5, [0, 1], [[0, 1]]),
+    ],
+)
+def test_neighbours_share_no_usable_core_as_long_as_these_suffice(
+    nodes: int, each: int, usable: list[int], dealt: list[list[int]]
+) -> None:
+    names = ClusterSpec(nodes=nodes).node_names()
+    plan = plans.core_plan(dict.fromkeys(names, each), usable)
+    assert plan == dict(zip(names, dealt, strict=True))
 
 
 @pytest.mark.parametrize(("cores", "nodes", "expected"), [(2, 4, 1), (8, 4, 2), (9, 2, 4)])

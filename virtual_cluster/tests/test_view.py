@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from records.errors import InfrastructureError
-from virtual_cluster.view import command
+from virtual_cluster.view import command, may
 
 NOBODY = 65534
 
@@ -51,3 +51,26 @@ def test_a_folder_that_is_removed_meanwhile_hinders_no_command(
     monkeypatch.setattr(os, "scandir", scandir)
     assert command([suite], NOBODY, NOBODY, suite / "aside") == []
     assert not gone.exists()
+
+
+@pytest.mark.parametrize(
+    ("mode", "whose", "rights", "allowed"),
+    [
+        (0o500, "owner", 5, True),
+        (0o400, "owner, group", 5, False),
+        (0o077, "owner, group", 1, False),
+        (0o050, "group", 5, True),
+        (0o707, "group", 4, False),
+        (0o005, "", 5, True),
+        (0o770, "", 4, False),
+    ],
+)
+def test_the_modes_of_the_owner_the_group_or_all_others_count(
+    tmp_path: Path, mode: int, whose: str, rights: int, allowed: bool
+) -> None:
+    (tmp_path / "file").touch(mode=0o600)
+    found = (tmp_path / "file").stat()
+    (tmp_path / "file").chmod(mode)
+    uid, gid = found.st_uid + ("owner" not in whose), found.st_gid + ("group" not in whose)
+    assert may(tmp_path / "file", uid, gid, rights) is allowed
+    assert may(tmp_path / "none", uid, gid, rights)
