@@ -31,19 +31,12 @@ def dry_run(
     folder: Path, file: str, *options: str, more: Mapping[str, str] | None = None, **how: Any
 ) -> tuple[CompletedProcess[str], dict[Path, str]]:
     """What ReFrame said of a file of the session on that site, and its job scripts by folder."""
-    files = {
-        "SITE_FILE": "site.json",
-        "HPL_ARCHIVE": "site.json",
-        "LAUNCHES_FILE": "launches.jsonl",
-    }
-    variables = {f"ASSAY_{name}": str(folder / one) for name, one in files.items()}
-    reframe: list[str | Path] = [
-        str(Path(sys.executable).with_name("reframe")),
-        "-C",
-        SESSION / "settings.py",
-    ]
+    there = str(folder / "site.json")
+    variables = {"ASSAY_SITE_FILE": there, "ASSAY_HPL_ARCHIVE": there, **(more or {})}
+    variables["ASSAY_LAUNCHES_FILE"] = str(folder / "launches.jsonl")
+    reframe = [Path(sys.executable).with_name("reframe"), "-C", SESSION / "settings.py"]
     words = [*reframe, "-c", SESSION / file, "--dry-run", *options]
-    answer = ran(words, variables | dict(more or {}), cwd=folder, check=False, **how)
+    answer = ran(words, variables, cwd=folder, check=False, **how)
     scripts = (folder / "session").rglob("rfm_job.sh")
     return answer, {script.parent: script.read_text() for script in scripts}
 

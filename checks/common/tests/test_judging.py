@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from typing import Any
 
 import pytest
@@ -24,16 +25,11 @@ SAMPLES = [("pt2pt", "mpich"), ("ring", "lam"), ("startup", "mpich"), ("startup"
 GUARD = "judging failed"
 
 #: Any JSON value, those that no record can hold among them.
+LEAVES = [st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)]
+LEAVES += [st.sampled_from([10**400, -(10**30), 2**63, 2**64 - 1])]
+LEAVES += [st.sampled_from(["\ud800", "n1", "\x00", "1e999", "session"])]
 ODD = st.recursive(
-    st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(),
-        st.sampled_from([10**400, -(10**30), 2**63, 2**64 - 1]),
-        st.floats(),
-        st.text(st.characters(), max_size=8),
-        st.sampled_from(["\ud800", "n1", "\x00", "1e999", "session"]),
-    ),
+    st.one_of(LEAVES),
     lambda inside: st.one_of(
         st.lists(inside, max_size=3), st.dictionaries(st.text(max_size=5), inside, max_size=3)
     ),
@@ -53,10 +49,6 @@ def judged(text: str, check: str = "pt2pt", variant: str = "mpich") -> tuple[str
     return outcome.status, str(outcome.reason)
 
 
-def line_of(text: str, kind: str) -> str:
-    return next(line for line in text.split("\n") if line.startswith(f'{{"assay":"{kind}"'))
-
-
 @pytest.mark.parametrize(("check", "variant"), SAMPLES)
 def test_a_real_launch_is_ok(check, variant):
     assert judged(launch(check, variant).text, check, variant)[0] == "ok"
@@ -72,11 +64,10 @@ def test_a_real_launch_is_ok(check, variant):
 )
 def test_a_launch_on_another_device_than_the_site_demands_is_wrong(check, variant, device, other):
     one = launch(check, variant)
-    one.current_environ.extras["device"] = device
-    assert one.outcome(one.text).status == "ok"
-    one.current_environ.extras["device"] = other
-    outcome = one.outcome(one.text)
-    assert outcome.status == "wrong"
+    for demanded, status in ((device, "ok"), (other, "wrong")):
+        one.current_environ.extras["device"] = demanded
+        outcome = one.outcome(one.text)
+        assert outcome.status == status
     assert f"the site demands {other}: use a build" in str(outcome.reason)
 
 
@@ -130,23 +121,13 @@ def test_any_bytes_may_stand_anywhere(noise, seed):
     judged((raw[:place] + noise + raw[place:]).decode(errors="replace"))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "1" + "0" * 400,
-        "1" + "0" * 5000,
-        "[" * 100_000 + "]" * 100_000,
-        '{"a":' * 100_000 + "1" + "}" * 100_000,
-        "[" * 100_000,
-        "NaN",
-        "-Infinity",
-        "1e999",
-        r'"\ud800"',
-        r'{"\ud800":1}',
-        "[" * 900 + "]" * 900,
-    ],
-    ids=lambda value: value[:12],
-)
+DEEP = 100_000
+VALUES = ["1" + "0" * 400, "1" + "0" * 5000, "[" * DEEP + "]" * DEEP, "[" * DEEP]
+VALUES += ['{"a":' * DEEP + "1" + "}" * DEEP, "NaN", "-Infinity", "1e999"]
+VALUES += [r'"\ud800"', r'{"\ud800":1}', "[" * 900 + "]" * 900]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: value[:12])
 @pytest.mark.parametrize(
     "kind", ["metric", "program", "evidence", "note", "stamp", "exit", "error"]
 )
@@ -162,7 +143,7 @@ def test_values_that_no_record_holds(kind, value):
 def with_evidence(change) -> str:
     """A launch's text whose evidence was changed."""
     text = launch().text
-    line = line_of(text, "evidence")
+    line = next(one for one in text.split("\n") if one.startswith('{"assay":"evidence"'))
     entry = json.loads(line)
     change(entry)
     return text.replace(line, json.dumps(entry))
@@ -178,29 +159,22 @@ def with_evidence(change) -> str:
         ({"links": []}, "0 links between 2 nodes were probed"),
         ({"library": 5}, "Expected `str`, got `int` - at `$.library`"),
         ({"variables": ["x"]}, "Expected `object`, got `array` - at `$.variables`"),
-        (
-            lambda entry: entry["ranks"][0].update(cpus=["0"]),
-            "Expected `int`, got `str` - at `$.ranks",
-        ),
-        (lambda entry: entry["ranks"][1].update(rank=0), "evidence came of ranks [0, 0]"),
-        (lambda entry: entry["ranks"][1].pop("host"), "missing required field `host`"),
+        (lambda found: found["ranks"][0].update(cpus=["0"]), "got `str` - at `$.ranks"),
+        (lambda found: found["ranks"][1].update(rank=0), "evidence came of ranks [0, 0]"),
+        (lambda found: found["ranks"][1].pop("host"), "missing required field `host`"),
     ],
 )
 def test_what_is_odd_in_evidence_is_named(change, said):
-    if isinstance(change, dict):
-        status, reason = judged(with_evidence(lambda entry: entry.update(change)))
-    else:
-        status, reason = judged(with_evidence(change))
+    how = (lambda entry: entry.update(change)) if isinstance(change, dict) else change
+    status, reason = judged(with_evidence(how))
     assert status == "wrong"
     assert said in reason
 
 
 def test_many_cores_are_matched_without_recursion():
-    def many(entry):
-        for facts in entry["ranks"]:
-            facts["cpus"] = list(range(50_000))
-
-    assert judged(with_evidence(many))[0] == "ok"
+    cores = list(range(50_000))
+    many = with_evidence(lambda entry: [facts.update(cpus=cores) for facts in entry["ranks"]])
+    assert judged(many)[0] == "ok"
 
 
 def test_a_value_that_the_link_cannot_give_flags_the_launch():
@@ -244,8 +218,8 @@ def test_the_last_guard_names_what_no_reader_foresaw(given):
 def test_long_output_is_read_up_to_the_limit_which_the_reason_names(tmp_path):
     one = launch()
     stdout = tmp_path / "rfm_job.out"
-    head, tail = one.text.split("\n", 3)[:3], one.text.split("\n", 3)[3]
-    stdout.write_text("\n".join(head) + "\n" + "noise\n" * 400_000 + tail)
+    *head, tail = one.text.split("\n", 3)
+    stdout.write_text("\n".join([*head, "noise\n" * 400_000 + tail]))
     size = stdout.stat().st_size
     outcome = one.outcome_of(stdout, 1_000_000)
     assert outcome.status == "wrong"
@@ -257,11 +231,10 @@ def test_long_output_is_read_up_to_the_limit_which_the_reason_names(tmp_path):
 
 def test_what_is_read_of_a_sparse_giant_is_its_beginning_and_its_end(tmp_path):
     giant = tmp_path / "rfm_job.err"
-    with giant.open("wb") as file:
-        file.write(b"first\n")
-        file.truncate(5 * 10**9)
-        file.seek(0, os.SEEK_END)
-        file.write(b"\nlast words\n")
+    giant.write_text("first\n")
+    os.truncate(giant, 5 * 10**9)
+    with giant.open("a") as file:
+        file.write("\nlast words\n")
     printed = read_printed(giant, TAIL_BYTES)
     assert printed.text.startswith("first\n")
     assert printed.text.endswith("last words\n")
@@ -275,12 +248,8 @@ def test_what_is_read_of_a_sparse_giant_is_its_beginning_and_its_end(tmp_path):
 def test_only_an_ordinary_file_is_read(tmp_path, kind):
     stdout = tmp_path / "rfm_job.out"
     (tmp_path / "other").write_text(launch().text)
-    if kind == "link":
-        stdout.symlink_to(tmp_path / "other")
-    elif kind == "fifo":
-        os.mkfifo(stdout)
-    else:
-        stdout.mkdir()
+    make = {"link": lambda: stdout.symlink_to("other"), "fifo": lambda: os.mkfifo(stdout)}
+    make.get(kind, stdout.mkdir)()
     outcome = launch().outcome_of(stdout, 10**6)
     assert outcome.status == "failed"
     assert "rfm_job.out " in str(outcome.reason)
@@ -296,8 +265,7 @@ def test_only_an_ordinary_file_is_read(tmp_path, kind):
 def test_a_launcher_that_is_not_there_is_no_result_of_the_launch(tmp_path, said, status, fault):
     (tmp_path / "rfm_job.err").write_text(f"{said}\n")
     stopped = Launch("pt2pt", "mpich", tmp_path)
-    text = stopped.text.replace(line_of(stopped.text, "exit"), "")
-    kept = [line for line in text.split("\n") if '"assay":"stamp"' in line or "alloc" in line]
+    kept = [line for line in stopped.text.split("\n") if re.match('{"assay":"(stamp|alloc)', line)]
     ended = f'{{"assay":"exit","secret":"{SECRETS.session}","status":127}}'
     outcome = stopped.outcome("\n".join([*kept, ended, ""]))
     assert (outcome.status, outcome.fault) == (status, fault)

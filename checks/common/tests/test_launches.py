@@ -40,7 +40,7 @@ class Run(MpiCheck):
         return Reading(parse(text))
 """
 RING = {"ranks": 2, "ranks_per_node": 1}
-GOOD = {"case_id": "hello-12345678", "check": "hello", "environment": "mpich"}
+GOOD: dict[str, Any] = {"case_id": "hello-12345678", "check": "hello", "environment": "mpich"}
 GOOD |= {"params": {"label": LABEL}, **RING, "nodes": 2, "block": 1, "attempt": 1, "limit_s": 60.0}
 #: What is changed in a launch, and what is said of it.
 BAD: list[tuple[dict[str, Any], str]] = [
