@@ -38,7 +38,7 @@ partitions: {{all: {{nodes: 3, cores_per_node: 1, memory_bytes_per_node: 1000000
 environments:
   ours: {{description: an MPI, compiler: cc, launcher: assay-srun, library: ^x}}
 """
-WAIT_S = 90
+PAST = "2020-01-01T00:00:00Z"
 #: Runs words in a mount namespace where the first is a FUSE file system that never answers.
 HUNG = """\
 import ctypes, os, subprocess, sys
@@ -55,15 +55,9 @@ MAKE = f'mkdir -p {MOUNT}; exec "$@"'
 FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
 READ_ONLY = 'mount --bind "$PWD" "$PWD"; mount -o remount,ro,bind "$PWD"; shift; exec "$@"'
 REPLACED = f'mount --bind ./program {program_path()}; shift; exec "$@"'
-#: Other programs on the node, which end with their input. They print when they are ready.
-SOCKET = (
-    "import socket, sys; one = socket.socket({}); one.bind({}); one.listen() if {} else 0;"
-    " print(flush=True); sys.stdin.read()"
-)
-ANOTHER = SOCKET.format("socket.AF_UNIX", r"'\0assay-vet'", 0)
-SILENT = SOCKET.format("", "('127.0.0.1', 28999)", 1)
-HOLDER = (
-    "import fcntl, sys; one = open('drains.jsonl', 'a'); fcntl.flock(one, 2);"
+#: Another program on the node, which ends with its input. It prints when it is ready.
+SILENT = (
+    "import socket, sys; one = socket.socket(); one.bind(('127.0.0.1', 28999)); one.listen();"
     " print(flush=True); sys.stdin.read()"
 )
 LIE = """echo '{"assay": "error", "message": "wrong sum"}'"""
@@ -71,7 +65,10 @@ ONCE = """\
 rm "$TMPDIR/seen" && exit 1; touch "$TMPDIR/seen"
 echo '{"assay": "metric", "name": "memory_latency", "unit": "s", "value": 1e3}'
 """
-ENTRY = '{{"node": "n9", "record": "r", "at": {at}, "action": "drained", "reason": "assay: x"}}\n'
+ENTRY = '{"node": "n9", "record": "r", "at": {now}, "action": "drained", "reason": "assay: x"}\n'
+
+
+Ended = subprocess.CompletedProcess[str]
 
 
 @dataclass(frozen=True)
@@ -85,13 +82,14 @@ class Fault:
     files: Mapping[str, str | None] = field(default_factory=dict)
     beside: str = ""
     inside: str = ""
-    made_at: str = "2020-01-01T00:00:00Z"
+    made_at: str = PAST
     unfit: bool = False
 
 
 UNREADABLE = "the reference cannot be read"
 NOT_DONE = "not drained or resumed: "
 LATENCY, DISK = ("--steps=latency",), ("--steps=disk", "--disk={mount}")
+LINK = ("--steps=link", "--neighbour=127.0.0.1")
 FAULTS = {
     "no reference": Fault("no reference", files={"reference.json": None}),
     "a reference cut off": Fault(UNREADABLE, files={"reference.json": '{"made_at": 7'}),
@@ -108,43 +106,25 @@ FAULTS = {
     "a full /tmp": Fault("No space left on device", DISK, inside=FULL),
     "no folder for the disk": Fault("No such file", ("--steps=disk", "--disk=/nowhere")),
     "an unknown neighbour": Fault("link: ", ("--steps=link", "--neighbour=nowhere.invalid")),
-    "a neighbour that refuses": Fault(
-        "link: ", ("--steps=link", "--neighbour=127.0.0.1", "--port=1")
-    ),
+    "a neighbour that refuses": Fault("link: ", (*LINK, "--port=1")),
     "a silent neighbour": Fault(
-        "link did not answer within",
-        ("--steps=link", "--neighbour=127.0.0.1", "--port=28999", "--budget=12"),
-        beside=SILENT,
+        "link did not answer within", (*LINK, "--port=28999", "--budget=12"), beside=SILENT
     ),
     "a budget used up": Fault("the budget of 1 s is used up", ("--steps=memory", "--budget=1")),
-    "another vetting": Fault("another vetting runs on this node", beside=ANOTHER),
-    "an unknown step": Fault("step nothing: allowed are", ("--steps=nothing",)),
     "a damaged site": Fault("site.yaml", files={"site-config/mysite/site.yaml": "name: ["}),
-    "a program that hangs": Fault(
-        "latency did not answer within",
-        (*LATENCY, "--budget=12"),
-        files={"program": "exec sleep 1000"},
-        inside=REPLACED,
-    ),
-    "a program that is killed": Fault(
-        "latency: ", LATENCY, files={"program": "kill -9 $$"}, inside=REPLACED
-    ),
-    "a program that reports an error": Fault(
-        "latency: wrong sum", LATENCY, files={"program": LIE}, inside=REPLACED
-    ),
-    "a second look that fails": Fault(
-        "latency: status 1; memory latency", LATENCY, files={"program": ONCE}, inside=REPLACED
-    ),
+    **{
+        name: Fault(said, (*LATENCY, *more), files={"program": program}, inside=REPLACED)
+        for name, said, program, *more in (
+            ("a hang", "latency did not answer within", "exec sleep 1000", "--budget=12"),
+            ("a kill", "latency: ", "kill -9 $$"),
+            ("an error", "latency: wrong sum", LIE),
+            ("a second look that fails", "latency: status 1; memory latency", ONCE),
+        )
+    },
     "a read-only folder": Fault(NOT_DONE, inside=READ_ONLY, unfit=True),
     "a damaged log": Fault(NOT_DONE, files={"drains.jsonl": "{damaged\n"}, unfit=True),
-    "a log of zeros": Fault(NOT_DONE, files={"drains.jsonl": "\0" * 100}, unfit=True),
-    "a log that is a folder": Fault(NOT_DONE, files={"drains.jsonl/": ""}, unfit=True),
-    "a log that another holds": Fault(NOT_DONE, beside=HOLDER, unfit=True),
     "a drain of this hour": Fault(
-        "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at="{now}")}, unfit=True
-    ),
-    "a drain of the future": Fault(
-        "at most 1 drain an hour", files={"drains.jsonl": ENTRY.format(at=4e9)}, unfit=True
+        "at most 1 drain an hour", files={"drains.jsonl": ENTRY}, unfit=True
     ),
     "killed as it asks Slurm": Fault(
         "the vetting was killed", files={"bin/scontrol": "kill -9 $PPID"}, unfit=True
@@ -188,9 +168,11 @@ def on_n1(cluster: Cluster, folder: Path, *words: str) -> list[str]:
     return [*enter[: enter.index("--") + 1], *shell, *facts, *words]
 
 
-def write_reference(
-    folder: Path, vetting: Vetting, made_at: str = "2020-01-01T00:00:00Z", **further: str
-) -> None:
+def ended(argv: Sequence[str]) -> Ended:
+    return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120)
+
+
+def write_reference(folder: Path, vetting: Vetting, made_at: str = PAST, **further: str) -> None:
     """As if four nodes like this one had been slower, and had these facts too."""
     known = facts_by_value({"n9": vetting.facts}) | {k: {v: ["n9"]} for k, v in further.items()}
     level = Level(centre=10.0, spread=0.5, noise=0.5, freedom=20, worst=0, nodes=4, vettings=20)
@@ -199,25 +181,19 @@ def write_reference(
     write_whole(folder / "reference.json", as_bytes(Reference(made_at=made_at, kinds=kinds)))
 
 
-def prepared(
-    cluster: Cluster, name: str, *, unfit: bool, made_at: str = "2020-01-01T00:00:00Z"
-) -> Path:
+def prepared(cluster: Cluster, name: str, *, unfit: bool, made_at: str = PAST) -> Path:
     """A folder of vettings with a site of its own, for which n1 is fit, or has lost a mount."""
     folder = Path(cluster.site_facts()["state_dir"]) / name
     (folder / "site-config" / "mysite").mkdir(parents=True)
     (folder / "site-config" / "mysite" / "site.yaml").write_text(SITE.format(folder=folder))
     words = [own_command(), "vet", "--local", "--json", "--unkept", "--steps=facts"]
-    shown = subprocess.run(on_n1(cluster, folder, *words), capture_output=True, check=False)
-    vetting = msgspec.json.decode(shown.stdout, type=Vetting)
-    write_reference(
-        folder, vetting, made_at, **({"file_systems./scratch": "lustre"} if unfit else {})
-    )
+    vetting = msgspec.json.decode(ended(on_n1(cluster, folder, *words)).stdout, type=Vetting)
+    lost = {"file_systems./scratch": "lustre"} if unfit else {}
+    write_reference(folder, vetting, made_at, **lost)
     return folder
 
 
-def vet(
-    cluster: Cluster, folder: Path, *words: str, inside: str = ""
-) -> subprocess.CompletedProcess[str]:
+def vet(cluster: Cluster, folder: Path, *words: str, inside: str = "") -> Ended:
     """How `assay vet` ends on n1 as Slurm's prolog."""
     argv = [own_command(), "vet", "--local", "--site=mysite", "--drain", "--by-slurm"]
     argv += [word.replace("{mount}", MOUNT) for word in words]
@@ -225,17 +201,15 @@ def vet(
         program = [sys.executable, "-c", HUNG] if inside == HUNG else ["sh", "-ec", inside, "sh"]
         space = ["unshare", "--mount", "--propagation=private", "env", f"TMPDIR={MOUNT}"]
         argv = ["sh", "-c", MAKE, "sh", *space, *program, MOUNT, *argv]
-    return subprocess.run(
-        on_n1(cluster, folder, *argv), capture_output=True, text=True, check=False, timeout=120
-    )
+    return ended(on_n1(cluster, folder, *argv))
 
 
 def test_without_a_fault_a_fit_node_is_not_drained_and_an_unfit_one_is(cluster: Cluster) -> None:
-    ended = vet(cluster, prepared(cluster, "fit", unfit=False), "--steps=facts")
-    assert " is fit: " in ended.stdout
+    said = vet(cluster, prepared(cluster, "fit", unfit=False), "--steps=facts").stdout
+    assert " is fit: " in said
     assert "DRAIN" not in state_of(cluster, "n1")
-    ended = vet(cluster, prepared(cluster, "unfit", unfit=True), "--steps=facts")
-    assert "drained, reason: assay: file_systems./scratch is none, not lustre" in ended.stdout
+    said = vet(cluster, prepared(cluster, "unfit", unfit=True), "--steps=facts").stdout
+    assert "drained, reason: assay: file_systems./scratch is none, not lustre" in said
     assert "DRAIN" in state_of(cluster, "n1")
     admin(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
 
@@ -267,12 +241,11 @@ def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: st
     assert beside.stdout
     beside.stdout.readline()
     try:
-        ended = vet(cluster, folder, *fault.words, inside=fault.inside)
+        called = vet(cluster, folder, *fault.words, inside=fault.inside)
     finally:
         beside.communicate()
-    print(f"{name}: {ended.stdout.strip()}")
-    assert ended.returncode == 0, ended.stderr
-    (line,) = ended.stdout.splitlines()
+    assert called.returncode == 0, called.stderr
+    (line,) = called.stdout.splitlines()
     word = "unfit" if fault.unfit and "was killed" not in line else "suspect"
     assert line.startswith(f"n1 is {word}: ")
     assert fault.said in line
@@ -284,10 +257,7 @@ def test_a_history_that_cannot_be_read_drains_no_node_and_is_named(cluster: Clus
     folder = prepared(cluster, "history", unfit=True)
     (folder / "history.sqlite").write_text("no history")
     words = [own_command(), "vet", "--site=mysite", "--drain", "--steps=facts", "n1"]
-    asked = subprocess.run(
-        on_n1(cluster, folder, *words), capture_output=True, text=True, check=False
-    )
-    print(asked.stdout, asked.stderr)
+    asked = ended(on_n1(cluster, folder, *words))
     (line,) = asked.stdout.splitlines()
     assert "n1 is unfit: file_systems./scratch is none, not lustre" in line
     (line,) = asked.stderr.splitlines()
@@ -305,12 +275,9 @@ def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None
     assert end([state.processes["slurmctld"]]) == []  # the last test: nothing answers from now on
     called = vet(cluster, folder, "--steps=facts")
     site = ["--site", f"virtual:{cluster.name}", "--folder", str(folder)]
-    asked = subprocess.run(
-        [own_command(), "vet", *site, "n1"], capture_output=True, text=True, check=False
-    )
+    asked = ended([own_command(), "vet", *site, "n1"])
     assert called.returncode == 0, called.stderr
     (line,) = called.stdout.splitlines()
-    print(line)
     assert "n1 is unfit: file_systems./scratch is none, not lustre" in line
     assert "; not drained or resumed: Slurm does not say its state" in line
     assert not (folder / "drains.jsonl").exists()
