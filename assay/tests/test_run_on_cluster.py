@@ -3,7 +3,6 @@
 
 import json
 import os
-import secrets
 import shutil
 import signal
 import subprocess
@@ -17,15 +16,10 @@ from records.run.plan import Plan
 from records.run.record import read_records
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster.host import tries
+from virtual_cluster.tests import clusters
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
-
-
-def own_name(kind):
-    """A name that no other test gives a cluster, in this namespace of processes or another."""
-    return f"t-{kind}{secrets.token_hex(4)}"
-
-
+own_name = clusters.own_name
 CLUSTER = own_name("r")
 SITE = f"virtual:{CLUSTER}"
 #: Processor time of a rank that exchanges messages; starting MPI takes less.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from assay.vet.nodes import own_command
 from bench.faults.vetting import BLOCK_IO, FAULTS, on_node, prepare, vet, with_fault
-from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster import Cluster
+from virtual_cluster.tests.clusters import made
 
 __all__ = ["pytestmark"]
 Vetted = tuple[Cluster, Path]
@@ -22,12 +22,9 @@ Vetted = tuple[Cluster, Path]
 def vetted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vetted]:
     """A cluster whose n1 and n2 have a reference, and the folder of the vettings."""
     folder = tmp_path_factory.mktemp("vettings")
-    made = up(ClusterSpec(f"t-v{os.getpid()}", nodes=3, cpus_per_node=1, network="fast-ethernet"))
-    try:
-        prepare(made, folder, "arithmetic,disk,link", "n1", "n2")
-        yield made, folder
-    finally:
-        made.down()
+    with made("v", nodes=3, cpus_per_node=1, network="fast-ethernet") as cluster:
+        prepare(cluster, folder, "arithmetic,disk,link", "n1", "n2")
+        yield cluster, folder
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -152,10 +152,11 @@ def test_the_examples_of_polars_run(
     names: dict[str, Any] = {}
     for folder, of in ((history.parent, "history.sqlite"), (report, "values.parquet")):
         monkeypatch.chdir(folder)
-        exec(example("python", of), names)  # noqa: S102
+        exec(example("python", of), found := dict[str, Any]())  # noqa: S102
+        names, said = names | found, capsys.readouterr().out
     assert len(names["shares"]) == 4
     assert names["shares"]["share"].to_list() == pytest.approx([1, 1, 1, 1], rel=0.3)
-    assert "message_bytes" in capsys.readouterr().out
+    assert "message_bytes" in said
     assert names["factors"]["factor"].min() == 1
     assert len(names["factors"]) == len(names["medians"]) > 50
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from docs.tests.test_docs import PAGES, ROOT, needs_cluster, open_folder, to_follow
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, own_name
 
-#: Two test runs on one machine do not meet.
-CLUSTER = f"docs{os.getpid()}"
+CLUSTER = own_name("d")
 FIRST = ROOT / "docs/first-run.md"
 
 pytestmark = [pytest.mark.full, *NEEDS_CLUSTER]

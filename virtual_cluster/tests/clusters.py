@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import subprocess
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import virtual_cluster
 from virtual_cluster import host
 from virtual_cluster.api import Cluster
+from virtual_cluster.spec import ClusterSpec
 
 LACKING = [*host.missing_capabilities(), *host.missing_programs()]
 REASON = "needs root" if os.geteuid() != 0 else ", ".join(LACKING)
@@ -23,6 +27,21 @@ NEEDS_CLUSTER = [
 ]
 #: What a test waits for comes soon, or late on a loaded machine, or never.
 PATIENCE_S = 300.0
+
+
+def own_name(kind: str) -> str:
+    """A name that no other test gives a cluster, in this namespace of processes or another."""
+    return f"t-{kind}{secrets.token_hex(4)}"
+
+
+@contextmanager
+def made(kind: str, **spec: Any) -> Iterator[Cluster]:
+    """A cluster that is taken down whatever happens."""
+    name = own_name(kind)
+    try:
+        yield virtual_cluster.up(ClusterSpec(name, **spec))
+    finally:
+        virtual_cluster.down(name)
 
 
 def as_user(cluster: Cluster, *argv: str) -> str:

@@ -22,6 +22,7 @@ from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
     as_user,
+    made,
     sleepers,
     traces,
     wait_for,
@@ -35,11 +36,8 @@ BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Cluster]:
     """Two nodes on unlimited links, which each test leaves with power."""
-    name = f"t-p{os.getpid()}"
-    try:
-        yield virtual_cluster.up(ClusterSpec(name, nodes=2))
-    finally:
-        virtual_cluster.down(name)
+    with made("p", nodes=2) as cluster:
+        yield cluster
 
 
 def test_a_node_without_power_comes_back(pair: Cluster) -> None:
@@ -57,13 +55,11 @@ def test_a_node_without_power_comes_back(pair: Cluster) -> None:
 
 
 def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
+    """On a new cluster: Slurm saves a job at once where it saved none in the last seconds."""
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    waits = ["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]
     with (
-        subprocess.Popen(
-            cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]),
-            cwd="/",
-            stdout=subprocess.PIPE,
-        ) as job,
+        subprocess.Popen(cluster.user_command(waits), cwd="/", stdout=subprocess.PIPE) as job,
         ExitStack() as whatever_happens,
     ):
         whatever_happens.callback(job.kill)
@@ -88,7 +84,7 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
         os.kill(sleepers(inside)[0], signal.SIGTERM)
         assert job.stdout is not None
         assert job.stdout.read() == b"through\n"
-    assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
+    assert sorted(as_user(cluster, "srun", "-N2", "hostname").split()) == ["n1", "n2"]
     cluster.kill_node("n2")  # the one that was revived
     assert api.revive(name) == ["n2"]
     assert api.revive(name) == []
@@ -99,13 +95,16 @@ def groups(name: str) -> list[Path]:
     return [Path(found) for found in iglob(f"/sys/fs/cgroup/**/{name}", recursive=True)]  # noqa: PTH207
 
 
-def test_a_node_is_made_slow_and_mended(name: str) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="fast-ethernet"))
+def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="gigabit", switches="2"))
 
-    def link_rate() -> str:
-        enter = ["nsenter", f"--net=/run/netns/assay-{name}-n2", "tc", "qdisc", "show"]
-        said = subprocess.run([*enter, "dev", "eth0"], capture_output=True, text=True, check=True)
-        return said.stdout.split(" rate ")[1].split()[0]
+    def rates(place: str, *devices: str) -> set[str]:
+        enter = ["nsenter", f"--net=/run/netns/assay-{name}-{place}", "tc", "qdisc", "show", "dev"]
+        shown = [
+            subprocess.run([*enter, one], capture_output=True, text=True, check=True).stdout
+            for one in devices
+        ]
+        return {text.split(" rate ")[1].split()[0] for text in shown}
 
     def throttled() -> bool:
         """Whether the kernel held back a busy job of the node."""
@@ -113,36 +112,23 @@ def test_a_node_is_made_slow_and_mended(name: str) -> None:
         found = [path / "cpu.stat" for path in groups(f"assay-{name}-n2")]
         return any("nr_throttled 0" not in path.read_text() for path in found if path.exists())
 
-    assert link_rate() == "100Mbit"
+    assert rates("n2", "eth0") == rates("login", "u-s1", "d-s1") == {"1Gbit"}
     # A small share: on a loaded machine a job may not even get half a core.
     cluster.degrade("n2", cpu_share=0.1, link_share=0.5)
-    assert link_rate() == "50Mbit"
+    assert rates("n2", "eth0") == {"500Mbit"}
     assert throttled()
     cluster.mend("n2")
-    assert link_rate() == "100Mbit"
+    assert rates("n2", "eth0") == {"1Gbit"}
     assert not throttled()
+    cluster.degrade("s1", link_share=0.5)
+    assert rates("login", "u-s1", "d-s1") == {"500Mbit"}
+    cluster.mend("s1")
+    assert rates("login", "u-s1", "d-s1") == {"1Gbit"}
+    with pytest.raises(AssayError, match="s1 is a switch"):
+        cluster.degrade("s1", cpu_share=0.5)
     cluster.degrade("n1", cpu_share=0.5)
     virtual_cluster.down(name)
     assert not groups(f"assay-{name}-n*")
-
-
-def test_the_link_between_switches_is_made_slow_and_mended(name: str) -> None:
-    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="gigabit", switches="2"))
-
-    def rates() -> set[str]:
-        login = ["ip", "netns", "exec", f"assay-{name}-login", "tc", "qdisc", "show", "dev"]
-        shown = [
-            subprocess.run([*login, end], capture_output=True, text=True, check=True).stdout
-            for end in ("u-s1", "d-s1")
-        ]
-        return {text.split(" rate ")[1].split()[0] for text in shown}
-
-    cluster.degrade("s1", link_share=0.5)
-    assert rates() == {"500Mbit"}
-    cluster.mend("s1")
-    assert rates() == {"1Gbit"}
-    with pytest.raises(AssayError, match="s1 is a switch"):
-        cluster.degrade("s1", cpu_share=0.5)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,7 @@ import pytest
 
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster.api import Cluster
-from virtual_cluster.tests.clusters import (
-    NEEDS_CLUSTER,
-    as_user,
-)
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user
 
 pytestmark = NEEDS_CLUSTER
 
@@ -33,11 +30,6 @@ def private(tmp_path: Path) -> Path:
 
 def status_of(command: list[str]) -> int:
     return subprocess.run(command, cwd="/", capture_output=True, check=False).returncode
-
-
-def test_jobs_belong_to_an_ordinary_user(shared: Cluster) -> None:
-    assert as_user(shared, "srun", "id", "-u").strip() == str(shared.site_facts()["uid"])
-    assert shared.site_facts()["uid"] != 0
 
 
 def test_a_command_sees_what_it_reads_below_private_folders_and_nothing_else(
@@ -95,8 +87,7 @@ def test_nothing_is_shown_through_a_link_that_a_job_has_made(shared: Cluster) ->
 
 
 def test_nothing_is_shown_that_the_jobs_user_could_exchange(shared: Cluster) -> None:
-    """A link of the jobs' user on the machine leads root into no private folder: neither when it is
-    shown nor when a node that showed a folder in its place has power again."""
+    """Neither when it is shown nor when a node that showed it has power again."""
     node = shared.site_facts()["nodes"][0]
     with (
         tempfile.TemporaryDirectory(dir="/tmp") as top,
@@ -148,10 +139,12 @@ def test_a_command_has_no_capability_whatever_it_reads(shared: Cluster, private:
         assert "NoNewPrivs:\t1" in status
 
 
-def test_commands_start_with_a_clean_environment(
+def test_commands_start_with_a_clean_environment_and_the_callers_time_zone(
     shared: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SURPRISE", "1")
+    monkeypatch.setenv("TZ", "<+1345>-13:45")
+    assert as_user(shared, "date", "+%z").strip() == "+1345"
     command = shared.user_command(["env"], env={"GIVEN": "a b"})
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
     assert "GIVEN=a b" in done.stdout.splitlines()

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import virtual_cluster
 from virtual_cluster.api import Cluster
 from virtual_cluster.network import namespace_file
 from virtual_cluster.processes import inside_network
-from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, wait_for
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, made, wait_for
 
 pytestmark = NEEDS_CLUSTER
 
@@ -45,12 +43,8 @@ DISGUISES = {
 
 @pytest.fixture(scope="module", params=[True, False], ids=["isolated", "not isolated"])
 def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    name = f"t-e{os.getpid()}"
-    try:
-        spec = ClusterSpec(name, nodes=1, cpus_per_node=2, isolated=request.param)
-        yield virtual_cluster.up(spec)
-    finally:
-        virtual_cluster.down(name)
+    with made("e", nodes=1, cpus_per_node=2, isolated=request.param) as found:
+        yield found
 
 
 def sleeping(cluster: Cluster, seconds: str) -> bool:
@@ -75,9 +69,7 @@ def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
     left = DISGUISES[disguise]
     if "unshare" in left:
         if not cluster._state.spec.isolated:
-            pytest.skip(
-                "where nodes share all processes, their network tells which node's they are"
-            )
+            pytest.skip("where nodes share all processes, their network tells whose they are")
         if as_user(cluster, "sh", "-c", "unshare --user --net true 2>&1 || echo no"):
             pytest.skip("this kernel gives users no network namespaces")
     other = submitted(cluster, "--wrap", OTHER)

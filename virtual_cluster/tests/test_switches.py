@@ -3,66 +3,49 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import Cluster
 from virtual_cluster.slurm_conf import topology_conf
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import switch_tree
-from virtual_cluster.tests.clusters import REASON, as_user
-
-
-def test_one_switch_has_all_nodes() -> None:
-    (switch,) = switch_tree("1", ["n1", "n2"])
-    assert (switch.above, switch.nodes) == (None, ("n1", "n2"))
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, made
 
 
 def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:
+    (switch,) = switch_tree("1", ["n1", "n2"])
+    assert (switch.above, switch.nodes) == (None, ("n1", "n2"))
     tree = switch_tree("2x2", [f"n{i}" for i in range(1, 7)])
     assert [(s.name, s.above) for s in tree] == [
-        ("top", None),
-        ("s1", "top"),
-        ("s2", "top"),
-        ("s1-1", "s1"),
-        ("s1-2", "s1"),
-        ("s2-1", "s2"),
-        ("s2-2", "s2"),
+        *(("top", None), ("s1", "top"), ("s2", "top")),
+        *(("s1-1", "s1"), ("s1-2", "s1"), ("s2-1", "s2"), ("s2-2", "s2")),
     ]
     assert [len(s.nodes) for s in tree[3:]] == [2, 1, 1, 2]
     assert [n for s in tree for n in s.nodes] == [f"n{i}" for i in range(1, 7)]
 
 
 def test_slurm_is_told_the_same_tree() -> None:
-    assert topology_conf(ClusterSpec("x", nodes=4, switches="2")) == (
-        "SwitchName=top Switches=s1,s2\nSwitchName=s1 Nodes=n1,n2\nSwitchName=s2 Nodes=n3,n4\n"
-    )
+    told = "SwitchName=top Switches=s1,s2\nSwitchName=s1 Nodes=n1,n2\nSwitchName=s2 Nodes=n3,n4\n"
+    assert topology_conf(ClusterSpec("x", nodes=4, switches="2")) == told
 
 
 @pytest.mark.parametrize("words", ["", "0", "2x", "x2", "2x0", "-1", "two", "2×2", "1000"])
-def test_what_is_no_tree_is_refused(words: str) -> None:
+def test_what_is_no_tree_or_has_a_switch_without_a_node_is_refused(words: str) -> None:
     with pytest.raises(AssayError, match=re.escape(f"--switches {words!r}: allowed are")):
         ClusterSpec(nodes=4, switches=words)
-
-
-def test_a_switch_without_a_node_is_refused() -> None:
     with pytest.raises(AssayError, match="6 switches have nodes, but there are 4 nodes"):
         ClusterSpec(nodes=4, switches="2x3")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    name = f"t-w{os.getpid()}"[:12]
-    try:
-        yield virtual_cluster.up(ClusterSpec(name, nodes=4, network="gigabit", switches="2"))
-    finally:
-        virtual_cluster.down(name)
+    with made("w", nodes=4, network="gigabit", switches="2") as found:
+        yield found
 
 
 def _passed(cluster: Cluster, device: str) -> int:
@@ -82,9 +65,11 @@ def _send(cluster: Cluster, node: str, peer: str) -> None:
     subprocess.run(command, capture_output=True, check=False)
 
 
-@pytest.mark.cluster
-@pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
-def test_only_messages_between_switches_pass_the_top_one(cluster: Cluster) -> None:
+@NEEDS_CLUSTER[0]
+@NEEDS_CLUSTER[1]
+def test_slurm_knows_the_tree_and_messages_go_through_it(
+    cluster: Cluster,
+) -> None:
     before = _passed(cluster, "d-s1")
     _send(cluster, "n1", "n2")
     near = _passed(cluster, "d-s1") - before
@@ -92,11 +77,6 @@ def test_only_messages_between_switches_pass_the_top_one(cluster: Cluster) -> No
     far = _passed(cluster, "d-s1") - before - near
     assert far > 100_000
     assert near < far / 5
-
-
-@pytest.mark.cluster
-@pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
-def test_slurm_knows_the_tree_and_runs_jobs_over_all_of_it(cluster: Cluster) -> None:
     told = as_user(cluster, "scontrol", "show", "topology")
     assert "SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[3-4]" in told.replace("n3,n4", "n[3-4]")
     said = as_user(cluster, "srun", "--nodelist=n1,n4", "hostname").split()

@@ -18,8 +18,10 @@ from records.errors import InfrastructureError
 from virtual_cluster.api import Cluster
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
+    PATIENCE_S,
     as_user,
     on_nodes,
+    own_name,
     sleepers,
     wait_for,
 )
@@ -51,8 +53,9 @@ def typed_into_a_shell_of_root(command: str) -> tuple[str, str]:
     if pid == 0:
         os.execvp("bash", ["bash", "--norc", "--noprofile"])  # noqa: S606
     os.write(master, f"tty; {command}; echo DO''NE status=$?\n".encode())
-    printed, deadline = b"", time.monotonic() + 60
-    while not re.search(rb"DONE status=\d", printed) and time.monotonic() < deadline:
+    printed, end = b"", time.monotonic() + PATIENCE_S
+    while not re.search(rb"DONE status=\d", printed):
+        assert time.monotonic() < end, printed
         if select.select([master], [], [], 1.0)[0]:
             printed += os.read(master, 4096)
     os.write(master, b"exit\n")
@@ -107,7 +110,7 @@ awk '$5 ~ "^/((tmp|proc)(/.*)?)?$" {printf "%s %s;", $1, $5}' /proc/self/mountin
 @pytest.mark.parametrize("target", ["/tmp", "/proc", "/"])  # noqa: S108
 def test_a_link_of_a_job_does_not_make_root_unmount(shared: Cluster, target: str) -> None:
     """The node's own mount stays, and the message names the link."""
-    name = Path(f"/tmp/assay-planted-{os.getpid()}-{len(target)}")  # noqa: S108
+    name = Path(f"/tmp/assay-{own_name('planted')}")  # noqa: S108
     (name / "osu").mkdir(parents=True)
     before = on_nodes(shared, _OWN_MOUNTS)
     as_user(shared, "srun", "-N4", "ln", "-s", target, str(name))
