@@ -21,7 +21,7 @@ from reports.analysis.run import analyse
 from reports.analysis.sensitivity import turns
 from reports.answers import MOST_WORDS, Answer, State, fitting, listed
 from reports.load.loading import Run, Series, load_run
-from reports.tests.synthetic import case, quick_cases, write_run
+from reports.tests.synthetic import analysed, case
 from reports.verdicts.choice.answer import answer_of
 
 pytestmark = pytest.mark.numerical
@@ -39,49 +39,35 @@ def answered(factors: list[float], blocks: int, **options: Any) -> Answer:
     return answer_of(analyse(simulated_run(logs(factors, blocks, **options))))
 
 
-#: Costs, blocks, noise, launches that failed; the state and what sentence and `unknown` say.
-ANSWERS = {
-    "a clear winner is named with the least it gains": (
-        ([1.2, 1.0, 1.4, 3.0], 8, 0.01, {}),
-        (State.DECIDED, r"^b is the best choice: a costs 2.*at least.*d 3\.00 times as much"),
-    ),
-    "equivalent environments are a decision": (
-        ([1.0, 1.001, 1.5], 12, 0.005, {}),
-        (State.DECIDED, "b and a are equivalent within 3 %"),
-    ),
-    "one that fails is not the choice however cheap": (
-        ([1.0, 0.9], 12, 0.01, {(5 + n, 3 * m): "failed" for n in range(5) for m in range(4)}),
-        (State.DECIDED, "^a is the best choice: b failed in 20 of 60 launches"),
-    ),
-    "of one without a value nothing is known": (
-        ([1.0, 0.9], 6, 0.01, {(5 + n, m): "failed" for n in range(5) for m in range(6)}),
-        (State.OPEN, "anything of b: no launch of it has a value"),
-    ),
-    "one block says what it found and decides nothing": (
-        ([1.0, 1.3, 0.8, 4.0], 1, 0.01, {}),
-        (State.OPEN, r"c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d.*below 6 blocks"),
-    ),
-    "two blocks neither": (
-        ([1.0, 1.3, 0.8, 4.0], 2, 0.01, {}),
-        (State.OPEN, r"c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d.*below 6 blocks"),
-    ),
-    "five blocks do not decide either": (
-        ([1.0, 1.3, 0.8, 4.0], 5, 0.01, {}),
-        (State.OPEN, "5 blocks decide nothing"),
-    ),
-    "a single environment says what was measured": (
-        ([1.0], 1, 0.01, {}),
-        (State.MEASURED, "^a: HPL .*all 5 launches right.*1 block"),
-    ),
-}
+BEST = r"DECIDED: b is the best choice: a costs 2.*at least.*d 3\.00 times as much"
+BEST_A = "DECIDED: a is the best choice: b failed in 20 of 60 launches"
+FEW = [1.0, 1.3, 0.8, 4.0]
+OF_FEW = r"OPEN: .*c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d.*below 6 blocks"
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_has_its_state_and_numbers(name: str) -> None:
-    (factors, blocks, noise, bad), (state, said) = ANSWERS[name]
-    answer = answer_of(analyse(simulated_run(logs(factors, blocks, noise=noise), bad)))
-    assert answer.state is state
-    assert re.search(said, f"{answer.sentence} {answer.unknown}")
+def failed(blocks: Iterable[int]) -> dict[tuple[int, int], str]:
+    """Launches of b by case and block: each of its cases failed in these blocks."""
+    return {(5 + n, block): "failed" for n in range(5) for block in blocks}
+
+
+@pytest.mark.parametrize(
+    ("factors", "blocks", "noise", "bad", "said"),
+    [
+        ([1.2, 1.0, 1.4, 3.0], 8, 0.01, (), BEST),
+        ([1.0, 1.001, 1.5], 12, 0.005, (), "DECIDED: .*b and a are equivalent within 3 %"),
+        ([1.0, 0.9], 12, 0.01, (0, 3, 6, 9), BEST_A),
+        ([1.0, 0.9], 6, 0.01, range(6), "OPEN: .*anything of b: no launch of it has a value"),
+        (FEW, 1, 0.01, (), OF_FEW),
+        (FEW, 2, 0.01, (), OF_FEW),
+        (FEW, 5, 0.01, (), "OPEN: .*5 blocks decide nothing"),
+        ([1.0], 1, 0.01, (), "MEASURED: a: HPL .*all 5 launches right.*1 block"),
+    ],
+)
+def test_an_answer_has_its_state_and_numbers(
+    factors: list[float], blocks: int, noise: float, bad: Iterable[int], said: str
+) -> None:
+    answer = answer_of(analyse(simulated_run(logs(factors, blocks, noise=noise), failed(bad))))
+    assert re.match(said, f"{answer.state.name}: {answer.sentence} {answer.unknown}")
 
 
 def test_the_details_say_which_weights_would_change_the_order() -> None:
@@ -96,14 +82,14 @@ def test_the_details_say_which_weights_would_change_the_order() -> None:
     assert "whatever one check weighs" in answered([1.0, 1.3], 8).details[0]
 
 
-@pytest.mark.parametrize(
-    ("cost", "noise"), [(0.85, 0.01), (0.97, 0.03), (1.0, 0.002)], ids=["less", "open", "alike"]
-)
+STRAYS = {(5, 1): "failed", (6, 4): "failed", (7, 7): "failed"}
+
+
+@pytest.mark.parametrize(("cost", "noise"), [(0.85, 0.01), (0.97, 0.03), (1.0, 0.002)])
 def test_where_failures_forbid_a_preference_no_further_block_is_asked_for(
     cost: float, noise: float
 ) -> None:
-    bad = {(5 + case, block): "failed" for case, block in ((0, 1), (1, 4), (2, 7))}
-    answer = answer_of(analyse(simulated_run(logs([1.0, cost], 12, noise=noise), bad)))
+    answer = answer_of(analyse(simulated_run(logs([1.0, cost], 12, noise=noise), STRAYS)))
     assert answer.state is State.OPEN
     assert "b failed in 3 of 60 launches" in answer.sentence
     assert "failures decide, and more blocks fail the same way" in answer.unknown
@@ -113,8 +99,7 @@ def test_where_failures_forbid_a_preference_no_further_block_is_asked_for(
 
 
 def test_blocks_are_still_asked_for_where_the_one_that_fails_costs_more() -> None:
-    bad = {(5 + case, block): "failed" for case, block in ((0, 1), (1, 4), (2, 7))}
-    answer = answer_of(analyse(simulated_run(logs([1.0, 1.05], 12, noise=0.15), bad)))
+    answer = answer_of(analyse(simulated_run(logs([1.0, 1.05], 12, noise=0.15), STRAYS)))
     assert answer.state is State.OPEN
     assert "--blocks" in answer.command
 
@@ -167,10 +152,7 @@ def test_the_check_that_carries_a_difference_is_named() -> None:
     values[1, -2:] += np.log(4.0)  # start-up, of weight 1 in 10
     values[2] += np.log(1.3)
     answer = answer_of(analyse(simulated_run(values)))
-    pairs = {
-        (pair.first, pair.second): dict(pair.carried)
-        for pair in analyse(simulated_run(values)).comparisons.score.pairs  # type: ignore[union-attr]
-    }
+    pairs = {(pair.first, pair.second): dict(pair.carried) for pair in score_of(values).pairs}
     assert [*pairs["a", "b"]] == ["startup"]
     assert pairs["a", "b"]["startup"] == pytest.approx(1.0, abs=0.1)
     assert pairs["a", "c"] == {"hpl": pytest.approx(0.6, abs=0.05)}
@@ -225,10 +207,9 @@ def test_so_many_blocks_as_the_answer_says_mostly_decide() -> None:
 
 def test_an_extended_run_says_which_part_of_the_error_each_judgement_has() -> None:
     answer = answer_of(analyse(extended_run(logs([1.0, 1.5], 12), (6, 8, 12))))
+    told = "1.25 % is for what was planned and 1.875 % and 0.9375 % for what was"
     assert answer.details[0].startswith("This run was extended after block 6 to at most 8 (2026")
-    assert (
-        "1.25 % is for what was planned and 1.875 % and 0.9375 % for what was" in answer.details[0]
-    )
+    assert told in answer.details[0]
 
 
 def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:
@@ -241,17 +222,13 @@ def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:
     assert answer.command.startswith("assay run --resume ")
 
 
-def failing(path: Path, bad: set[int], reason: str) -> Answer:
-    """The answer of a run in which launches failed, by their number."""
-    count = iter(range(10_000))
-
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        if record["status"] == "ok" and next(count) in bad:
-            record |= {"status": "failed", "reason": reason, "metrics": []}
-        return record
-
+def edited(path: Path, edit: Any) -> Answer:
+    """The answer of a run of start-up alone."""
     cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
-    return answer_of(analyse(load_run(write_run(path / "run", cases, blocks=8, edit=edit))))
+    return answer_of(analysed(path / "run", cases, blocks=8, edit=edit))
+
+
+ONE_REASON = "All 16 launches failed for one reason: "
 
 
 @pytest.mark.parametrize(
@@ -260,31 +237,36 @@ def failing(path: Path, bad: set[int], reason: str) -> Answer:
         (
             range(16),
             "the launcher ended with status 7",
-            "All 16 launches failed for one reason: the launcher ended with status 7",
-            "assay doctor --site virtual",
+            f"{ONE_REASON}the launcher ended",
+            "doctor",
         ),
         (
             range(16),
-            "time limit: the launch was ended after 120 s",
-            "All 16 launches failed for one reason: time limit",
-            "assay plan quick --site virtual",
+            "time limit: it was ended after 120 s",
+            f"{ONE_REASON}time limit",
+            "plan quick",
         ),
-        (range(4, 16), "status 7", "12 of 16 launches failed", "assay doctor --site virtual"),
+        (range(4, 16), "status 7", "12 of 16 launches failed", "doctor"),
     ],
 )
 def test_a_run_in_which_most_failed_is_red_with_the_commonest_reason(
     tmp_path: Path, bad: Iterable[int], reason: str, said: str, command: str
 ) -> None:
-    answer = failing(tmp_path, {*bad}, reason)
+    count = iter(range(10_000))
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        failed = {"status": "failed", "reason": reason, "metrics": []}
+        return record | failed if next(count) in bad else record
+
+    answer = edited(tmp_path, edit)
     assert (answer.state, answer.state.colour) == (State.FAILED, "bad")
     assert answer.sentence.startswith(said)
-    assert answer.command == command
+    assert answer.command == f"assay {command} --site virtual"
     assert answer.details[0].startswith("Raise limits.launch_s") == ("time limit" in reason)
 
 
 def test_a_run_without_records_says_how_to_begin(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", quick_cases(), blocks=2, edit=lambda record: None)
-    answer = answer_of(analyse(load_run(run)))
+    answer = edited(tmp_path, lambda record: None)
     assert answer.state is State.EMPTY
     assert answer.command.startswith("assay run --resume ")
 
@@ -294,8 +276,7 @@ def test_failed_launches_that_leave_too_few_blocks_lead_to_a_command_that_runs(t
         ends = record["block"] <= 4 if record["environment"] == "mpich" else record["block"] > 6
         return record | {"status": "lost", "reason": "gone", "metrics": []} if ends else record
 
-    cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
-    answer = answer_of(analyse(load_run(write_run(tmp_path / "run", cases, blocks=8, edit=lose))))
+    answer = edited(tmp_path, lose)
     assert answer.sentence.startswith("Too many launches failed; cost so far, mpich = 1: mpich")
     assert answer.command.endswith(" --blocks 6")
 
@@ -326,11 +307,9 @@ def test_a_turn_is_where_the_brute_force_score_turns() -> None:
     assert lowest == leader("x", 2.0)
     assert found
     for turn in found:
-        inside, beyond = (
-            turn.weight * f for f in ((0.999, 1.001) if turn.above else (1.001, 0.999))
-        )
-        assert leader(turn.check, inside) == lowest
-        assert leader(turn.check, beyond) == turn.leader
+        within = 0.999 if turn.above else 1.001
+        assert leader(turn.check, turn.weight * within) == lowest
+        assert leader(turn.check, turn.weight * (2 - within)) == turn.leader
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -338,14 +317,19 @@ def test_every_answer_is_short_and_its_command_can_be_typed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     names, blocks = int(rng.integers(1, 5)), int(rng.integers(1, 14))
     factors = (1 + rng.choice([0.0, 0.02, 0.3, 9.0]) * rng.random(names)).tolist()
-    bad = {
-        (int(rng.integers(0, 5 * names)), int(rng.integers(0, blocks))): "failed"
-        for _ in range(int(rng.choice([0, 1, 20])))
-    }
+    count = int(rng.choice([0, 1, 20]))
+    launches = zip(
+        rng.integers(5 * names, size=count), rng.integers(blocks, size=count), strict=True
+    )
+    bad = {(int(one), int(block)): "failed" for one, block in launches}
     noise = float(rng.choice([0.002, 0.02, 0.2]))
     run = simulated_run(logs(factors, blocks, noise=noise, seed=seed), bad)
     long = [f"a-library-with-a-long-name-{name}" for name in NAMES[:names]]
-    plan = msgspec.structs.replace(run.plan, environments=long, cases=_renamed(run, long))
+    cases = [
+        msgspec.structs.replace(item, environment=long[NAMES.index(item.environment)])
+        for item in run.plan.cases
+    ]
+    plan = msgspec.structs.replace(run.plan, environments=long, cases=cases)
     answer = answer_of(analyse(replace(run, plan=plan)))
     assert 3 <= len(answer.sentence.split()) <= MOST_WORDS
     assert re.search(r"\d", answer.sentence)
@@ -353,10 +337,3 @@ def test_every_answer_is_short_and_its_command_can_be_typed(seed: int) -> None:
     if answer.command:
         name, *options = answer.command.split()[1:]
         assert make_parser([name]).parse_args([name, *options])
-
-
-def _renamed(run: Run, names: list[str]) -> list[Any]:
-    return [
-        msgspec.structs.replace(item, environment=names[NAMES.index(item.environment)])
-        for item in run.plan.cases
-    ]
