@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exit statuses: each is what a real command ends with, and the same in help and README."""
+"""Exit statuses: each is what a real command ends with, and the same in help and README; an empty
+value is an error of usage, and a defect is no verdict."""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from assay import ROOT
+from assay.cli import main
+from assay.cli.parser import make_parser
 from assay.tests.test_runs import small_run
 from records.errors import ExitStatus
 
@@ -46,3 +50,39 @@ def test_help_and_readme_say_the_same_of_each_status(tmp_path: Path) -> None:
     for status in ExitStatus:
         assert f"{status:d} {status.meaning}" in told
         assert f"{status:d} {status.meaning}" in readme
+
+
+def options(command: str) -> list[str]:
+    """Every option of a command that takes a value."""
+    (below,) = [
+        action.choices[command]
+        for action in make_parser([command])._actions
+        if isinstance(action, argparse._SubParsersAction)
+    ]
+    return [
+        one.option_strings[-1] for one in below._actions if one.option_strings and one.nargs != 0
+    ]
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "plan", "report", "compare", "accept", "export", "predict"]
+)
+@pytest.mark.parametrize("form", [lambda o: [o, ""], lambda o: [f"{o}="]])
+def test_no_option_takes_an_empty_value(command, form, capsys) -> None:
+    assert main([command, ""]) == 2
+    assert "an argument has an empty value" in capsys.readouterr().err
+    assert options(command)
+    for option in options(command):
+        assert main([command, *form(option)]) == 2
+        assert f"assay: {option} has an empty value" in capsys.readouterr().err
+
+
+def test_a_defect_is_no_verdict(monkeypatch, capsys) -> None:
+    def broken(_):
+        raise KeyError("planted")
+
+    monkeypatch.setattr(sys.modules["assay.cli.main"], "make_parser", broken)
+    assert main(["status"]) == 4
+    told = capsys.readouterr().err
+    assert "KeyError: 'planted'" in told
+    assert "a defect of assay, not a verdict" in told
