@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import polars
 import pytest
-from pypdf import PdfReader
 
 from assay.cli import main
 from assay.documents import acceptance_files as store
@@ -24,12 +22,11 @@ from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
+from assay.tests.test_secrets import texts_of
 from records.errors import AssayError
-from records.metric import Metric
 from records.run.plan import Plan
 from records.run.provenance import read_provenance
-from records.run.record import Record
-from records.tests.made import plan_of
+from records.tests.made import plan_of, record
 from records.text.plain_text import SUBSTITUTE, end_of_output, one_line, plain
 from records.text.withheld import WITHHELD
 from reports.tests import acceptance_runs, synthetic
@@ -42,6 +39,7 @@ CONTROLS = [
     *"\u2028\u2029\ufeff\ufff9\ufffe\U000e0041",
 ]
 NASTY = "\x1b[2J\x1b]0;owned\x07" + "".join(CONTROLS) + "\nverified: all is well\n\x9b31m\r100 %"
+Capture = pytest.CaptureFixture[str]
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
 
 
@@ -65,10 +63,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         _spoil_files(run)
     run = acceptance_runs.write_run(tmp_path / "c", checks=("node",))
     lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
-    for record in lines:
-        record |= {"flags": [NASTY]}
+    lines = [one | {"flags": [NASTY]} for one in lines]
     lines[0] |= {"status": "failed", "reason": NASTY}
-    (run / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    (run / "records.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in lines))
     _spoil_files(run)
     (tmp_path / "mine.yaml").write_text(CRITERIA)
     return tmp_path
@@ -106,58 +103,44 @@ COMMANDS = [
 ]
 
 
+def assert_says_plainly(words: list[str], capsys: Capture) -> str:
+    """What a command says is plain, however it ends."""
+    capsys.readouterr()
+    status = main(words)
+    said = capsys.readouterr()
+    assert status in (0, 1, 3), (words, said.err)
+    assert_plain(said.out + said.err, " ".join(words))
+    return str(said.out)
+
+
 @pytest.mark.full
-def test_no_command_prints_or_writes_a_control_character(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_command_prints_or_writes_a_control_character(place: Path, capsys: Capture) -> None:
     for words in COMMANDS:
-        capsys.readouterr()
-        status = main(words)
-        said = capsys.readouterr()
-        assert status in (0, 1, 3), (words, said.err)
-        assert_plain(said.out + said.err, " ".join(words))
-        assert not re.search(r"^verified: all", said.out, re.MULTILINE), words
+        said = assert_says_plainly(words, capsys)
+        assert not re.search(r"^verified: all", said, re.MULTILINE), words
         if "--json" in words:
-            json.loads(said.out)
+            json.loads(said)
     kinds = ("*/report/*", "page.html", "results/*/*", "c/acceptance/*")
     written = [file for kind in kinds for file in place.glob(kind) if file.is_file()]
     assert len(written) > 10
     for file in written:
         assert_plain(file.read_bytes().decode(), str(file))
-    html = (place / "a" / "report" / "index.html").read_text()
-    assert WITHHELD in html
+    assert WITHHELD in (place / "a" / "report" / "index.html").read_text()
 
 
 def test_the_progress_of_a_run_is_plain_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)
-    record = msgspec.convert(spoilt({"block": 1, "metrics": []}) | RECORD, Record)
+    failed = record(**spoilt({"block": 1, "metrics": []}))
     with plain_output():
         progress = Progress(live=False)
         progress.begin([], 0, Clock(plan_of([], 1)))
         progress.say(NASTY)
-        progress.record(record)
-        ok = msgspec.structs.replace(record, status="ok", metrics=[METRIC])
-        progress.record(ok)
+        progress.record(failed)
+        progress.record(msgspec.structs.replace(failed, status="ok", metrics=record().metrics))
         progress.end()
     assert_plain(stream.getvalue(), "progress")
     assert stream.getvalue().count("\n") == 1 + 3 + 2
-
-
-METRIC = Metric("all_heard", "s", "lower", 1.0)
-RECORD = {
-    "run_id": "r",
-    "case_id": "startup-00000000",
-    "check": "startup",
-    "environment": "lam",
-    "site": "virtual",
-    "params": {},
-    "attempt": 1,
-    "ended_at": None,
-    "nodes": ["n1"],
-    "ranks": 1,
-    "artifacts": {},
-}
 
 
 @pytest.mark.parametrize("character", [*CONTROLS, "\ud800", "\udfff", "\uffff"])
@@ -172,9 +155,7 @@ def test_readable_text_stays() -> None:
     assert one_line("two\n lines ") == "two lines"
 
 
-def test_a_path_that_is_no_text_is_one_message(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_path_that_is_no_text_is_one_message(capsys: Capture) -> None:
     assert main(["status", "\udcff\x1b[31m"]) == 2
     said = capsys.readouterr().err
     assert said[:-1].isprintable()
@@ -207,7 +188,7 @@ def _spoilt_wherever(data: Any, takes: Callable[[bytes], object]) -> tuple[Any, 
 
 @pytest.mark.full
 def test_no_text_of_a_plan_or_a_provenance_leaves_with_a_control_character(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = stored_run("nightly", tmp_path)
@@ -254,28 +235,19 @@ def test_no_text_of_a_plan_or_a_provenance_leaves_with_a_control_character(
     ):
         if words[0] == "accept":
             asks(written["cases"])  # others it does not judge
-        capsys.readouterr()
-        status = main(words)
-        said = capsys.readouterr()
-        assert status in (0, 1, 3), (words, said.err)
-        assert_plain(said.out + said.err, " ".join(words))
+        assert_says_plainly(words, capsys)
     kinds = ("report/*", "report/raw/*", "acceptance/*")
     files = [file for kind in kinds for file in run.glob(kind) if file.is_file()]
     files += [*tmp_path.glob("p*"), tmp_path / "metrics.txt", *tmp_path.glob("results/*/*")]
     files += [*(tmp_path / "pictures").iterdir()]
     assert len(files) > 30
     for file in files:
-        if file.suffix == ".pdf":
-            text = "".join(page.extract_text() for page in PdfReader(file).pages)
-        elif file.suffix == ".parquet":
-            frame = polars.read_parquet(file)
-            text = "".join(map(str, [*frame.columns, *frame.rows()]))
+        if file.suffix in (".pdf", ".parquet"):
+            (_, text) = texts_of(file)
             assert not any(repr(one)[1:-1] in text for one in CONTROLS if one != "\\")
+            assert_plain(text, str(file))
         elif file.is_file() and file.suffix != ".png":
-            text = file.read_bytes().decode()
-        else:
-            continue
-        assert_plain(text, str(file))
+            assert_plain(file.read_bytes().decode(), str(file))
 
 
 def test_a_line_that_only_ends_a_colour_is_no_last_line_of_an_output() -> None:

@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from rich.cells import cell_len
 
@@ -25,9 +24,8 @@ from assay.screens.screen import Screen
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
-from records.run.record import Record
 from records.run.run_directory import open_run
-from records.tests.made import plan_of, planned
+from records.tests.made import plan_of, planned, record
 from reports.show.tables import Column
 from reports.tests import acceptance_runs, synthetic
 
@@ -48,8 +46,8 @@ def small_cases() -> list[dict[str, Any]]:
     ]
 
 
-def written(path: Path, cases: list[dict[str, Any]], **how: Any) -> Path:
-    run = synthetic.write_run(path, cases, **how)
+def written(path: Path, cases: list[dict[str, Any]] | None = None, **how: Any) -> Path:
+    run = synthetic.write_run(path, cases or small_cases(), **how)
     (run / "campaign.yaml").write_text("schema: 1\n")
     return run
 
@@ -64,7 +62,7 @@ def failing(record: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    return written(Path("results/quick/failed"), small_cases(), edit=failing)
+    return written(Path("results/quick/failed"), edit=failing)
 
 
 def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -85,16 +83,15 @@ def test_a_failed_run_is_told_by_reason_and_exits_1(failed_run, capsys) -> None:
     assert len(lines) <= 8
 
 
-def test_a_run_without_failures_exits_0(tmp_path, capsys) -> None:
-    run = written(tmp_path / "good", small_cases())
-    assert main(["status", str(run)]) == 0
-    assert lines_of(capsys)[0].startswith("COMPLETE")
-
-
-def test_what_is_wrong_on_purpose_fails_nothing(tmp_path, capsys) -> None:
-    run = written(tmp_path / "run", synthetic.quick_cases(("mpich",)), blocks=2)
-    assert main(["status", str(run)]) == 0
-    assert "2 wrong on purpose" in " ".join(lines_of(capsys))
+@pytest.mark.parametrize(
+    ("cases", "told"),
+    [(small_cases(), ""), (synthetic.quick_cases(("mpich",)), "2 wrong on purpose")],
+)
+def test_a_run_without_failures_exits_0(tmp_path, capsys, cases, told) -> None:
+    assert main(["status", str(written(tmp_path / "good", cases, blocks=2))]) == 0
+    lines = lines_of(capsys)
+    assert lines[0].startswith("COMPLETE")
+    assert told in " ".join(lines)
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **variables: str) -> str:
@@ -121,23 +118,21 @@ def test_colour_stays_on_a_terminal(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(("columns", "most"), [("60", 60), ("100", 100), ("300", MOST)])
-def test_lines_are_as_wide_as_the_terminal(monkeypatch, columns, most) -> None:
+def test_lines_are_as_wide_as_the_terminal_or_have_80_columns(monkeypatch, columns, most) -> None:
     text = shown(monkeypatch, Terminal(), COLUMNS=columns, NO_COLOR="1")
-    widest = max(map(cell_len, text.splitlines()))
-    assert most - 12 <= widest <= most
-
-
-def test_off_a_terminal_80_columns_suffice_and_markup_is_text(monkeypatch) -> None:
-    text = shown(monkeypatch, io.StringIO(), COLUMNS="200")
+    assert most - 12 <= max(map(cell_len, text.splitlines())) <= most
+    text = shown(monkeypatch, io.StringIO(), COLUMNS=columns)
     assert max(map(cell_len, text.splitlines())) <= WIDTH
     assert "[b]x[/b]" in text
     assert "123 456 789.0 s" in text
 
 
 def test_a_report_ends_with_the_answer_the_ranking_and_the_page(tmp_path, capsys) -> None:
-    run = written(tmp_path / "run", small_cases(), blocks=8)
+    run = written(tmp_path / "run", blocks=8)
     assert main(["report", str(run), "--format", "html", "--format", "csv"]) == 0
     told = capsys.readouterr().out
+    words = told.split()  # a long path is on a line of its own
+    assert words[words.index("page:") + 1] == f"{run}/report/index.html"
     lines = [line for line in told.splitlines() if str(tmp_path) not in line]
     assert max(map(cell_len, lines)) <= WIDTH
     text = "\n".join(lines)
@@ -147,13 +142,6 @@ def test_a_report_ends_with_the_answer_the_ranking_and_the_page(tmp_path, capsys
     assert f"\n  next: assay run --resume {run} --blocks " in told.replace("\n        ", " ")
     assert "best in" in text
     assert "with it: summary.csv" in text
-
-
-def test_a_page_has_its_path_whole(tmp_path, capsys) -> None:
-    run = written(tmp_path / "run", small_cases())
-    assert main(["report", str(run), "--format", "html"]) == 0
-    words = capsys.readouterr().out.split()  # a long path is on a line of its own
-    assert words[words.index("page:") + 1] == f"{run}/report/index.html"
 
 
 def test_the_end_of_a_run_has_answer_and_reasons(failed_run, capsys) -> None:
@@ -207,24 +195,11 @@ def test_a_comparison_is_a_table_with_the_greatest_change_first(tmp_path, capsys
 
 
 def test_a_run_beside_itself_has_no_change(tmp_path, capsys) -> None:
-    run = written(tmp_path / "a", small_cases())
+    run = written(tmp_path / "a")
     assert main(["compare", str(run), str(run)]) == 0
     text = "\n".join(lines_of(capsys))
     assert "provenance: no difference" in text
     assert "further ones: --all" in text
-
-
-def launch(index: int, case: str) -> Launch:
-    return Launch(index, case, "startup", "mpich", {}, 2, 1, 2, index + 1, 1, 60.0)
-
-
-def record_of(case: str, status: str, reason: str | None) -> Record:
-    empty: dict[str, Any] = {"params": {}, "nodes": [], "metrics": [], "flags": [], "artifacts": {}}
-    named = {"run_id": "r", "case_id": case, "check": "startup", "environment": "mpich"}
-    known = {"site": "virtual", "block": 1, "attempt": 1, "ranks": 2, "job_id": None}
-    times = {"started_at": None, "ended_at": None}
-    told = {**empty, **named, **known, **times, "status": status, "reason": reason}
-    return msgspec.convert(told, Record)
 
 
 def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
@@ -234,21 +209,22 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
     monkeypatch.setattr("sys.stderr", stream)
     progress = Progress()
     cases = [planned(f"startup-{n}", "startup", "mpich") for n in range(4)]
-    progress.begin(
-        [launch(n, case.id) for n, case in enumerate(cases)], 0, Clock(plan_of(cases, 1))
-    )
-    progress.next(launch(0, "startup-0"))
-    progress.record(record_of("startup-0", "ok", None))
+    launches = [
+        Launch(n, case.id, "startup", "mpich", {}, 2, 1, 2, n + 1, 1, 60.0)
+        for n, case in enumerate(cases)
+    ]
+    progress.begin(launches, 0, Clock(plan_of(cases, 1)))
+    progress.next(launches[0])
+    progress.record(record(case_id="startup-0"))
     for number in (1, 2):
-        progress.record(record_of(f"startup-{number}", "failed", f"node n{number} is gone"))
-    progress.next(launch(3, "startup-3"))
-    if live:
-        with progress._console.capture() as caught:
+        failed = {"status": "failed", "reason": f"node n{number} is gone", "metrics": []}
+        progress.record(record(case_id=f"startup-{number}", **failed))
+    progress.next(launches[3])
+    with progress._console.capture() as caught:
+        if live:
             progress._console.print(progress._picture())
-        progress.end()
-        return caught.get() + "\f" + stream.getvalue()
     progress.end()
-    return stream.getvalue()
+    return f"{caught.get()}\f" * live + stream.getvalue()
 
 
 def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) -> None:
