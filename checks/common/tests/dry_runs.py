@@ -34,8 +34,8 @@ def dry_run(
     there = str(folder / "site.json")
     variables = {"ASSAY_SITE_FILE": there, "ASSAY_HPL_ARCHIVE": there, **(more or {})}
     variables["ASSAY_LAUNCHES_FILE"] = str(folder / "launches.jsonl")
-    reframe = [Path(sys.executable).with_name("reframe"), "-C", SESSION / "settings.py"]
-    words = [*reframe, "-c", SESSION / file, "--dry-run", *options]
+    reframe = [str(Path(sys.executable).with_name("reframe")), "-C", f"{SESSION}/settings.py"]
+    words = [*reframe, "-c", f"{SESSION}/{file}", "--dry-run", *options]
     answer = ran(words, variables, cwd=folder, check=False, **how)
     scripts = (folder / "session").rglob("rfm_job.sh")
     return answer, {script.parent: script.read_text() for script in scripts}

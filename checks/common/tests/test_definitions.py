@@ -15,33 +15,18 @@ from checks.common.definition import SiteCapacity
 from checks.common.messages import expand_sizes
 from checks.common.registry import CHECKS
 from checks.hpl import HPL_CODES, HplParameters
-from checks.pt2pt import Pt2ptParameters
-from checks.startup import StartupParameters
 
-SITE = SiteCapacity(
-    "small",
-    4,
-    2,
-    5_600_000_000,
-    core_flop_per_s=1e10,
-    network_bytes_per_s=1e7,
-    launch_overhead_s=0.5,
-)
-HPL, PT2PT, STARTUP = CHECKS["hpl"], CHECKS["pt2pt"], CHECKS["startup"]
+RATES: dict[str, Any] = {"core_flop_per_s": 1e10, "network_bytes_per_s": 1e7}
+SITE = SiteCapacity("small", 4, 2, 5_600_000_000, **RATES, launch_overhead_s=0.5)
+HPL = CHECKS["hpl"]
+
+
+def params_of(check: str, **given: Any) -> Any:
+    return CHECKS[check].parameters.model_validate(given)
 
 
 def hpl(**given: Any) -> HplParameters:
     return HplParameters.model_validate({"p": 1, "q": 1, "n": 1000} | given)
-
-
-def pt2pt(**given: Any) -> Pt2ptParameters:
-    return Pt2ptParameters.model_validate({"sizes": [300]} | given)
-
-
-def reason(check: str, params: Any, site: SiteCapacity = SITE) -> str | None:
-    definition = CHECKS[check]
-    layout = definition.layout(params, site.cores_per_node)
-    return definition.infeasible(params, layout, site)
 
 
 def test_definitions_need_no_reframe() -> None:
@@ -61,16 +46,11 @@ def test_parameters_have_meaning_and_unit_the_example_is_one_what_decides_is_rep
 
 def test_hpl_defaults_are_those_of_the_2003_study() -> None:
     params = hpl().model_dump()
-    assert (params["nb"], params["threshold"], params["alignment"]) == (150, 16.0, 8)
-    assert (params["nbmin"], params["ndiv"], params["depth"], params["swap_threshold"]) == (
-        4,
-        2,
-        1,
-        80,
-    )
+    wanted = {"nb": 150, "threshold": 16.0, "alignment": 8, "nbmin": 4, "ndiv": 2, "depth": 1}
+    wanted |= {"swap_threshold": 80, "equilibration": True}
+    assert {name: params[name] for name in wanted} == wanted
     codes = {name: words.index(params[name]) for name, words in HPL_CODES.items()}
     assert codes == {"pmap": 0, "pfact": 2, "rfact": 2, "bcast": 1, "swap": 2, "l1": 0, "u": 0}
-    assert params["equilibration"] is True
 
 
 #: A right set of parameters of a check, and what is out of range.
@@ -120,9 +100,9 @@ OUT_OF_RANGE: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = [
     [(check, right, wrong) for check, right, cases in OUT_OF_RANGE for wrong in cases],
 )
 def test_parameters_out_of_range_are_refused(check, right, wrong) -> None:
-    assert CHECKS[check].parameters.model_validate(right)
+    assert params_of(check, **right)
     with pytest.raises(ValidationError):
-        CHECKS[check].parameters.model_validate(right | wrong)
+        params_of(check, **right | wrong)
 
 
 def test_a_negative_threshold_is_refused_with_its_reason() -> None:
@@ -130,11 +110,31 @@ def test_a_negative_threshold_is_refused_with_its_reason() -> None:
         hpl(threshold=-1.0)
 
 
-def test_filling_takes_the_cores_of_a_node_and_at_most_all_ranks() -> None:
-    assert HPL.ranks_per_node(hpl(p=2, q=2), 2) == 2
-    assert HPL.ranks_per_node(hpl(p=1, q=2), 16) == 2
-    assert HPL.ranks_per_node(hpl(p=2, q=2, ranks_per_node=1), 16) == 1
-    assert HPL.layout(hpl(p=2, q=3, ranks_per_node=2), 4).nodes == 3
+EIGHT = {"p": 2, "q": 4, "n": 9}
+
+
+@pytest.mark.parametrize(
+    ("check", "given", "cores", "ranks", "per_node"),
+    [
+        ("hpl", EIGHT | {"q": 2}, 2, 4, 2),
+        ("hpl", EIGHT | {"p": 1, "q": 2}, 16, 2, 2),
+        ("hpl", EIGHT | {"q": 2, "ranks_per_node": 1}, 16, 4, 1),
+        ("hpl", EIGHT | {"q": 3, "ranks_per_node": 2}, 4, 6, 2),
+        ("pt2pt", {"sizes": [300]}, 2, 2, 1),
+        ("pt2pt", {"sizes": [300], "placement": "within-node"}, 2, 2, 2),
+        ("startup", {"ranks": 8}, 2, 8, 2),
+        ("echo", {"placement": "self"}, 2, 1, 1),
+        ("echo", {"placement": "within-node"}, 2, 2, 2),
+        ("echo", {}, 2, 2, 1),
+        ("echo", {"distance": 3}, 2, 4, 1),
+        ("alltoall_pairs", {"ranks": 4}, 2, 4, 1),
+        ("bisection", {"ranks": 4}, 2, 4, 1),
+    ],
+)
+def test_a_layout_has_its_ranks_on_so_many_nodes(check, given, cores, ranks, per_node) -> None:
+    layout = CHECKS[check].layout(params_of(check, **given), cores)
+    assert (layout.ranks, layout.ranks_per_node) == (ranks, per_node)
+    assert layout.nodes == ranks // per_node
 
 
 def test_hpl_memory_is_the_matrix_over_the_nodes_and_an_allowance() -> None:
@@ -142,65 +142,46 @@ def test_hpl_memory_is_the_matrix_over_the_nodes_and_an_allowance() -> None:
     assert layout.memory_bytes_per_node == 8 * 10000**2 // 2 + 2 * 16 * 2**20
 
 
+FOUR, WITHIN = {"ranks": 4, "ranks_per_node": 1}, {"placement": "within-node"}
+ONE_GB = {"memory_bytes_per_node": 10**9}
+CORES, ROOM = "cores; a node of site small has", "1 ranks a node with room for"
+BUFFERS = "1 ranks a node with two buffers of 4 blocks of"
+LARGE = "N = 60000 needs 8·N² = 28.8 GB over 2 nodes = 14.4 GB a node, with 16 MiB a rank for"
+LARGE += " program and buffers 14.4 GB; a node of site small has 5.6 GB"
 #: Parameters, what is other on the site, and why it cannot run there; None: it can.
 FITS: list[tuple[str, dict[str, Any], dict[str, Any], str | None]] = [
     ("hpl", {"q": 3}, {}, "3 ranks at 2 a node leave 1 over; ranks_per_node = 1 would divide them"),
-    (
-        "hpl",
-        {"p": 2, "q": 2, "ranks_per_node": 4},
-        {},
-        "4 ranks a node need 4 cores; a node of site small has 2",
-    ),
+    ("hpl", {"p": 2, "q": 2, "ranks_per_node": 4}, {}, f"4 ranks a node need 4 {CORES} 2"),
     ("hpl", {"p": 3, "q": 4}, {}, "12 ranks at 2 a node need 6 nodes; site small has 4"),
     ("hpl", {"p": 2, "q": 4}, {}, None),
-    (
-        "hpl",
-        {"q": 2, "n": 60000, "ranks_per_node": 1},
-        {},
-        "N = 60000 needs 8·N² = 28.8 GB over 2 nodes = 14.4 GB a node, with 16 MiB a rank for"
-        " program and buffers 14.4 GB; a node of site small has 5.6 GB",
-    ),
+    ("hpl", {"q": 2, "n": 60000, "ranks_per_node": 1}, {}, LARGE),
     ("hpl", {"q": 2, "n": 60000}, {"memory_bytes_per_node": 10**11}, None),
     ("pt2pt", {"sizes": [300]}, {}, None),
-    ("pt2pt", {"placement": "within-node"}, {}, None),
-    (
-        "pt2pt",
-        {"placement": "within-node"},
-        {"cores_per_node": 1},
-        "2 ranks a node need 2 cores; a node of site small has 1",
-    ),
+    ("pt2pt", WITHIN, {}, None),
+    ("pt2pt", WITHIN, {"cores_per_node": 1}, f"2 ranks a node need 2 {CORES} 1"),
     ("pt2pt", {}, {"nodes": 1}, "2 ranks at 1 a node need 2 nodes; site small has 1"),
-    (
-        "pt2pt",
-        {"sizes": [2**30]},
-        {"memory_bytes_per_node": 10**9},
-        "1 ranks a node with room for 2 messages of 1073741824 bytes need 2.15",
-    ),
-    ("ring", {"ranks": 3, "ranks_per_node": 1, "order": "gray"}, {}, "3 ranks have no Gray-code"),
-    ("ring", {"ranks": 4, "ranks_per_node": 1, "order": "gray"}, {}, None),
+    ("pt2pt", {"sizes": [2**30]}, ONE_GB, f"{ROOM} 2 messages of 1073741824 bytes need 2.15"),
+    ("ring", FOUR | {"ranks": 3, "order": "gray"}, {}, "3 ranks have no Gray-code"),
+    ("ring", FOUR | {"order": "gray"}, {}, None),
     (
         "streams",
         {"sizes": [2**30], "window": 4096},
         {},
-        "1 ranks a node with room for 8192 messages of 1073741824 bytes",
+        f"{ROOM} 8192 messages of 1073741824 bytes",
     ),
     ("alltoall_pairs", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
     ("bisection", {"ranks": 5}, {}, "5 ranks at 1 a node need 5 nodes"),
-    ("collectives", {"ranks": 4, "ranks_per_node": 1, "sizes": [2**20]}, {}, None),
-    (
-        "collectives",
-        {"ranks": 4, "ranks_per_node": 1, "sizes": [2**28]},
-        {"memory_bytes_per_node": 10**9},
-        "1 ranks a node with two buffers of 4 blocks of 268435456 bytes need 2.15 GB",
-    ),
+    ("collectives", FOUR | {"sizes": [2**20]}, {}, None),
+    ("collectives", FOUR | {"sizes": [2**28]}, ONE_GB, f"{BUFFERS} 268435456 bytes need 2.15 GB"),
 ]
 
 
 @pytest.mark.parametrize(("check", "given", "site", "said"), FITS)
 def test_layouts_that_do_not_fit_say_so_in_numbers(check, given, site, said) -> None:
-    whole = {"p": 1, "q": 1, "n": 1000} | given if check == "hpl" else given
-    params = CHECKS[check].parameters.model_validate(whole)
-    found = reason(check, params, replace(SITE, **site))
+    params = hpl(**given) if check == "hpl" else params_of(check, **given)
+    there, definition = replace(SITE, **site), CHECKS[check]
+    layout = definition.layout(params, there.cores_per_node)
+    found = definition.infeasible(params, layout, there)
     assert found is None if said is None else str(found).startswith(said)
 
 
@@ -212,15 +193,11 @@ def test_hpl_estimate_follows_operations_and_network() -> None:
     assert across == pytest.approx(0.5 + (within - 0.5) / 2 + 4 * 3000**2 / 1e7)
 
 
-def test_pt2pt_lies_between_or_within_nodes() -> None:
-    between, within = pt2pt(), pt2pt(placement="within-node")
-    assert (PT2PT.layout(between, 2).nodes, PT2PT.layout(within, 2).nodes) == (2, 1)
-
-
 def test_constructs_come_in_their_own_order_and_once() -> None:
-    assert pt2pt(constructs=["Isend/Irecv", "Send/Recv"]).constructs == ["Send/Recv", "Isend/Irecv"]
+    both = params_of("pt2pt", constructs=["Isend/Irecv", "Send/Recv"])
+    assert both.constructs == ["Send/Recv", "Isend/Irecv"]
     with pytest.raises(ValidationError, match="Send/Recv is listed twice"):
-        pt2pt(constructs=["Send/Recv", "Send/Recv"])
+        params_of("pt2pt", constructs=["Send/Recv", "Send/Recv"])
 
 
 def test_sizes_are_expanded_sorted_and_each_once() -> None:
@@ -241,8 +218,7 @@ def test_too_many_sizes_are_refused_before_they_are_made() -> None:
         expand_sizes([{"from": 1, "to": 2**30, "step": 1}])
 
 
-def test_startup_layout_and_cost() -> None:
-    params = StartupParameters.model_validate({"ranks": 8})
-    layout = STARTUP.layout(params, 2)
-    assert (layout.ranks, layout.ranks_per_node, layout.nodes) == (8, 2, 4)
-    assert STARTUP.estimate_s(params, layout, SITE) == pytest.approx(0.5 + 8 * 0.2)
+def test_startup_cost() -> None:
+    startup, params = CHECKS["startup"], params_of("startup", ranks=8)
+    time_s = startup.estimate_s(params, startup.layout(params, 2), SITE)
+    assert time_s == pytest.approx(0.5 + 8 * 0.2)

@@ -26,8 +26,29 @@ HEAD = "def estimate_s("
 MEMORY = "        return RANK_ALLOWANCE_BYTES\n"
 
 
-def estimate(body: str, words: str = "self, params, layout, site") -> str:
+WORDS = "self, params, layout, site"
+DEEP = "\n\ndef helper():\n    return {}['size']\n"
+IMPORTED = "cannot be imported:"
+VALIDATOR = """
+    @model_validator(mode="after")
+    def f(self):
+        return self.none
+
+
+"""
+
+
+def estimate(body: str, words: str = WORDS) -> str:
     return HELLO.replace(ESTIMATE, f"    def estimate_s({words}):\n        {body}\n")
+
+
+def of_words(words: str, said: str) -> tuple[str, str, str]:
+    return estimate("return 1.0", words), f"estimate_s is estimate_s{said}", HEAD
+
+
+def with_member(line: str, said: str) -> tuple[str, str, None]:
+    definition = HELLO.replace("    parameters =", f"    {line}\n    parameters =")
+    return definition, f"{line.split(maxsplit=1)[0]} {said}", None
 
 
 #: What the definition is instead, what is said, and the line of the definition that is named.
@@ -39,33 +60,17 @@ MISTAKES = {
         "params.size",
     ),
     "deep": (
-        estimate("return helper()") + "\n\ndef helper():\n    return {}['size']\n",
+        estimate("return helper()") + DEEP,
         "estimate_s raised KeyError: 'size'",
         "{}['size']",
     ),
-    "text": (
-        estimate("return 'long'"),
-        f"estimate_s returned 'long'; its form is {FORM}",
-        HEAD,
-    ),
+    "text": (estimate("return 'long'"), f"estimate_s returned 'long'; its form is {FORM}", HEAD),
     "nothing": (estimate("pass"), f"estimate_s returned None; its form is {FORM}", HEAD),
     "infinite": (estimate("return float('inf')"), "estimate_s returned inf", HEAD),
     "truth": (estimate("return True"), "estimate_s returned True", HEAD),
-    "few words": (
-        estimate("return 1.0", "self, params"),
-        rf"estimate_s is estimate_s\(self, params\); its form is {FORM}",
-        HEAD,
-    ),
-    "many words": (
-        estimate("return 1.0", "self, params, layout, site, more"),
-        r"estimate_s is estimate_s\(self, params, layout, site, more\)",
-        HEAD,
-    ),
-    "no self": (
-        estimate("return 1.0", "params, layout, site"),
-        "estimate_s is estimate_s",
-        HEAD,
-    ),
+    "few words": of_words("self, params", rf"\(self, params\); its form is {FORM}"),
+    "many words": of_words(f"{WORDS}, more", r"\(self, params, layout, site, more\)"),
+    "no self": of_words("params, layout, site", ""),
     "no method": (HELLO.replace(ESTIMATE, "    estimate_s = 3.0\n"), "estimate_s is a float", None),
     "memory": (
         HELLO.replace("    def memory_bytes_per_node", "    def another"),
@@ -73,41 +78,19 @@ MISTAKES = {
         None,
     ),
     "fraction": (HELLO.replace(MEMORY, "        return 1.5\n"), "returned 1.5", "def memory"),
-    "features": (
-        HELLO.replace("    parameters =", "    features = ['mpi']\n    parameters ="),
-        r"features is \['mpi'\]; allowed is frozenset\[str\]",
-        None,
+    "features": with_member("features = ['mpi']", r"is \['mpi'\]; allowed is frozenset\[str\]"),
+    "points": with_member("points = ('bytes')", r"is 'bytes'; allowed is tuple\[str, \.\.\.\]"),
+    "swept": with_member(
+        "swept = {'at': 'size'}", "names 'size'; allowed are label, ranks, ranks_per_node, sums"
     ),
-    "points": (
-        HELLO.replace("    parameters =", "    points = ('bytes')\n    parameters ="),
-        r"points is 'bytes'; allowed is tuple\[str, \.\.\.\]",
-        None,
-    ),
-    "swept": (
-        HELLO.replace("    parameters =", "    swept = {'at': 'size'}\n    parameters ="),
-        "swept names 'size'; allowed are label, ranks, ranks_per_node, sums",
-        None,
-    ),
-    "model": (
-        HELLO.replace("    metrics = METRICS", "    metrics = METRICS").replace(
-            "    parameters = HelloParameters", "    parameters = dict"
-        ),
-        "parameters is <class 'dict'>",
-        None,
-    ),
-    "syntax": (
-        HELLO.replace("CHECK =", "CHECK = = "),
-        "cannot be imported: SyntaxError",
-        "CHECK =",
-    ),
-    "import": ("import nowhere\n" + HELLO, "cannot be imported: ModuleNotFoundError", "import no"),
-    "exit": ("import sys\nsys.exit(1)\n" + HELLO, "cannot be imported: SystemExit", "sys.exit"),
+    "model": (HELLO.replace("= HelloParameters", "= dict"), "parameters is <class 'dict'>", None),
+    "syntax": (HELLO.replace("CHECK =", "CHECK = = "), f"{IMPORTED} SyntaxError", "CHECK ="),
+    "import": ("import nowhere\n" + HELLO, f"{IMPORTED} ModuleNotFoundError: No mod", "import no"),
+    "exit": ("import sys\nsys.exit(1)\n" + HELLO, f"{IMPORTED} SystemExit", "sys.exit"),
     "validator": (
-        HELLO.replace(
-            "class HelloDefinition",
-            "    @model_validator(mode='after')\n    def f(self):\n        return self.none\n\n\n"
-            "class HelloDefinition",
-        ).replace("from .metrics", "from pydantic import model_validator\nfrom .metrics"),
+        HELLO.replace("class HelloDefinition", f"{VALIDATOR}class HelloDefinition").replace(
+            "from .metrics", "from pydantic import model_validator\nfrom .metrics"
+        ),
         "AttributeError: .*has no attribute 'none'",
         "self.none",
     ),
@@ -164,22 +147,19 @@ class Run(MpiCheck):
 """
 
 
+READ = r"run.py:10: check hello: read is read\(self, output\); its form is read\(self, output:"
+READ += r" json_lines.Output, text: str\) -> Reading"
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [
         ("class Run:\n    pass\n", "Run is no subclass of checks.common.base.MpiCheck"),
         ("Walk = 3\n", "cannot be run: AttributeError: .*'Run'"),
         (RUN.replace("class Run(", "class Run[("), r"run.py:6: .*cannot be run: SyntaxError"),
-        (
-            RUN.replace("import Reading", "import Writing"),
-            r"run.py:2: .*cannot be run: ImportError",
-        ),
+        (RUN.replace("import Reading", "import R"), r"run.py:2: .*cannot be run: ImportError"),
         (RUN.replace("def command", "def commands"), r"Run has no command\(self\) -> list\[str\]"),
-        (
-            RUN.replace("(self, output, text)", "(self, output)"),
-            r"run.py:10: check hello: read is read\(self, output\); its form is read\(self, output:"
-            r" json_lines.Output, text: str\) -> Reading",
-        ),
+        (RUN.replace("(self, output, text)", "(self, output)"), READ),
     ],
 )
 def test_a_class_that_cannot_run_is_told_before_anything_is_started(folder, run, said):
@@ -203,8 +183,7 @@ def test_what_a_class_does_wrong_is_told(folder, method, body, said):
     own = {"command": 'return ["hello"]', "read": "return Reading([])"}
     (folder / "hello" / "run.py").write_text("\n" + RUN.replace(own[method], body))
     add_folder(folder)
-    leaf = leaf_of(CHECKS["hello"])
-    launch = object.__new__(leaf)
+    launch = object.__new__(leaf_of(CHECKS["hello"]))
     with pytest.raises(CheckError, match=said):
         getattr(launch, method)(*((None, "") if method == "read" else ()))
 

@@ -3,31 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from pydantic import ValidationError
 
 from checks.common.registry import CHECKS
 from checks.common.tests.test_definitions import SITE
-
-
-def params(check: str, **given: Any) -> Any:
-    return CHECKS[check].parameters.model_validate(given)
-
-
-@pytest.mark.parametrize(
-    ("given", "ranks", "per_node"),
-    [
-        ({"placement": "self"}, 1, 1),
-        ({"placement": "within-node"}, 2, 2),
-        ({}, 2, 1),
-        ({"distance": 3}, 4, 1),
-    ],
-)
-def test_an_echo_takes_the_nodes_between_its_ends(given, ranks, per_node):
-    layout = CHECKS["echo"].layout(params("echo", **given), 2)
-    assert (layout.ranks, layout.ranks_per_node) == (ranks, per_node)
+from checks.common.tests.test_definitions import params_of as params
 
 
 def test_an_echo_always_measures_0_bytes():
@@ -40,21 +21,12 @@ def test_a_distance_without_nodes_is_refused():
         params("echo", placement="self", distance=2)
 
 
-@pytest.mark.parametrize("check", ["alltoall_pairs", "bisection"])
-def test_pairs_are_pairs_of_nodes(check):
-    layout = CHECKS[check].layout(params(check, ranks=4), 2)
-    assert (layout.nodes, layout.ranks_per_node) == (4, 1)
-
-
 def test_pairs_that_take_turns_take_longer():
     pairs = CHECKS["alltoall_pairs"]
     at_once, in_turn = (params("alltoall_pairs", ranks=4, turns=turns) for turns in (False, True))
     layout = pairs.layout(at_once, 2)
-    overhead_s = SITE.launch_overhead_s
-    ratio = (pairs.estimate_s(in_turn, layout, SITE) - overhead_s) / (
-        pairs.estimate_s(at_once, layout, SITE) - overhead_s
-    )
-    assert ratio == pytest.approx(2)
+    once_s, turns_s = (pairs.estimate_s(asked, layout, SITE) for asked in (at_once, in_turn))
+    assert turns_s - SITE.launch_overhead_s == pytest.approx(2 * (once_s - SITE.launch_overhead_s))
 
 
 def test_an_echo_over_tcp_has_no_empty_message_and_two_hosts():
