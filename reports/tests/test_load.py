@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from records.errors import AssayError, ExitStatus
 from reports.load.loading import load_run
-from reports.tests.synthetic import quick_cases, write_run
+from reports.tests.synthetic import quick_cases, rewrite, write_run
 
 CASES = [item for item in quick_cases(("mpich", "lam")) if item["check"] == "hpl"]
 
@@ -17,12 +16,6 @@ CASES = [item for item in quick_cases(("mpich", "lam")) if item["check"] == "hpl
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", CASES, blocks=3)
-
-
-def rewrite(run: Path, change: Any) -> None:
-    path = run / "records.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    path.write_text("".join(json.dumps(line) + "\n" for line in change(lines)))
 
 
 def test_series_hold_one_value_a_block(run: Path) -> None:
@@ -35,22 +28,15 @@ def test_series_hold_one_value_a_block(run: Path) -> None:
 
 
 def test_only_ok_launches_enter(run: Path) -> None:
-    def fail_one(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        lines[5]["status"] = "failed"
-        lines[5]["reason"] = "time limit"
-        return lines
-
-    rewrite(run, fail_one)
+    change_fifth(run, status="failed", reason="time limit")
     counts = [len(series.blocks) for series in load_run(run).series]
     assert sum(counts) == 2 * (3 * (len(CASES) - 1) - 1)
 
 
 def test_latest_attempt_replaces_the_earlier_one(run: Path) -> None:
     def again(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        lost = json.loads(json.dumps(lines[3]))
-        lost["status"], lost["metrics"] = "lost", []
-        lines[3]["attempt"] = 2
-        return [*lines, lost]
+        lost = lines[3] | {"status": "lost", "metrics": []}
+        return [*lines[:3], lines[3] | {"attempt": 2}, *lines[4:], lost]
 
     rewrite(run, again)
     loaded = load_run(run)
@@ -64,38 +50,8 @@ def test_a_record_written_twice_is_refused(run: Path) -> None:
         load_run(run)
 
 
-def test_torn_last_line_is_left_out_and_told(run: Path) -> None:
-    path = run / "records.jsonl"
-    path.write_bytes(path.read_bytes()[:-40])
-    loaded = load_run(run)
-    assert any("torn" in text for text in loaded.warnings)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b"not json\n", "not a record"),
-        (b"\n", "not a record"),
-        (b"\x00\xff\xfe\n", "not a record"),
-        (b"[1, 2]\n", "not a record"),
-    ],
-)
-def test_damaged_line_names_its_place(run: Path, line: bytes, message: str) -> None:
-    path = run / "records.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:4], line, *lines[4:]]))
-    with pytest.raises(AssayError, match=message) as caught:
-        load_run(run)
-    assert "records.jsonl:5" in str(caught.value)
-    assert caught.value.status is ExitStatus.BAD_INPUT
-
-
-def edited(**changes: Any) -> Any:
-    def change(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        lines[4] |= changes
-        return lines
-
-    return change
+def change_fifth(run: Path, **changes: Any) -> None:
+    rewrite(run, lambda lines: [*lines[:4], lines[4] | changes, *lines[5:]])
 
 
 METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
@@ -106,6 +62,8 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
     [
         ({"case_id": "hpl-unknown"}, "not in plan.json"),
         ({"environment": "other"}, "plan.json has"),
+        ({"schema": 4, "metrics": {"new": "form"}}, "jsonl:5: .*schema is 4; allowed: 1 and 2"),
+        ({"schema": "5"}, "jsonl:5: .*schema is .*allowed: 1 and 2"),
         ({"schema": 2}, "schema is 2, and it carries no chain"),
         ({"block": 0}, "`block` is 0"),
         ({"metrics": [METRIC | {"name": "velocity"}]}, "a metric that plan.json defines"),
@@ -120,39 +78,29 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
     ],
 )
 def test_what_does_not_fit_is_refused(run: Path, changes: dict[str, Any], message: str) -> None:
-    rewrite(run, edited(**changes))
+    change_fifth(run, **changes)
     with pytest.raises(AssayError, match=message):
         load_run(run)
 
 
-def test_gigantic_number_is_refused(run: Path) -> None:
-    rewrite(run, edited(metrics=[METRIC]))
+@pytest.mark.parametrize("literal", ["NaN", "Infinity", "1e999"])
+def test_numbers_that_are_none_are_refused(run: Path, literal: str) -> None:
+    change_fifth(run, metrics=[METRIC])
     path = run / "records.jsonl"
-    path.write_text(path.read_text().replace('"value": 1.0}', '"value": 1e999}'))
-    with pytest.raises(AssayError):
+    path.write_text(path.read_text().replace('"value":1.0}', f'"value":{literal}}}'))
+    with pytest.raises(AssayError, match=r"records\.jsonl:5: ") as caught:
         load_run(run)
+    assert caught.value.status is ExitStatus.BAD_INPUT
 
 
-def test_directory_must_be_a_run(tmp_path: Path, run: Path) -> None:
+def test_directory_must_be_a_run(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="no such run directory"):
         load_run(tmp_path / "nothing")
     with pytest.raises(AssayError, match=r"plan\.json: cannot be read"):
         load_run(tmp_path)
-    (run / "plan.json").write_text('{"schema": 1}')
-    with pytest.raises(AssayError, match="not a plan"):
-        load_run(run)
 
 
 def test_run_without_any_record_loads(run: Path) -> None:
     (run / "records.jsonl").unlink()
     loaded = load_run(run)
     assert (len(loaded.launches), loaded.series) == (0, [])
-
-
-def test_missing_or_damaged_provenance_is_an_error(run: Path) -> None:
-    (run / "provenance.json").write_text("[")
-    with pytest.raises(AssayError, match=r"provenance\.json:1: not a provenance"):
-        load_run(run)
-    (run / "provenance.json").unlink()
-    with pytest.raises(AssayError, match=r"provenance\.json: cannot be read"):
-        load_run(run)
