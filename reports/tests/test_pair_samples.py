@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from records.site.pair_places import sampled_pairs
-from reports.analysis.run import analyse
 from reports.checks.alltoall_pairs import bandwidth_matrix, seen
 from reports.load.loading import load_run
 from reports.load.scans import joined, pair_columns
 from reports.tests import acceptance_runs as runs
 from reports.tests.scanned_machine import criteria
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import analysed, case, changed, metric, with_records
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.peer_groups import MOST_MISSING
 from reports.verdicts.acceptance.values import gather
@@ -31,18 +30,17 @@ CRITERIA = criteria(
 def scan(folder, measured, *, nodes=NODES, asked_nodes=None, **params):
     """A scan of good pairs, of which a block has those that `measured(block)` names."""
     run = runs.write_run(folder, nodes=nodes, checks=("alltoall_pairs",))
-    plan = json.loads((run / "plan.json").read_text())
-    plan["cases"][0]["params"] |= params
-    plan["cases"][0]["nodes"] = asked_nodes or len(nodes)
-    (run / "plan.json").write_text(json.dumps(plan))
-    records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
-    for record in records:
-        record["params"] |= params
-        kept = {frozenset(pair) for pair in measured(record["block"])}
-        record["metrics"] = [m for m in record["metrics"] if frozenset([*m["at"].values()]) in kept]
-        record["nodes"] = [n for n in nodes if any(n in pair for pair in kept)]
-    (run / "records.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
-    return gather(load_run(run), [])
+    (planned,) = json.loads((run / "plan.json").read_text())["cases"]
+    planned |= {"params": planned["params"] | params, "nodes": asked_nodes or len(nodes)}
+    changed(run / "plan.json", cases=[planned])
+
+    def kept(record):
+        pairs = {frozenset(pair) for pair in measured(record["block"])}
+        metrics = [m for m in record["metrics"] if frozenset([*m["at"].values()]) in pairs]
+        there = [node for node in nodes if any(node in pair for pair in pairs)]
+        return record | {"params": planned["params"], "metrics": metrics, "nodes": there}
+
+    return gather(load_run(with_records(run, kept)), [])
 
 
 def rounds_of(nodes, rounds):
@@ -103,24 +101,19 @@ def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
     assert not result.named
 
 
-def test_of_a_node_s_pairs_those_of_others_are_not_missing(tmp_path):
-    found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 0))
-    links = CRITERIA.criteria[0].model_copy(update={"where": {"node": "n3"}})
-    asked = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
-    result = judge(asked, found, DAY, 0)
-    assert not result.named
-    assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
-
-
-def test_of_a_node_s_pairs_one_without_a_value_is_missing(tmp_path):
-    lacking = ("n3", "n5")
+@pytest.mark.parametrize("lacking", [("n3", "n5"), ()])
+def test_of_a_node_s_pairs_one_without_a_value_is_missing_and_no_other(tmp_path, lacking):
     pairs = [pair for pair in rounds_of(NODES, 0) if {*pair} != {*lacking}]
     found = scan(tmp_path / "run", lambda _: pairs)
-    for where, names in (({"node": "n3"}, [lacking]), ({"node": "n1"}, [])):
-        links = CRITERIA.criteria[0].model_copy(update={"where": where})
+    for node in ("n3", "n1"):
+        links = CRITERIA.criteria[0].model_copy(update={"where": {"node": node}})
         asked = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
-        items = judge(asked, found, DAY, 0).criteria[1].items
-        assert [item.place for item in items if item.state == "missing"] == names
+        result = judge(asked, found, DAY, 0)
+        missing = [item.place for item in result.criteria[1].items if item.state == "missing"]
+        assert missing == [lacking] * (node in lacking)
+        if not lacking:
+            assert not result.named
+            assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
 
 
 def test_very_many_missing_pairs_are_counted(tmp_path):
@@ -157,24 +150,18 @@ def sampled(tmp_path):
     planned = case("alltoall_pairs", "lam", {"ranks": 4, "rounds": 2}, 4) | {"nodes": 4}
 
     def edit(record):
-        nodes = [NODES[(5 * record["block"] + step) % 12] for step in range(4)]
-        unit = {"name": "pair_bandwidth", "unit": "bytes/s", "better": "higher", "value": 1e7}
-        pairs = rounds_of(nodes, 2)
-        record["metrics"] = [{**unit, "at": {"node": a, "peer": b}} for a, b in pairs]
-        return record
+        pairs = rounds_of([NODES[(5 * record["block"] + step) % 12] for step in range(4)], 2)
+        found = [metric("pair_bandwidth", 1e7, node=a, peer=b) for a, b in pairs]
+        return record | {"metrics": found}
 
-    return analyse(load_run(write_run(tmp_path / "run", [planned], blocks=3, edit=edit)))
+    return analysed(tmp_path / "run", [planned], blocks=3, edit=edit)
 
 
 SAMPLE = "2 of 3 rounds: 4 of 6 pairs of 4 nodes; the chance to miss a single bad link is 33.3 %"
 
 
-def test_a_sample_in_records_is_told_below_its_matrix(sampled):
-    picture = bandwidth_matrix(sampled)
-    assert SAMPLE in picture.caption
-
-
-def test_a_sample_in_files_is_one_of_the_nodes_of_a_launch(sampled):
+def test_a_sample_is_told_below_its_matrix_in_a_file_as_one_of_the_nodes_of_a_launch(sampled):
+    assert SAMPLE in bandwidth_matrix(sampled).caption
     blocks = [
         pair_columns(names, ([0, 2], [1, 3]), block, np.full(2, 1e7))
         for block, names in enumerate((NODES[:4], NODES[4:8]), 1)

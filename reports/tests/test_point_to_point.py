@@ -9,12 +9,7 @@ from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
 from bench.claims.point_to_point import FEW, SMOOTH, found_in
 from reports.models.parts import best_edges, costs_of_parts
-from reports.models.point_to_point import (
-    direct_half_length,
-    plain_line,
-    segmented,
-    straight_line,
-)
+from reports.models.point_to_point import direct_half_length, plain_line, segmented, straight_line
 
 pytestmark = pytest.mark.numerical
 
@@ -33,8 +28,7 @@ def times(limit=None, step_s=0.0, noise=0.0, seed=0, bend=0.0):
 
 def test_a_line_recovers_its_law():
     line = straight_line(SIZES, times())
-    assert line.alpha_s == pytest.approx(ALPHA_S, rel=1e-9)
-    assert line.beta_s_per_byte == pytest.approx(BETA, rel=1e-9)
+    assert (line.alpha_s, line.beta_s_per_byte) == pytest.approx((ALPHA_S, BETA), rel=1e-9)
     assert line.half_length_bytes == pytest.approx(20_000)
     assert line.bandwidth_bytes_per_s == pytest.approx(1e9)
     assert line.rms < 1e-12
@@ -56,8 +50,7 @@ def test_a_line_is_the_non_negative_least_squares_of_relative_residuals(seed):
 def test_constant_times_have_no_bandwidth():
     line = straight_line([0, 1, 2, 4], [5e-6] * 4)
     assert (line.alpha_s, line.beta_s_per_byte) == (pytest.approx(5e-6), 0.0)
-    assert line.half_length_bytes is None
-    assert line.bandwidth_bytes_per_s is None
+    assert line.half_length_bytes is line.bandwidth_bytes_per_s is None
 
 
 def test_one_plain_line_over_a_bend_may_even_give_a_negative_latency():
@@ -66,13 +59,9 @@ def test_one_plain_line_over_a_bend_may_even_give_a_negative_latency():
     assert segmented(SIZES, data).segments[0].alpha_s == pytest.approx(ALPHA_S, rel=0.01)
 
 
-def test_the_plain_line_is_the_usual_one():
+def test_the_plain_line_is_the_usual_one_and_the_direct_half_length_is_read_off_the_rates():
     line = plain_line([0, 100, 200], [1e-6, 3e-6, 2e-6])
-    assert line.beta_s_per_byte == pytest.approx(5e-9)
-    assert line.alpha_s == pytest.approx(1.5e-6)
-
-
-def test_the_direct_half_length_is_read_off_the_rates():
+    assert (line.beta_s_per_byte, line.alpha_s) == pytest.approx((5e-9, 1.5e-6))
     assert direct_half_length([0, 100, 200, 400], [1.0, 1.0, 1.0, 1.0]) == 200
 
 
@@ -105,9 +94,8 @@ def test_a_switch_is_found_in_the_interval_that_holds_it(limit, noise):
         result = segmented(SIZES, times(limit, 40e-6, noise, seed), replicates=20)
         assert len(result.switches) == 1, (limit, noise, seed)
         switch = result.switches[0]
-        assert switch.below_bytes <= limit < switch.above_bytes
-        assert switch.low_bytes <= switch.below_bytes
-        assert switch.high_bytes >= switch.above_bytes
+        assert switch.low_bytes <= switch.below_bytes <= limit
+        assert limit < switch.above_bytes <= switch.high_bytes
         assert switch.support > 0.5
         assert switch.step > 0.1
 

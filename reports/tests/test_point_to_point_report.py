@@ -4,19 +4,13 @@
 import pytest
 
 from reports.analysis.run import analyse
-from reports.checks.common.fits import (
-    _numbers,
-    curves,
-    fits_picture,
-    fits_table,
-    switches_table,
-)
+from reports.checks.common.fits import _numbers, curves, fits_picture, fits_table, switches_table
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.models.point_to_point import plain_line
 from reports.notation.units import ReadableUnit
 from reports.show.draw import svg_of
-from reports.tests.synthetic import case, metric, quick_cases, write_run
+from reports.tests.synthetic import analysed, case, changed, metric, quick_cases, write_run
 
 LIMIT = 65536
 SHORT = [0, *(round(2 ** (k / 2)) for k in range(2, 29))]
@@ -41,20 +35,16 @@ def analysis(tmp_path_factory):
     ]
 
     def fill(record):
-        params = record["params"]
-        record["metrics"] = [
-            metric(
-                "half_round_trip",
-                half_round_trip(record["environment"], size, params["iterations"]),
-                message_bytes=size,
-            )
-            for size in params["sizes"]
+        name, times = record["environment"], record["params"]["iterations"]
+        metrics = [
+            metric("half_round_trip", half_round_trip(name, size, times), message_bytes=size)
+            for size in record["params"]["sizes"]
         ]
-        return record
+        return record | {"metrics": metrics}
 
     directory = write_run(tmp_path_factory.mktemp("echo") / "run", cases, blocks=3, edit=fill)
-    provenance = directory / "provenance.json"
-    provenance.write_text(provenance.read_text().replace("100000000", "10000000000"))
+    network = {"name": "ethernet", "bits_per_second": 10_000_000_000}
+    changed(directory / "provenance.json", site={"name": "virtual", "network": network})
     return analyse(load_run(directory))
 
 
@@ -88,8 +78,7 @@ def test_the_fits_give_each_segment_and_the_single_lines(analysis):
     assert texts(table, "law") == [*segment, "segment", *segment]
     assert [one.title for one in table.columns][5:7] == ["α, µs", "R∞ = 1/β, GB/s"]
     first = next(row for row in table.rows if row[1].text == "lam")
-    assert first[5].text == "20.0"
-    assert first[6].text == "1.00"
+    assert [cell.text for cell in first[5:7]] == ["20.0", "1.00"]
 
 
 def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
@@ -117,8 +106,7 @@ def test_a_report_shows_them_and_none_without_an_echo(analysis, tmp_path):
     ((section,), _) = check_parts(analysis)
     assert "table-echo-fits" in [table.anchor for table in section.tables]
     assert "picture-echo-fits" in [picture.anchor for picture in section.pictures]
-    other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))
-    assert fits_table(other, "echo") is None
-    assert switches_table(other, "echo") is None
-    assert fits_picture(other, "echo") is None
+    other = analysed(tmp_path / "run", quick_cases(("mpich",)))
+    for make in (fits_table, switches_table, fits_picture):
+        assert make(other, "echo") is None
     assert [curve.environment for curve in curves(other, "pt2pt")] == ["mpich"]
