@@ -29,6 +29,8 @@ from reports.verdicts.export import Point, line_protocol
 
 DASHBOARD = ROOT / "docs/examples/grafana-dashboard.json"
 NIGHTS = 5
+HISTORY, RUN = "results/history.sqlite", "results/quick/run"
+Capsys = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
@@ -37,53 +39,43 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("export")
     for number in range(1, NIGHTS + 1):
         run = write_night(folder, number)
-        history = folder / "results/history.sqlite"
-        assert main(["history", "add", str(run), "--history", str(history)]) == 0
+        assert main(["history", "add", str(run), "--history", str(folder / HISTORY)]) == 0
     params = {"p": 1, "q": 2, "n": 1000, "nb": 100, "ranks_per_node": 1}
     sizes = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*range(8, 20)]}
     cases = [case("hpl", "mpich", params), case("pt2pt", "mpich", sizes)]
-    run = write_run(folder / "results/quick/run", cases, blocks=7)
+    run = write_run(folder / RUN, cases, blocks=7)
     (run / "campaign.yaml").write_text("schema: 1\n")
     return folder
 
 
-def exported(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def exported(source: Path, capsys: Capsys, *words: str) -> str:
     capsys.readouterr()
-    assert main(["export", *words]) == 0
+    assert main(["export", str(source), *words]) == 0
     return capsys.readouterr().out
 
 
-def history_of(folder: Path) -> str:
-    return str(folder / "results/history.sqlite")
+def families(source: Path, capsys: Capsys) -> dict[str, Any]:
+    return {family.name: family for family in openmetrics(exported(source, capsys))}
 
 
-def run_of(folder: Path) -> str:
-    return str(folder / "results/quick/run")
-
-
-def test_an_independent_parser_reads_both_and_so_does_a_node_exporter(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for source, least in ((history_of(folder), 9), (run_of(folder), 6)):
-        text = exported(folder, capsys, source)
+def test_other_parsers_read_both_and_so_does_a_node_exporter(folder: Path, capsys: Capsys) -> None:
+    for source, least in ((HISTORY, 9), (RUN, 6)):
+        text = exported(folder / source, capsys)
         families = list(openmetrics(text))
         assert len(families) >= least
         assert text.endswith("# EOF\n")
         for family in families:
             assert family.type == "gauge"
             assert family.documentation
-            assert family.name.startswith("assay_")
-            assert family.name.endswith(family.unit)
+            assert family.name.startswith("assay_") and family.name.endswith(family.unit)
             assert all(sample.timestamp is None for sample in family.samples)
         # The textfile collector reads the format before OpenMetrics: the same samples.
         older = {s for family in older_text(text) for s in map(repr, family.samples)}
         assert older == {repr(s) for family in families for s in family.samples}
 
 
-def test_values_of_a_night_and_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    night = {
-        family.name: family for family in openmetrics(exported(folder, capsys, history_of(folder)))
-    }
+def test_values_of_a_night_and_of_a_run(folder: Path, capsys: Capsys) -> None:
+    night = families(folder / HISTORY, capsys)
     states = {one.labels["state"]: one.value for one in night["assay_night_state"].samples}
     assert sum(states.values()) == 1
     (begun,) = night["assay_night_started_timestamp_seconds"].samples
@@ -91,14 +83,14 @@ def test_values_of_a_night_and_of_a_run(folder: Path, capsys: pytest.CaptureFixt
     medians = night["assay_night_median_flops_per_second"].samples
     references = night["assay_night_reference_flops_per_second"].samples
     assert {one.labels["case"] for one in medians} == {one.labels["case"] for one in references}
-    run = {family.name: family for family in openmetrics(exported(folder, capsys, run_of(folder)))}
+    run = families(folder / RUN, capsys)
     kinds = ("low", "", "high")
     names = [f"assay_run_median_{kind}_seconds".replace("__", "_") for kind in kinds]
     low, median, high = (run[name].samples[0].value for name in names)
     assert low < median < high
     assert run["assay_run_launches"].samples[0].labels["status"] == "ok"
-    few = exported(folder, capsys, run_of(folder))
-    assert len(exported(folder, capsys, run_of(folder), "--every")) > len(few)
+    few = exported(folder / RUN, capsys)
+    assert len(exported(folder / RUN, capsys, "--every")) > len(few)
 
 
 def test_hostile_labels_come_back_as_they_were() -> None:
@@ -111,52 +103,45 @@ def test_hostile_labels_come_back_as_they_were() -> None:
     assert all(re.fullmatch("[a-z_]+", unit.spelled) for unit in UNITS.values())
 
 
-def test_line_protocol_escapes_and_has_times(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    point = Point(
-        "m",
-        {"a b": "", "tag": "x, y=z \\"},
-        {"n": 3, "value": 1.5, "text": 'say "it" \\'},
-        datetime(2026, 1, 1, tzinfo=UTC),
-    )
+def test_line_protocol_escapes_and_has_times(folder: Path, capsys: Capsys) -> None:
+    values = {"n": 3, "value": 1.5, "text": 'say "it" \\'}
+    tags, day = {"a b": "", "tag": "x, y=z \\"}, datetime(2026, 1, 1, tzinfo=UTC)
+    point = Point("m", tags, values, day)
     expected = 'm,tag=x\\,\\ y\\=z n=3i,value=1.5,text="say \\"it\\" \\\\" 1767225600000000000\n'
     assert line_protocol([point]) == expected
-    lines = exported(folder, capsys, history_of(folder), "--format", "influx").splitlines()
+    lines = exported(folder / HISTORY, capsys, "--format", "influx").splitlines()
     pattern = re.compile(r"assay_\w+(,\w+=(\\.|[^\\, =])+)* \w+=[^ ]+(,\w+=[^ ]+)* \d{19}")
     assert all(pattern.fullmatch(line) for line in lines)
     assert len({line.rsplit(" ", 1)[1] for line in lines}) == NIGHTS
-    told = exported(folder, capsys, run_of(folder), "--format", "influx")
-    same = exported(folder, capsys, run_of(folder)).count("\nassay_run_values{")
+    told = exported(folder / RUN, capsys, "--format", "influx")
+    same = exported(folder / RUN, capsys).count("\nassay_run_values{")
     assert told.count("\nassay_run_value,") == same > 10
 
 
-def test_a_run_without_its_time_is_not_exported_as_of_1970(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = shutil.copytree(run_of(folder), tmp_path / Path(run_of(folder)).name)
+def test_a_run_without_its_time_is_not_exported_as_of_1970(folder: Path, capsys: Capsys) -> None:
+    run = shutil.copytree(folder / RUN, folder / "copy")
     provenance = json.loads((run / "provenance.json").read_text())
     (run / "provenance.json").write_text(json.dumps({**provenance, "started_at": None}))
-    assert main(["export", str(run)]) == 0
+    exported(run, capsys)
     assert main(["export", str(run), "--format", "influx"]) == 2
     assert "started_at" in capsys.readouterr().err
 
 
-def told_of(capsys: pytest.CaptureFixture[str], history: Path, *words: str) -> dict[str, float]:
+def told_of(capsys: Capsys, history: Path, *words: str) -> dict[str, float]:
     """The samples of a history, by name and labels but site and campaign."""
     whose = {"site", "campaign"}
     return {
         " ".join([sample.name, *(v for k, v in sorted(sample.labels.items()) if k not in whose)]): (
             sample.value
         )
-        for family in openmetrics(exported(history.parent, capsys, str(history), *words))
+        for family in openmetrics(exported(history, capsys, *words))
         for sample in family.samples
     }
 
 
 @pytest.mark.parametrize("found", [True, False])
 def test_what_a_night_found_with_its_own_limits_is_what_is_exported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], found: bool
+    tmp_path: Path, capsys: Capsys, found: bool
 ) -> None:
     """The limits of the export are those of one alarm a month: they would say the contrary."""
     history = tmp_path / "history.sqlite"
@@ -173,48 +158,41 @@ def test_what_a_night_found_with_its_own_limits_is_what_is_exported(
         change = Change(1, "regression", "tonight", night.id, night.id, 1e9, 8e8, 12)
         store.keep_judgement(night, [(1, change)] if found else [])
     told = told_of(capsys, history)
-    assert told["assay_night_findings regression"] == found
-    assert told["assay_night_state FAIL"] == found
-    assert told["assay_night_state PASS"] == (not found)
+    kept = [told[f"assay_night_{name}"] for name in ("findings regression", "state FAIL")]
+    assert (kept, told["assay_night_state PASS"]) == ([found, found], not found)
 
 
-def test_nights_missed_of_a_campaign_that_never_had_one(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history = tmp_path / "history.sqlite"
-    shutil.copy(history_of(folder), history)
+@pytest.fixture
+def history(folder: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed."""
+    return shutil.copy(folder / HISTORY, tmp_path / "history.sqlite")
+
+
+def test_nights_missed_of_a_campaign_that_never_had_one(history: Path, capsys: Capsys) -> None:
     with Store(history) as store:
         store.add_missed(Missed("new", "quick", "2026-01-02T02:00:00Z", "no nodes"))
     told = told_of(capsys, history, "--site", "new")
     assert told == {"assay_nights": 0, "assay_nights_missed": 1}
-    text = exported(folder, capsys, str(history), "--format", "influx", "--site", "new")
+    text = exported(history, capsys, "--format", "influx", "--site", "new")
     assert text.startswith('assay_night_missed,campaign=quick,site=new reason="no nodes" 17673')
     assert told_of(capsys, history, "--site", "virtual")["assay_nights_missed"] == 0
 
 
-def test_a_night_without_a_time_is_one_message(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    history = tmp_path / "history.sqlite"
-    shutil.copy(history_of(folder), history)
+def test_a_night_without_a_time_is_one_message(history: Path, capsys: Capsys) -> None:
     with Store(history) as store:
         store.database.execute("UPDATE night SET started_at=run_id")
     capsys.readouterr()
-    for words in (
-        ["export", str(history)],
-        ["export", str(history), "--format", "influx"],
-        ["history", "silent", "--history", str(history)],
-    ):
-        assert main(words) == 2
+    for words in ("export", "export --format influx", "history silent --history"):
+        assert main([*words.split(), str(history)]) == 2
         assert "T020000Z-0005' as the time of" in capsys.readouterr().err.replace("0001'", "0005'")
 
 
 def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "assay.prom"
-    assert main(["export", history_of(folder), "--output", str(file)]) == 0
+    assert main(["export", str(folder / HISTORY), "--output", str(file)]) == 0
     assert list(tmp_path.iterdir()) == [file]
-    assert main(["export", history_of(folder), "--output", str(tmp_path / "no/x.prom")]) == 4
-    assert main(["export", history_of(folder), "--campaign", "other"]) == 2
+    assert main(["export", str(folder / HISTORY), "--output", str(tmp_path / "no/x.prom")]) == 4
+    assert main(["export", str(folder / HISTORY), "--campaign", "other"]) == 2
     assert main(["export", str(tmp_path / "none.sqlite")]) == 2
 
 
@@ -236,11 +214,11 @@ def without_unit(names: Iterable[str]) -> set[str]:
 
 
 def test_every_metric_of_the_dashboard_is_exported_and_every_export_is_on_the_page(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, capsys: Capsys
 ) -> None:
     dashboard = json.loads(DASHBOARD.read_text())
     used = names_in(dashboard)
-    text = exported(folder, capsys, history_of(folder)) + exported(folder, capsys, run_of(folder))
+    text = exported(folder / HISTORY, capsys) + exported(folder / RUN, capsys)
     told = without_unit(re.findall(r"^# TYPE (\w+) gauge", text, re.MULTILINE))
     assert len(used) > 15
     assert without_unit(used) <= told
