@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether launches side by side disturbed each other, from runs whose truth is known."""
 
-import json
 import math
 
 import numpy as np
@@ -11,7 +10,7 @@ from reports.analysis.neighbours import Neighbours, neighbours_of
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.statistics.stratified import Shift, stratified_shift
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, changed, write_run
 from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.sentences import summary
 
@@ -25,17 +24,14 @@ def found(folder, alone, worse=1.0, *, in_one_job=True, drawn=True, ran=None, bl
 
     def edit(record):
         place = next(places)
-        lonely = alone(place)
         if not (ran or alone)(place):
             record["neighbours"] = [{"case_id": "x-1", "block": 1, "nodes": ["n9"]}]
             for metric in record["metrics"]:
                 metric["value"] *= worse
-        return {**record, "drawn_alone": lonely} if drawn else record
+        return {**record, "drawn_alone": alone(place)} if drawn else record
 
     run = write_run(folder / "run", CASES, blocks=blocks, edit=edit)
-    provenance = json.loads((run / "provenance.json").read_text())
-    provenance["site"]["in_one_job"] = in_one_job
-    (run / "provenance.json").write_text(json.dumps(provenance))
+    changed(run / "provenance.json", site={"name": "virtual", "in_one_job": in_one_job})
     return analyse(load_run(run))
 
 
@@ -112,8 +108,7 @@ def test_launches_with_jobs_of_their_own_say_nothing_of_neighbours(tmp_path):
 
 
 def test_the_shift_is_that_of_a_slow_oracle():
-    """The median of all differences within cases, where cases are of one size and none share a
-    block."""
+    """The median of all differences within cases of one size that share no block."""
     rng = np.random.default_rng(4)
     values = rng.normal(size=20)
     marked = np.arange(20) % 2 == 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,8 @@ EMPTY: Any = None
 
 
 def table(name: str, rows: int, *links: str) -> Table:
-    cells = [
-        [Cell(f"{name} {row}"), *(Cell("to", href=link) for link in links)] for row in range(rows)
-    ]
+    to = [Cell("to", href=link) for link in links]
+    cells = [[Cell(f"{name} {row}"), *to] for row in range(rows)]
     return Table(f"{name}-id", name, [Column("x")] * (1 + len(links)), cells)
 
 
@@ -64,10 +64,9 @@ def test_the_largest_section_moves_first_and_links_follow_it() -> None:
 
 
 def test_a_link_to_what_no_page_has_leads_to_the_records() -> None:
-    assert '<a href="../records.jsonl">to</a>' in pages(LOST, most_bytes=1 << 20)["index.html"]
-    assert (
-        '<a href="../../records.jsonl">to</a>' in pages(LOST, most_bytes=-999)["details/lost.html"]
-    )
+    whole, moved = (pages(LOST, most_bytes=most) for most in (1 << 20, -999))
+    assert '<a href="../records.jsonl">to</a>' in whole["index.html"]
+    assert '<a href="../../records.jsonl">to</a>' in moved["details/lost.html"]
 
 
 def test_a_section_in_sight_moves_last() -> None:
@@ -96,13 +95,11 @@ def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
 ) -> None:
     cases = [
         case("hpl", name, {"p": 1, "q": 2, "n": n, "nb": 128})
-        for name in ("mpich", "lam")
-        for n in range(1000, 1040)
+        for name, n in product(("mpich", "lam"), range(1000, 1040))
     ]
     run = write_run(tmp_path / "run", cases, blocks=3)
-    monkeypatch.setattr("reports.render.html.MOST_BYTES", 60_000)
-    monkeypatch.setattr("reports.render.html.MOST_PART", 20_000)
-    monkeypatch.setattr("reports.render.html.MOST_DETAILS", 60_000)
+    for name, most in (("MOST_BYTES", 60_000), ("MOST_PART", 20_000), ("MOST_DETAILS", 60_000)):
+        monkeypatch.setattr(html, name, most)
     build_report(run, formats=("html", "md"))
     report = run / "report"
     texts = {path: path.read_text() for path in (report / "index.html", *report.rglob("*/*.html"))}
@@ -129,9 +126,7 @@ def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
 def test_the_text_is_short_whatever_the_campaign(tmp_path: Path) -> None:
     cases = [
         case(f"check{number}", name, {"n": n})
-        for number in range(160)
-        for name in ("mpich", "lam")
-        for n in (1, 2)
+        for number, name, n in product(range(160), ("mpich", "lam"), (1, 2))
     ]
 
     def fail(record: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,18 +22,18 @@ def draws(
     seed: int, nodes: int, vettings: int, spread: float, slow: float = 0.0
 ) -> dict[str, list[float]]:
     """Rates of nodes around 1e10, the last node `slow`er by a fraction."""
-    random = np.random.default_rng(seed)
-    found = {
-        f"n{i}": (1e10 * np.exp(random.normal(0, spread, vettings))).tolist() for i in range(nodes)
-    }
-    last = f"n{nodes - 1}"
-    found[last] = [value * (1 - slow) for value in found[last]]
-    return found
+    rates = 1e10 * np.exp(np.random.default_rng(seed).normal(0, spread, (nodes, vettings)))
+    rates[-1] *= 1 - slow
+    return {f"n{node}": own.tolist() for node, own in enumerate(rates)}
 
 
-def word_of(level: Level, value: float, node: str = "new", others: float = 0.0) -> str:
+def judged(level: Level, value: float, node: str = "new", others: float = 0.0) -> Any:
     figure = Figure(metric="dgemm_rate", value=value, unit="flop/s", others=others)
-    return judged_figure(figure, node, KindReference(levels={"dgemm_rate": level})).word
+    return judged_figure(figure, node, KindReference(levels={"dgemm_rate": level}))
+
+
+def word_of(*of: Any, **more: float) -> str:
+    return str(judged(*of, **more).word)
 
 
 def known(seed: int = 1, spread: float = 0.01, **more: float) -> Level:
@@ -46,9 +47,8 @@ def test_a_fit_node_is_seldom_unfit_in_one_look_and_never_in_two(spread: float) 
     random = np.random.default_rng(7)
     once = twice = 0
     for seed in range(400):
-        looks = [
-            word_of(known(seed, spread), 1e10 * np.exp(random.normal(0, spread))) for _ in range(2)
-        ]
+        values = 1e10 * np.exp(random.normal(0, spread, 2))
+        looks = [word_of(known(seed, spread), value) for value in values]
         once += looks[0] == "unfit"
         twice += looks == ["unfit", "unfit"]
     assert once <= 4
@@ -74,9 +74,7 @@ def test_a_burst_of_a_noisy_host_is_not_unfit_and_half_is() -> None:
 
 @pytest.mark.parametrize(("spread", "said"), [(0.01, False), (0.2, True)])
 def test_a_reference_that_can_exclude_no_loss_says_so(spread: float, said: bool) -> None:
-    figure = Figure(metric="dgemm_rate", value=1e10, unit="flop/s")
-    level = known(spread=spread)
-    found = judged_figure(figure, "new", KindReference(levels={"dgemm_rate": level}))
+    found = judged(known(spread=spread), 1e10)
     assert ("vary too much to exclude a loss of 10 %" in found.compared_with) is said
     assert found.word == ("suspect" if said else "fit")
 
@@ -109,38 +107,27 @@ def test_few_vettings_are_no_reference() -> None:
 
 
 def test_what_a_node_lacks_makes_it_unfit_and_another_setting_suspect() -> None:
-    reference = KindReference(
-        facts={
-            "file_systems./scratch": {"lustre": ["n1", "n2", "n3"]},
-            "memory": {"64 GiB": ["n1", "n2", "n3"]},
-            "settings.numa_balancing": {"0": ["n1", "n2", "n3"]},
-            "kernel": {"a": ["n1"], "b": ["n2", "n3"]},
-        }
-    )
+    alike = {"file_systems./scratch": "lustre", "memory": "64 GiB", "settings.numa_balancing": "0"}
+    known = {name: {value: ["n1", "n2", "n3"]} for name, value in alike.items()}
+    reference = KindReference(facts=known | {"kernel": {"a": ["n1"], "b": ["n2", "n3"]}})
     facts = NodeFacts(memory_bytes=56 * 2**30, settings={"numa_balancing": "1"}, kernel="a")
     found = {odd.text.partition(" ")[0]: odd.word for odd in oddities(facts, "n3", reference)}
-    assert found == {
-        "file_systems./scratch": "unfit",
-        "memory": "unfit",
-        "settings.numa_balancing": "suspect",
-    }
+    unfit = dict.fromkeys(("file_systems./scratch", "memory"), "unfit")
+    assert found == unfit | {"settings.numa_balancing": "suspect"}
 
 
 def test_a_node_that_loses_over_weeks_is_named_before_it_is_unfit(tmp_path) -> None:
     random, begun = np.random.default_rng(2), datetime(2026, 1, 5, tzinfo=UTC)
-    at = {"step": "memory"}
+    at, measure = {"step": "memory"}, ("stream_triad", "bytes/s", "higher")
     with Store(tmp_path / "history.sqlite", create=True) as store:
         for day in range(0, 42, 3):
             for node, rate in (("n1", 0.0), ("n2", 0.0), ("n3", 0.0012)):
                 value = 4e10 * (1 - rate * day) * np.exp(random.normal(0, 0.004))
-                key = SeriesKey(
-                    *("vet", "vet", "local", at, "stream_triad", "bytes/s", "higher"),
-                    *({"node": node}, "memory bandwidth", "Vetting"),
-                )
+                names = {"node": node}, "memory bandwidth", "Vetting"
+                key = SeriesKey("vet", "vet", "local", at, *measure, *names)
                 when = (begun + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
-                night = Night(
-                    f"{node}-{day}", "nodes", "vet", when, {}, (node,), {"ok": 1}, kinds={node: "k"}
-                )
+                whose, of = (f"{node}-{day}", "nodes", "vet"), ({}, (node,), {"ok": 1})
+                night = Night(*whose, when, *of, kinds={node: "k"})
                 store.add(night, [NightValues(key, (float(value),))])
         history = read_history(store, "nodes", "vet")
     (line,) = decays(history)
