@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What builds for long says at times what it builds, since when, and its output's last line."""
+"""What builds for long says at times what it builds; killed, it leaves nothing behind; a Spack home
+is changed by one build at a time, and by none while a run uses it."""
 
+import os
 import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
 
+from assay import ROOT
 from assay.build import commands
 from assay.build.commands import SpackCommands
+from assay.build.home_lock import building, in_use
 from assay.build.spack import Spack
+from assay.cli.main import main
 from assay.probe import probe
 from assay.probe.probe import Probes
 from assay.probe.trials import trial_of
 from assay.run.driver import Driver
 from assay.run.progress import QUIET_S, Progress
 from assay.run.work_folder import WorkFolder
+from assay.sites import builds
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
 from assay.terminal import said_meanwhile
@@ -40,13 +48,18 @@ def test_it_is_said_again_and_again_until_the_end_also_after_a_fault(error):
     assert said[:2] == ["1", "2"]
 
 
+def program(path, script):
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
 def test_a_spack_build_that_is_silent_is_told_of_by_its_own_log(tmp_path, monkeypatch):
     stage = tmp_path / "stage" / "me" / "spack-stage-lam-7"
     stage.mkdir(parents=True)
     (stage / "spack-build-out.txt").write_text("checking\n  CC coll.lo\n\n")
     until = 'until [ -e "$0.go" ]; do sleep 0.05; done'
-    (tmp_path / "spack").write_text(f'#!/bin/sh\necho "==> Installing lam-7 [1/2]"\n{until}\n')
-    (tmp_path / "spack").chmod(0o755)
+    program(tmp_path / "spack", f'echo "==> Installing lam-7 [1/2]"\n{until}')
     monkeypatch.setattr(commands, "SAID_EVERY_S", 0.05)
     said = []
 
@@ -63,11 +76,8 @@ def test_a_spack_build_that_is_silent_is_told_of_by_its_own_log(tmp_path, monkey
 
 @needs("make", "mpicc")
 def test_a_proof_that_compiles_slowly_is_told_of(tmp_path, monkeypatch):
-    compiler = tmp_path / "slowcc"
-    compiler.write_text(
-        f'#!/bin/sh\nuntil [ -e {tmp_path}/go ]; do sleep 0.05; done; exec mpicc "$@"\n'
-    )
-    compiler.chmod(0o755)
+    until = f"until [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    compiler = program(tmp_path / "slowcc", f'{until}; exec mpicc "$@"')
     monkeypatch.setattr(probe, "SAID_EVERY_S", 0.05)
     described = chosen(read_site_file("virtual"))
     name, one = next(iter(described.environments.items()))
@@ -107,3 +117,92 @@ def test_a_run_says_what_its_session_builds(tmp_path, capsys):
     assert first == "building Programs for lam"
     assert re.search(r", building Programs for lam, \d+ s: cc -c halo\.c$", during)
     assert "building" not in after
+
+
+RUN = """
+from pathlib import Path
+from assay.build.commands import SpackCommands
+from assay.build.spack import Spack
+home = Path({home!r})
+SpackCommands(Spack(home / "spack", None, home), home, print, alone=True).run("building", "install")
+"""
+
+#: A Spack that has started a compiler and, as Spack's own builders do, another process group.
+SPACK = """\
+setsid sleep {mark} </dev/null >/dev/null 2>&1 &
+echo "==> Installing compiler [1/1]"
+wait
+"""
+
+
+def running(mark: str) -> bool:
+    return not subprocess.run(["pgrep", "-fx", f"sleep {mark}"], stdout=-3, check=False).returncode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace needs root: sudo make test")
+@needs("pgrep")
+def test_a_killed_build_leaves_no_compiler_behind(tmp_path):
+    mark = f"{600 + os.getpid() / 1e7:.7f}"
+    program(tmp_path / "spack", SPACK.format(mark=mark))
+    command = [sys.executable, "-u", "-c", RUN.format(home=str(tmp_path))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as build:
+        assert build.stdout is not None
+        while "Installing compiler" not in build.stdout.readline():
+            assert build.poll() is None
+        assert any(running(mark) for _ in tries(300, 0.1))
+        build.kill()
+    assert any(not running(mark) for _ in tries(300, 0.1))
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from assay.build.home_lock import building
+with building(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv(builds.HOME, str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, capsys):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, home],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        assert main(["mirror", "create", "--site", "virtual"]) == 4
+        assert "another build, or a run on its libraries, is under way" in capsys.readouterr().err
+        holder.kill()
+    with building(home):
+        pass
+
+
+def test_runs_use_a_home_together_and_keep_builds_out(home):
+    with building(home):
+        pass
+    refused = pytest.raises(InfrastructureError, match="a run")
+    with in_use(home), in_use(home), refused, building(home):
+        pass
+    refused = pytest.raises(InfrastructureError, match="a build is under way")
+    with building(home), refused, in_use(home):
+        pass
+
+
+def test_a_home_without_a_lock_can_be_used(tmp_path):
+    with in_use(tmp_path):
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_home_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InfrastructureError, match=builds.HOME), building(tmp_path / "file" / "x"):
+        pass
