@@ -14,7 +14,7 @@ from assay.documents.report import build_report
 from records.errors import AssayError
 from reports.render import markdown
 from reports.render.frames import CSV_COLUMNS
-from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.tests.synthetic import HPL_FIXED, case, changed, quick_cases, write_run
 from reports.verdicts.choice.launches import MOST_REASONS
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
@@ -46,17 +46,13 @@ class Page(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.add(tag)
         if tag not in VOID:
             self.open.append(tag)
-        self._note(tag, found)
+        self.handle_startendtag(tag, attrs)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
         self.tags.add(tag)
-        self._note(tag, dict(attrs))
-
-    def _note(self, tag: str, found: dict[str, str | None]) -> None:
         if found.get("id"):
             self.ids.append(str(found["id"]))
         if tag == "a":
@@ -78,32 +74,20 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases = quick_cases(("mpich", "lam"))
-    directory = write_run(tmp_path_factory.mktemp("results") / "run", cases, blocks=3)
-    build_report(directory)
-    return directory
+    run = write_run(tmp_path_factory.mktemp("results") / "run", cases, blocks=3)
+    build_report(run)
+    return run
 
 
-@pytest.fixture(scope="module")
-def page(run: Path) -> Page:
-    return Page((run / "report/index.html").read_text())
-
-
-def test_page_is_well_formed_and_described(page: Page) -> None:
-    assert page.open == []
-    assert page.faults == []
-    assert {"figure", "svg", "table", "details"} <= page.tags
-
-
-def test_page_loads_nothing_and_runs_nothing(run: Path, page: Page) -> None:
+def test_page_is_well_formed_and_described_loads_nothing_and_runs_nothing(run: Path) -> None:
     text = (run / "report/index.html").read_text()
-    assert page.loads == []
+    page = Page(text)
+    assert (page.open, page.faults, page.loads) == ([], [], [])
+    assert {"figure", "svg", "table", "details"} <= page.tags
     assert not {"link", "iframe", "img", "object"} & page.tags
     assert text.count("<script") == 1
     assert "@import" not in text
     assert not [link for link in page.links if not link.startswith(INNER)]
-
-
-def test_ids_are_unique_and_inner_links_lead_somewhere(page: Page) -> None:
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
 
@@ -119,10 +103,9 @@ def test_every_case_stands_in_the_csv_with_si_units(run: Path) -> None:
     with (run / "report/summary.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert tuple(rows[0])[: len(CSV_COLUMNS)] == CSV_COLUMNS
-    plan = json.loads((run / "plan.json").read_text())
     expected = {
         item["id"]
-        for item in plan["cases"]
+        for item in quick_cases(("mpich", "lam"))
         if not item["skipped"] and not item["params"].get("reply_before_wait")
     }
     assert {row["case_id"] for row in rows} == expected
@@ -158,10 +141,7 @@ def small() -> list[dict[str, Any]]:
 
 
 def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
-    def stop(record: dict[str, Any]) -> dict[str, Any] | None:
-        return record if record["block"] < 3 else None
-
-    run = write_run(tmp_path / "run", small(), edit=stop)
+    run = write_run(tmp_path / "run", small(), edit=lambda r: r if r["block"] < 3 else None)
     assert not build_report(run, formats=("html", "junit")).analysis.complete
     text = " ".join(Page((run / "report/index.html").read_text()).text)
     assert "This run is not finished: 16 launches recorded, 24 still without a record" in text
@@ -213,19 +193,14 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
         return record
 
     run = write_run(tmp_path / "run", cases, edit=spoil)
-    plan = json.loads((run / "plan.json").read_text())
-    plan["question"] = HOSTILE
-    (run / "plan.json").write_text(json.dumps(plan))
-    (run / "provenance.json").write_text(
-        json.dumps(
-            {
-                "started_at": HOSTILE,
-                "site": {"name": HOSTILE, "network": {"name": HOSTILE}},
-                "environments": {"lam": {"source": HOSTILE, "settings": {HOSTILE: HOSTILE}}},
-                "variables": {HOSTILE: HOSTILE},
-            }
-        )
-    )
+    changed(run / "plan.json", question=HOSTILE)
+    provenance = {
+        "started_at": HOSTILE,
+        "site": {"name": HOSTILE, "network": {"name": HOSTILE}},
+        "environments": {"lam": {"source": HOSTILE, "settings": {HOSTILE: HOSTILE}}},
+        "variables": {HOSTILE: HOSTILE},
+    }
+    (run / "provenance.json").write_text(json.dumps(provenance))
     build_report(run)
     html = (run / "report/index.html").read_text()
     page = Page(html)
@@ -243,11 +218,8 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
 
 
 def test_spreadsheet_formulas_are_defused(tmp_path: Path) -> None:
-    def mark(record: dict[str, Any]) -> dict[str, Any]:
-        return record | {"flags": ["=HYPERLINK(1)"]}
-
-    params = {"p": 1, "q": 1, "n": 100}
-    run = write_run(tmp_path / "run", [case("hpl", "lam", params)], edit=mark)
+    formula = {"flags": ["=HYPERLINK(1)"]}
+    run = write_run(tmp_path / "run", small()[:1], edit=lambda record: record | formula)
     build_report(run, formats=("csv",))
     assert ",'=HYPERLINK(1)," in (run / "report/summary.csv").read_text()
 
@@ -255,8 +227,7 @@ def test_spreadsheet_formulas_are_defused(tmp_path: Path) -> None:
 def test_failure_leaves_the_earlier_report_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = write_run(tmp_path / "run", small(), blocks=3)
-    formats = ("md", "csv", "json")
+    run, formats = write_run(tmp_path / "run", small(), blocks=3), ("md", "csv", "json")
     build_report(run, formats=formats)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
     monkeypatch.setattr("assay.documents.report.json_pieces", lambda *_: 1 / 0)
