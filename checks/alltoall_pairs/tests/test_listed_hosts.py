@@ -9,22 +9,14 @@ import pytest
 from checks.alltoall_pairs import CHECK
 from checks.alltoall_pairs.run import nodes_for_pairs
 from checks.common.json_lines import Output
-from checks.common.slurm.allocation import ALLOCATION, Allocation
+from checks.common.slurm.allocation import ALLOCATION
 from checks.common.slurm.commands import HERE, Answer
+from checks.common.tests.test_hops import granted
 
 PAIRS = ["n2:n9", "n4:n2", "n7:n8"]
 #: As sinfo prints nodes and their states.
-STATES = """n0 idle
-n1 mixed-
-n2 allocated
-n3 drained
-n4 idle~
-n5 down*
-n6 reserved
-n7 completing
-n8 draining
-n9 planned
-"""
+KINDS = ["idle", "mixed-", "allocated", "drained", "idle~", "down*", "reserved", "completing"]
+STATES = "".join(f"n{n} {one}\n" for n, one in enumerate([*KINDS, "draining", "planned"]))
 
 
 @pytest.fixture
@@ -40,22 +32,17 @@ def states(monkeypatch):
     return told
 
 
-def granted(monkeypatch, folder, *nodes):
-    file = folder / "allocation.json"
-    file.write_text(Allocation(job_id="12", nodes=list(nodes), ends_at=1e10).model_dump_json())
-    monkeypatch.setenv(ALLOCATION, str(file))
-
-
 def test_slurm_is_asked_for_hosts_of_pairs_that_it_gives(states):
     assert nodes_for_pairs(PAIRS, 4, "", [], "a") == ["n2", "n4", "n9"]
     excluded = ["--exclude=n0", "--exclude", "n9"]
     assert nodes_for_pairs(PAIRS, 4, "", excluded, "a") == ["n2", "n4"]
-    states[0] = STATES.replace("n9 planned", "n9 drained")
-    assert nodes_for_pairs(PAIRS, 4, "", [], "a") == ["n2", "n4"]
-    states[0] = STATES.replace("n2 allocated", "n2 maint")
-    assert nodes_for_pairs(PAIRS, 4, "", [], "a") is None
-    states[0] = ""
-    assert nodes_for_pairs(PAIRS, 4, "", [], "a") is None
+    for state, other, nodes in (
+        ("n9 planned", "n9 drained", ["n2", "n4"]),
+        ("n2 allocated", "n2 maint", None),
+        (STATES, "", None),
+    ):
+        states[0] = STATES.replace(state, other)
+        assert nodes_for_pairs(PAIRS, 4, "", [], "a") == nodes
 
 
 def test_of_more_hosts_than_nodes_each_pair_has_its_turn(states):

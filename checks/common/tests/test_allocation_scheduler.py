@@ -11,10 +11,10 @@ import pytest
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.slurm import allocation_scheduler
-from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 from checks.common.slurm.commands import HERE
 from checks.common.slurm.job import ControllerSilentError
+from checks.common.tests.test_hops import granted
 from virtual_cluster.host import tries
 
 NODES = [f"n{number}" for number in range(1, 5)]
@@ -37,21 +37,11 @@ class Harness:
         workdir = self.folder / f"job{index}"
         workdir.mkdir()
         (workdir / "srun.does").write_text(does + "\n")
-        told = {
-            "name": f"job{index}",
-            "workdir": str(workdir),
-            "num_tasks": ranks,
-            "num_tasks_per_node": 1,
-            "stdout": "out",
-            "stderr": "err",
-            "script_filename": "job.sh",
-            "launch_index": index,
-            "drawn_by": f"case-1.1.{index}",
-            "undisturbed": False,
-            "needs_s": 75.0,
-            "launcher": SimpleNamespace(daemons="none"),
-        }
-        job = SimpleNamespace(**{k: v for k, v in (told | more).items() if v is not None})
+        told = {"name": f"job{index}", "workdir": str(workdir), "launch_index": index}
+        told |= {"num_tasks": ranks, "num_tasks_per_node": 1, "drawn_by": f"case-1.1.{index}"}
+        told |= {"stdout": "out", "stderr": "err", "script_filename": "job.sh", "needs_s": 75.0}
+        told |= {"undisturbed": False, "launcher": SimpleNamespace(daemons="none"), **more}
+        job = SimpleNamespace(**{k: v for k, v in told.items() if v is not None})
         self.jobs.append(job)
         self.scheduler.submit(job)
         return job
@@ -86,12 +76,8 @@ def harness(tmp_path, monkeypatch):
     made = []
 
     def with_allocation(end=lambda: None, left_s=1e6, **more):
-        told = Allocation(
-            job_id="12", nodes=NODES, ends_at=time.monotonic() + left_s, **({"at_once": 4} | more)
-        )
-        file = tmp_path / "allocation.json"
-        file.write_text(told.model_dump_json())
-        monkeypatch.setenv(ALLOCATION, str(file))
+        ends_at, more = time.monotonic() + left_s, {"at_once": 4, **more}
+        granted(monkeypatch, tmp_path, *NODES, ends_at=ends_at, **more)
         made.append(Harness(tmp_path))
         made[-1].scheduler._allocation_job = SimpleNamespace(end_reason=end)
         return made[-1]
@@ -110,6 +96,14 @@ def test_a_launch_that_a_preemption_ends_is_lost_and_no_further_one_begins(harne
     loss = one.ended(waiting).loss
     assert (loss.fault, loss.ran) == ("allocation", False)
     assert waiting.step is None
+
+
+def test_of_cancelled_launches_one_that_runs_is_ended_and_one_that_waits_never_begins(harness):
+    one = harness(at_once=1)
+    job, waiting = one.submit(RUNS.format(step=3)), one.submit(FAILS)
+    one.scheduler.cancel_many(one.jobs)
+    assert job.step.process.poll() is not None
+    assert (waiting._state, waiting.step) == ("CANCELLED", None)
 
 
 def test_a_launch_that_fails_while_its_allocation_runs_has_failed(harness):

@@ -39,16 +39,18 @@ def test_a_launch_asks_for_a_pair_so_many_hops_apart(hops, pair):
     assert MpiCheck.nodes_asked(launch(hops=hops)) == pair
 
 
-def test_in_an_allocation_the_pair_is_one_of_its_nodes(tmp_path, monkeypatch):
-    def granted(*nodes):
-        file = tmp_path / "allocation.json"
-        found = Allocation(job_id="12", nodes=list(nodes), ends_at=1e10)
-        file.write_text(found.model_dump_json())
-        monkeypatch.setenv(ALLOCATION, str(file))
+def granted(monkeypatch, folder, *nodes: str, ends_at: float = 1e10, **more):
+    """The launches are in an allocation of these nodes."""
+    file = folder / "allocation.json"
+    told = Allocation(job_id="12", nodes=list(nodes), ends_at=ends_at, **more)
+    file.write_text(told.model_dump_json())
+    monkeypatch.setenv(ALLOCATION, str(file))
 
-    granted("n1", "n5", "n6")
+
+def test_in_an_allocation_the_pair_is_one_of_its_nodes(tmp_path, monkeypatch):
+    granted(monkeypatch, tmp_path, "n1", "n5", "n6")
     assert MpiCheck.nodes_asked(launch(hops=3)) == ("n1", "n6")
-    granted("n1", "n3")
+    granted(monkeypatch, tmp_path, "n1", "n3")
     assert MpiCheck.nodes_asked(launch(hops=3)) == ("n0", "n7"), "which is refused by name"
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from checks.common.answer import Reading
 from checks.common.evidence.printed import TAIL_BYTES, read_printed
+from checks.common.session import outcome as outcomes
+from checks.common.session.outcome import Outcome
 from checks.common.tests.judged import SECRETS, Launch
 from records.flags import BEYOND_LIMIT
 from records.metric import Metric
@@ -270,3 +272,26 @@ def test_a_launcher_that_is_not_there_is_no_result_of_the_launch(tmp_path, said,
     outcome = stopped.outcome("\n".join([*kept, ended, ""]))
     assert (outcome.status, outcome.fault) == (status, fault)
     assert said in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("interval", "slurm", "told"),
+    [
+        ((20.0, 30.0), {}, ["20.000Z", "30.000Z"]),
+        ((20.0, 10.0), {}, ["20.000Z", "20.000Z"]),
+        (None, {"StartTime": "Unknown", "EndTime": "2026-11-22T08:00:07"}, [None, "07.000Z"]),
+        (None, {"StartTime": "2026-11-22T08:00:07"}, ["07.000Z", None]),
+    ],
+)
+def test_a_launch_ends_no_sooner_than_it_began_as_far_as_both_are_known(
+    monkeypatch, interval, slurm, told
+):
+    sent: list[Outcome] = []
+    monkeypatch.setattr(outcomes, "send", sent.append)
+    one = launch()
+    vars(one).update(launch_index=3, executed=[])
+    vars(one.job).update(jobid="12", slurm=slurm, script_filename="s", stdout="o", stderr="e")
+    vars(one.current_partition).update(max_jobs=1)
+    outcomes.emit(one, Outcome(), interval)
+    times = [sent[0].started_at, sent[0].ended_at]
+    assert [time and time[-7:] for time in times] == told
