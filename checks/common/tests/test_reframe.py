@@ -27,29 +27,21 @@ cases:
   - check: alltoall_pairs
     environments: [lam]
     fixed: {ranks: 3, turns: true, latency_bytes: 0}
-  - check: bisection
-    environments: [mpich]
-    fixed: {ranks: 4, matchings: 3}
+  - {check: bisection, environments: [mpich], fixed: {ranks: 4, matchings: 3}}
   - check: collectives
     environments: [lam]
-    matrix:
-      operations: [[scan, gather]]
+    matrix: {operations: [[scan, gather]]}
     fixed: {ranks: 3, ranks_per_node: 1, sizes: [4, 64], procedure: loop}
-  - check: echo
-    environments: [openmpi]
-    fixed: {distance: 3, sizes: [8, 100]}
-  - check: hpl
-    fixed: {p: 1, q: 2, n: 500, bcast: longM}
+  - {check: echo, environments: [openmpi], fixed: {distance: 3, sizes: [8, 100]}}
+  - {check: hpl, fixed: {p: 1, q: 2, n: 500, bcast: longM}}
   - check: interference
     environments: [openmpi]
     fixed: {ranks: 4, ranks_per_node: 2, sizes: [8], work_s: 0.002}
-  - check: pt2pt
-    fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}
+  - {check: pt2pt, fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}}
   - check: ring
     environments: [lam-lamd]
     fixed: {ranks: 4, ranks_per_node: 2, order: gray, sizes: [64]}
-  - check: startup
-    fixed: {ranks: 4, ranks_per_node: 2}
+  - {check: startup, fixed: {ranks: 4, ranks_per_node: 2}}
   - check: streams
     environments: [mpich]
     fixed: {placement: within-node, directions: [both-ways], sizes: [64], window: 4}
@@ -58,9 +50,7 @@ cases:
   - check: su3_rmd
     environments: [lam]
     fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 4, trajectories: 6, implementation: milc}
-  - check: startup
-    environments: [mpich]
-    fixed: {ranks: 2, mpi_profile: true}
+  - {check: startup, environments: [mpich], fixed: {ranks: 2, mpi_profile: true}}
 """
 
 
@@ -128,32 +118,21 @@ def test_ranks_nodes_and_access_reach_the_job(job_scripts):
 
 FORWARDED = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_PROGRAM_SECRET"
 #: What is in the script of a case: how its ranks are started, and what the program is asked.
+PAIRS = "alltoall_pairs --latency-bytes=0 --latency-iterations=100 --bandwidth-bytes=1048576"
+PAIRS += " --bandwidth-iterations=10 --warmup=2 --turns --seed=1\n"
+BISECTION = "bisection --message-bytes=262144 --window=8 --matchings=3 --iterations=10"
+STREAMS = "streams --directions=both-ways --sizes=64 --window=4 --iterations=20"
+PT2PT = "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5\n"
+LOOP = "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5"
+OPENMPI = "mpirun.openmpi -np 2 --map-by ppr:1:node -x ASSAY_PROGRAM_SECRET"
 SCRIPTS = [
-    (
-        *("lam", "alltoall_pairs"),
-        "alltoall_pairs --latency-bytes=0 --latency-iterations=100 --bandwidth-bytes=1048576"
-        " --bandwidth-iterations=10 --warmup=2 --turns --seed=1\n",
-    ),
-    (
-        *("mpich", "bisection"),
-        "bisection --message-bytes=262144 --window=8 --matchings=3 --iterations=10 --warmup=2"
-        " --seed=1\n",
-    ),
+    ("lam", "alltoall_pairs", PAIRS),
+    ("mpich", "bisection", f"{BISECTION} --warmup=2 --seed=1\n"),
     ("openmpi", "echo", "echo --sizes=0,8,100 --iterations=100 --warmup=10 --seed=1\n"),
     ("lam-lamd", "ring", "ring --orders=gray --sizes=64 --turns=100 --warmup=2 --seed=1\n"),
-    (
-        *("mpich", "streams"),
-        "streams --directions=both-ways --sizes=64 --window=4 --iterations=20 --warmup=2"
-        " --seed=1\n",
-    ),
-    (
-        *("mpich", "pt2pt"),
-        "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5\n",
-    ),
-    (
-        *("lam", "collectives"),
-        "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5",
-    ),
+    ("mpich", "streams", f"{STREAMS} --warmup=2 --seed=1\n"),
+    ("mpich", "pt2pt", PT2PT),
+    ("lam", "collectives", LOOP),
     ("openmpi", "interference", "--work=0.002 --sizes=8 --samples=20 --warmup=3 --window=8"),
     ("openmpi", "interference", "-np 4 --map-by ppr:2:node"),
     ("lam", "su3_rmd", "/out/su3_rmd_double --input=su3.in --json=- --comm=ssend"),
@@ -162,14 +141,9 @@ SCRIPTS = [
     ("lam", "su3_rmd by rank.sh", "C ./rank.sh libassay_evidence.so su3.in /opt/milc/su3_rmd\n"),
     ("mpich", "startup by rank.sh", "./rank.sh libassay_profile.so /dev/null /"),
     ("mpich", "pt2pt", "./session.sh none 60 srun -n 2 --ntasks-per-node=1 --mpi=pmi2"),
-    (
-        *("openmpi", "pt2pt"),
-        "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node -x ASSAY_PROGRAM_SECRET",
-    ),
-    *(
-        (env, "pt2pt", f"./session.sh lam 60 mpirun.lam -O -x {FORWARDED} -ssi rpi {rpi} C")
-        for env, rpi in (("lam", "sysv"), ("lam-lamd", "lamd"))
-    ),
+    ("openmpi", "pt2pt", f"./session.sh none 60 {OPENMPI}"),
+    ("lam", "pt2pt", f"./session.sh lam 60 mpirun.lam -O -x {FORWARDED} -ssi rpi sysv C"),
+    ("lam-lamd", "pt2pt", f"./session.sh lam 60 mpirun.lam -O -x {FORWARDED} -ssi rpi lamd C"),
 ]
 
 

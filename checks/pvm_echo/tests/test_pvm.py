@@ -19,7 +19,7 @@ from checks.common import json_lines
 from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
-from checks.common.tests.program_runs import require
+from checks.common.tests.program_runs import ran, require
 from checks.netpipe import output as netpipe
 
 PVMD = shutil.which("pvmd")
@@ -36,10 +36,8 @@ name: both
 question: which check runs where?
 environments: [mpich, pvm]
 cases:
-  - check: pt2pt
-    fixed: {sizes: [300]}
-  - check: pvm_echo
-    fixed: {route: daemon, sizes: [0, 300]}
+  - {check: pt2pt, fixed: {sizes: [300]}}
+  - {check: pvm_echo, fixed: {route: daemon, sizes: [0, 300]}}
 """
 
 
@@ -51,8 +49,7 @@ def parse(text):
 def program():
     require("make", "cc")
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
-        make = ["make", "-C", str(LIBRARY), "pvm", "CC=cc", f"OUT={folder}"]
-        subprocess.run(make, check=True, capture_output=True)
+        ran(["make", "-C", str(LIBRARY), "pvm", "CC=cc", f"OUT={folder}"])
         Path(folder).chmod(0o755)
         yield f"{folder}/pvm_echo"
 
@@ -63,12 +60,11 @@ def daemon():
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         Path(folder).chmod(0o777)
         found = {**os.environ, "PVM_TMP": folder, "PVM_VMID": "proof", "PVM_ROOT": "/usr/lib/pvm3"}
-        quiet = {"stdin": -3, "stdout": -3, "stderr": -3}
-        process = subprocess.Popen(
-            [PVMD, "-nlocalhost"], env=found, cwd=folder, **quiet, **ORDINARY
-        )
-        while process.poll() is None and not any(  # the file with its address is written
-            file.stat().st_size for file in Path(folder).glob("pvmd.*")
+        how = {"env": found, "cwd": folder, "stdin": -3, "stdout": -3, "stderr": -3, **ORDINARY}
+        process, files = subprocess.Popen([PVMD, "-nlocalhost"], **how), Path(folder)
+        # until the file with its address is written
+        while process.poll() is None and not any(
+            file.stat().st_size for file in files.glob("pvmd.*")
         ):
             time.sleep(0.01)
         yield found
@@ -81,17 +77,17 @@ def pair_of(program):
 
 
 def launched(program, variables, *options):
-    answer = subprocess.run(
-        [program, *options],
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        cwd="/",
-        **ORDINARY,
-    )
-    return answer.returncode, answer.stdout
+    """Status, output and errors of a program."""
+    how = {"env": variables, "timeout": 600, "cwd": "/", **ORDINARY}
+    answer = ran([program, *options], check=False, **how)
+    return answer.returncode, answer.stdout, answer.stderr
+
+
+def refusal(program, variables, *options):
+    """What a program that must fail says first."""
+    status, text, _ = launched(program, variables, *options)
+    assert status != 0
+    return parse(text).errors[0]
 
 
 @needs_pvm
@@ -104,7 +100,7 @@ def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, e
     asked = {"route": route, "element": element, "placement": "within-node"}
     params = check.parameters.model_validate(few | asked)
     command = check.command(params, Path(program).parent)
-    status, text = launched(command[0], daemon, *command[1:])
+    status, text, _ = launched(command[0], daemon, *command[1:])
     output = parse(text)
     assert (status, output.ended, output.errors) == (0, True, [])
     assert check.read(params, output).wrong is None
@@ -112,8 +108,8 @@ def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, e
 
 @needs_pvm
 def test_the_evidence_is_judged_like_that_of_an_mpi_program(program, daemon):
-    _, text = launched(program, daemon, "--within-node", "--sizes=8", "--iterations=1")
-    evidence = parse(text).evidence
+    options = ["--within-node", "--sizes=8", "--iterations=1"]
+    evidence = parse(launched(program, daemon, *options)[1]).evidence
     here = os.uname().nodename
     assert contradictions(evidence, Claim([here], 2, 2, r"^PVM 3\.4")) == []
     assert "calls itself 'PVM 3" in contradictions(evidence, Claim([here], 2, 2, "^MPICH"))[0]
@@ -123,14 +119,8 @@ def test_the_evidence_is_judged_like_that_of_an_mpi_program(program, daemon):
 @needs_pvm
 @pytest.mark.parametrize("construct", ["psend", "InPlace", "Raw", "Default"])
 def test_a_spoiled_byte_is_caught(program, daemon, construct):
-    status, text = launched(
-        program,
-        daemon,
-        "--within-node",
-        "--inject-fault",
-        f"--constructs={construct}",
-        "--sizes=4096",
-    )
+    options = ["--within-node", "--inject-fault", f"--constructs={construct}", "--sizes=4096"]
+    status, text, _ = launched(program, daemon, *options)
     (line,) = [json.loads(line) for line in text.splitlines() if '"error"' in line]
     assert line["message"] == f"byte 2048 of 4096 is not what was sent ({construct})"
     assert line["wrong"] is True
@@ -160,28 +150,18 @@ def test_a_partner_that_dies_ends_the_run(program, daemon):
         (["--constructs=xdr"], "psend InPlace Raw Default"),
         (["--element=int,byte"], "allowed is one"),
         (["--iterations=0"], "an integer from 1"),
+        ([], "found 1 hosts in the virtual machine"),  # has no second node
     ],
 )
-def test_wrong_options_are_refused(program, daemon, options, message):
-    status, text = launched(program, daemon, *options)
-    assert status != 0
-    assert message in parse(text).errors[0]
-
-
-@needs_pvm
-def test_a_virtual_machine_of_one_host_has_no_second_node(program, daemon):
-    status, text = launched(program, daemon)
-    assert "found 1 hosts in the virtual machine" in parse(text).errors[0]
-    assert status != 0
+def test_what_cannot_be_asked_is_refused(program, daemon, options, message):
+    assert message in refusal(program, daemon, *options)
 
 
 @needs_pvm
 def test_without_a_daemon_the_program_says_so(program, daemon):
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         Path(folder).chmod(0o777)
-        status, text = launched(program, {**daemon, "PVM_TMP": folder}, "--sizes=8")
-    assert status != 0
-    assert parse(text).errors
+        assert refusal(program, {**daemon, "PVM_TMP": folder}, "--sizes=8")
 
 
 def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
@@ -199,36 +179,24 @@ def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
 @pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: make packages, as root")
 def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
-    answer = subprocess.run(
-        [pair_of(program), "--within-node", str(NPPVM), *options],
-        env=daemon,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-        cwd="/",
-        **ORDINARY,
-    )
-    output = parse(answer.stdout)
-    assert (answer.returncode, output.ended, output.errors) == (0, True, []), answer.stderr
+    words = ["--within-node", str(NPPVM), *options]
+    status, text, said = launched(pair_of(program), daemon, *words)
+    output = parse(text)
+    assert (status, output.ended, output.errors) == (0, True, []), said
     assert [facts.rank for facts in output.evidence.ranks] == [0, 1]
-    points = netpipe.parse(answer.stderr, netpipe.schedule(1, 4096, 0), 20)
+    points = netpipe.parse(said, netpipe.schedule(1, 4096, 0), 20)
     assert min(point.half_round_trip_s for point in points) > 0
 
 
 @needs_pvm
 def test_a_pair_of_no_program_is_refused(program, daemon):
-    status, text = launched(pair_of(program), daemon, "--within-node")
+    status, text, _ = launched(pair_of(program), daemon, "--within-node")
     assert status == 2
     assert "found 0 words, allowed are PROGRAM" in parse(text).errors[0]
 
 
 def test_netpipe_runs_where_it_is_whatever_the_library():
-    features = {
-        "mpi": {"mpi", "program:netpipe"},
-        "pvm": {"pvm", "program:netpipe"},
-        "bare": {"pvm"},
-    }
+    features = {kind: {kind, "program:netpipe"} for kind in ("mpi", "pvm")} | {"bare": {"pvm"}}
     asked = CHECKS["netpipe"]
     library = asked.features_of(asked.parameters.model_validate({}))
     tcp = asked.features_of(asked.parameters.model_validate({"transport": "tcp"}))
