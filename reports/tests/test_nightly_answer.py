@@ -42,14 +42,12 @@ def html_of(night: Checked) -> str:
 def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01) -> History:
     """A simulated history of eight series that are called as a real one's."""
     made = simulate(event, normal, spread, (2 * len(SIZES), nights), seed)
-    metric, titles = ("half_round_trip", "s", "lower"), ("one-way time", "Point-to-point")
-    at = {"construct": "Send/Recv"}
+    titles = "one-way time", "Point-to-point"
+    places = [{"construct": "Send/Recv", "message_bytes": m} for m in (262144, 1024, 8, 16384)]
     keys = [
-        SeriesKey(
-            f"pt2pt-{name}", "pt2pt", name, {}, *metric, at | {"message_bytes": size}, *titles
-        )
+        SeriesKey(f"pt2pt-{name}", "pt2pt", name, {}, "half_round_trip", "s", "lower", at, *titles)
         for name in ("mpich", "openmpi")
-        for size in (262144, 1024, 8, 16384)
+        for at in places
     ]
     return replace(made, series=keys)
 

@@ -19,7 +19,7 @@ from reports.show.draw import svg_of
 from reports.tests.synthetic import case, changed, write_run
 
 TIME = {"unit": "s", "better": "lower", "definition": "a time"}
-METRICS = [
+METRICS: list[dict[str, Any]] = [
     {"name": "halo_time", **TIME, "title": "halo exchange"},
     {"name": "halo_rate", "unit": "bytes/s", "better": "higher", "definition": "bytes over time"},
     {"name": "setup_time", **TIME},

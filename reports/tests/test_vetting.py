@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -32,7 +33,7 @@ def judged(level: Level, value: float, node: str = "new", others: float = 0.0) -
     return judged_figure(figure, node, KindReference(levels={"dgemm_rate": level}))
 
 
-def word_of(*of: Any, **more: float) -> str:
+def word_of(*of: Any, **more: Any) -> str:
     return str(judged(*of, **more).word)
 
 
@@ -118,16 +119,18 @@ def test_what_a_node_lacks_makes_it_unfit_and_another_setting_suspect() -> None:
 
 def test_a_node_that_loses_over_weeks_is_named_before_it_is_unfit(tmp_path) -> None:
     random, begun = np.random.default_rng(2), datetime(2026, 1, 5, tzinfo=UTC)
-    at, measure = {"step": "memory"}, ("stream_triad", "bytes/s", "higher")
+    at = {"step": "memory"}
     with Store(tmp_path / "history.sqlite", create=True) as store:
         for day in range(0, 42, 3):
             for node, rate in (("n1", 0.0), ("n2", 0.0), ("n3", 0.0012)):
                 value = 4e10 * (1 - rate * day) * np.exp(random.normal(0, 0.004))
                 names = {"node": node}, "memory bandwidth", "Vetting"
-                key = SeriesKey("vet", "vet", "local", at, *measure, *names)
+                key = SeriesKey(
+                    "vet", "vet", "local", at, "stream_triad", "bytes/s", "higher", *names
+                )
                 when = (begun + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
-                whose, of = (f"{node}-{day}", "nodes", "vet"), ({}, (node,), {"ok": 1})
-                night = Night(*whose, when, *of, kinds={node: "k"})
+                night = Night(f"{node}-{day}", "nodes", "vet", when, {}, (node,), {"ok": 1})
+                night = replace(night, kinds={node: "k"})
                 store.add(night, [NightValues(key, (float(value),))])
         history = read_history(store, "nodes", "vet")
     (line,) = decays(history)
