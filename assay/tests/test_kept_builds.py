@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds are kept by whose they are and what they were made of; launches run copies of them."""
+"""Builds are kept by whose they are and what they were made of; launches run copies of them; the
+provenance of a run has the compiler of the place where its programs are compiled."""
 
 from __future__ import annotations
 
@@ -14,13 +15,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from assay.probe.reading import TrialResult
 from assay.run import kept_builds
 from assay.run.kept_builds import KeptBuilds, kept_folder
-from assay.run.provenance import environment_as_run
+from assay.run.provenance import environment_as_run, with_facts
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
+from assay.tests.test_stored_run import RUN
 from checks.common.session.outcome import CompleteBuild
 from records.errors import InfrastructureError
 from records.run.provenance import EnvironmentAsRun, Provenance
@@ -280,3 +283,26 @@ def test_the_last_used_ones_are_kept(builds, monkeypatch) -> None:
     shutil.rmtree(kept_folder())
     builds.of("three")
     assert not [*builds.programs.iterdir()]
+
+
+ON_NODE = TrialResult(name="mpich", compiler_version="cc of the node", compiles_with="cc -node")
+
+
+@pytest.mark.parametrize(
+    ("build_on", "version", "words"),
+    [("login", "cc of the login node", "cc -login"), ("job", "cc of the node", "cc -node")],
+)
+def test_the_compiler_is_that_of_the_place_of_the_builds(
+    tmp_path, build_on, version, words
+) -> None:
+    compiler = tmp_path / "mpicc"
+    said = 'echo "cc -login" || echo "cc of the login node"'
+    compiler.write_text(f'#!/bin/sh\n[ "$1" = -show ] && {said}\n')
+    compiler.chmod(0o755)
+    described = read_description("virtual").model_copy(update={"build_on": build_on})
+    mpich = described.environments["mpich"].model_copy(update={"compiler": str(compiler)})
+    site = SlurmSite(described.model_copy(update={"environments": {"mpich": mpich}}))
+    run = RunDirectory(RUN).provenance()
+    known = replace(run, environments={"mpich": environment_as_run(site, "mpich")})
+    found = with_facts(known, {}, {"mpich": ON_NODE}).environments["mpich"]
+    assert (found.compiler_version, found.compiles_with) == (version, words)

@@ -9,11 +9,12 @@ from assay.run.infrastructure import asked
 from assay.run.nodes import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
+from assay.sites.facts import SiteFacts
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import ADDRESSES, SlurmSite
-from assay.tests.test_driver import SITE
 from records.errors import AssayError
 
+SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
 UNAVAILABLE = "allocation failure: Requested node configuration is not available"
 CAMPAIGN = """
 schema: 1
