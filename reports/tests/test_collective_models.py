@@ -34,23 +34,16 @@ pytestmark = pytest.mark.numerical
 NARROW, WIDE, MIDDLE = COUNTS.values()
 
 
-#: A delay that there is none of.
-ZERO = TrueLaw("constant", 0.0, 0.0, float)
-
-
-def law_id(law):
-    return law.form if law.offset else "zero"
-
-
 def times(counts, startup, delay, noise=0.0, seed=1):
     rng = np.random.default_rng(seed)
-    return points(
-        [
-            (p, m, (startup.at(p) + delay.at(p) * m) * (1 + noise * rng.standard_normal()))
-            for p in counts
-            for m in SIZES
-        ]
-    )
+    exact = [(p, m, startup.at(p) + delay.at(p) * m) for p in counts for m in SIZES]
+    return points([(p, m, t * (1 + noise * rng.standard_normal())) for p, m, t in exact])
+
+
+def fitted(rows):
+    model = fit_collective(rows if isinstance(rows, Points) else points(rows))
+    assert not isinstance(model, str), model
+    return model
 
 
 def rates(counts, startup, delay, datasets, luck=LUCKS[0]):
@@ -66,10 +59,8 @@ def barriers(startup, datasets, luck):
         rng = np.random.default_rng(seed)
         sigma = np.hypot(luck.shared, luck.own)
         rows = [(p, 0, startup.at(p) * (1 + sigma * rng.standard_normal())) for p in MIDDLE]
-        model = fit_collective(points(rows))
-        if not isinstance(model, str):
-            found.append(model.startup)
-    return found
+        found.append(fit_collective(points(rows)))
+    return [model.startup for model in found if not isinstance(model, str)]
 
 
 #: How often a law is found over ten counts; the delay's logarithm is slight and near its steps.
@@ -105,8 +96,7 @@ def test_a_startup_of_p_log_p_is_not_determined_as_p(luck):
 
 
 def test_a_startup_of_p_squared_is_not_determined_as_p_log_p():
-    squared = TrueLaw("p_squared", 20e-6, 4e-6, lambda p: p * p)
-    found = barriers(squared, 50, Luck(0.0, 0.02))
+    found = barriers(TrueLaw("p_squared", 20e-6, 4e-6, lambda p: p * p), 50, Luck(0.0, 0.02))
     assert sum(one.determined for one in found) <= 2
 
 
@@ -118,14 +108,11 @@ def test_laws_that_few_counts_tell_apart_are_determined():
 
 
 def test_what_is_not_told_apart_is_named_and_lies_ahead():
-    counts = (2, 3, 4, 5, 6)
-    found = fit_collective(points([(p, 0, 1e-6 * (50 + p * np.log2(p))) for p in counts]))
-    assert not isinstance(found, str) and found.startup.law.form == "p_log2_p"
+    exact = [(p, 0, 1e-6 * (50 + p * np.log2(p))) for p in (2, 3, 4, 5, 6)]
+    assert fitted(exact).startup.law.form == "p_log2_p"
     rng = np.random.default_rng(2)
-    times_s = [1e-6 * (50 + p * np.log2(p)) * (1 + 0.05 * rng.standard_normal()) for p in counts]
-    data = points([(p, 0, t) for p, t in zip(counts, times_s, strict=True)])
-    model = fit_collective(data)
-    assert not isinstance(model, str)
+    data = points([(p, 0, t * (1 + 0.05 * rng.standard_normal())) for p, _, t in exact])
+    model = fitted(data)
     assert {"p", "p_log2_p"} <= {law.form for law in (model.startup.law, *model.startup.alike)}
     (text,) = alternatives(model)
     assert " p log₂p " in f"{startup_text(model.startup.law)} {text} "
@@ -147,35 +134,24 @@ def test_over_six_counts_near_laws_are_undetermined_rather_than_mistaken(delay):
 
 
 def test_at_powers_of_two_the_steps_of_a_tree_are_its_logarithm():
-    model = fit_collective(times((2, 4, 8, 16, 32, 64), STARTUPS[2], DELAYS[3], 0.02))
-    assert not isinstance(model, str)
-    assert model.startup.law.form == "log2_p"
-    assert model.startup.determined
+    model = fitted(times((2, 4, 8, 16, 32, 64), STARTUPS[2], DELAYS[3], 0.02))
+    assert (model.startup.law.form, model.startup.determined) == ("log2_p", True)
 
 
 @pytest.mark.parametrize("startup", STARTUPS, ids=lambda law: law.form)
 @pytest.mark.parametrize("delay", DELAYS, ids=lambda law: law.form)
 def test_without_noise_the_coefficients_come_back(startup, delay):
-    model = fit_collective(times(NARROW, startup, delay))
-    assert not isinstance(model, str)
-    assert model.startup.determined
-    assert model.delay.determined
+    model = fitted(times(NARROW, startup, delay))
+    assert model.startup.determined and model.delay.determined
     assert model.best.startup.offset == pytest.approx(startup.offset, rel=1e-6)
     assert model.best.startup.slope == pytest.approx(startup.slope, rel=1e-6, abs=1e-15)
     assert model.best.delay.offset == pytest.approx(delay.offset, rel=1e-4)
     assert model.best.delay.slope == pytest.approx(delay.slope, rel=1e-4, abs=1e-15)
 
 
-def chosen(data):
-    model = fit_collective(data)
-    assert not isinstance(model, str)
-    parts = (model.startup, model.delay)
-    return [(part.law.form, part.determined) for part in parts]
-
-
 @pytest.mark.full(sample=5)
 @pytest.mark.parametrize("startup", STARTUPS, ids=lambda law: law.form)
-@pytest.mark.parametrize("delay", [*DELAYS, ZERO], ids=law_id)
+@pytest.mark.parametrize("delay", [*DELAYS, TrueLaw("constant", 0.0, 0.0, float)])
 def test_no_rounding_and_no_order_of_the_points_changes_the_choice(startup, delay):
     data = times(NARROW, startup, delay)
     rng = np.random.default_rng(5)
@@ -185,7 +161,9 @@ def test_no_rounding_and_no_order_of_the_points_changes_the_choice(startup, dela
         nine_digits = [float(f"{t:.9g}") for t in data.time_s]
         for time_s in (data.time_s * last_bits, np.array(nine_digits)):
             moved = Points(data.p[order], data.message_bytes[order], time_s[order])
-            assert chosen(moved) == [(startup.form, True), (delay.form, True)]
+            parts = (fitted(moved).startup, fitted(moved).delay)
+            found = [(part.law.form, part.determined) for part in parts]
+            assert found == [(startup.form, True), (delay.form, True)]
 
 
 def test_a_startup_of_rounding_size_is_none():
@@ -200,27 +178,19 @@ def test_a_startup_of_rounding_size_is_none():
 def test_two_laws_that_fit_alike_are_undetermined():
     rng = np.random.default_rng(3)
     rows = [(p, 0, 1e-4 * (1 + 0.1 * rng.standard_normal())) for p in (5, 6, 7, 8, 9)]
-    model = fit_collective(points(rows))
-    assert not isinstance(model, str)
-    assert isinstance(model.startup, Choice)
-    assert not model.startup.determined
-    assert model.startup.runner_up.form != model.startup.law.form
+    startup = fitted(rows).startup
+    assert isinstance(startup, Choice) and not startup.determined
+    assert startup.runner_up.form != startup.law.form
 
 
-def test_counts_that_share_cores_and_counts_that_do_not_follow_no_law_together():
-    """Times of a real barrier: two processes on two cores, then more on the same two."""
-    times_us = {2: 10.0, 3: 8008, 4: 14495, 5: 25151, 6: 24008, 8: 54722}
-    model = fit_collective(points([(p, 0, 1e-6 * t) for p, t in times_us.items()]))
-    assert isinstance(model, str)
-    assert "misses left-out process counts" in model
-
-
-def test_a_barrier_has_no_delay():
-    model = fit_collective(points([(p, 0, 1e-5 * p) for p in NARROW]))
-    assert not isinstance(model, str)
-    assert model.delay is None
-    assert model.best.delay is None
+def test_a_barrier_and_one_length_have_no_delay():
+    model = fitted([(p, 0, 1e-5 * p) for p in NARROW])
+    assert model.delay is model.best.delay is fitted([(p, 4, 1e-5) for p in NARROW]).delay is None
     assert model.best.time_s(0, 10) > 0
+
+
+#: Times of a real barrier: two processes on two cores, then more on the same two.
+SHARED_US = {2: 10.0, 3: 8008, 4: 14495, 5: 25151, 6: 24008, 8: 54722}
 
 
 @pytest.mark.parametrize(
@@ -230,24 +200,14 @@ def test_a_barrier_has_no_delay():
         ([(p, m, 0.0) for p in NARROW for m in SIZES], "not positive"),
         ([(p, m, float("nan")) for p in NARROW for m in SIZES], "not positive"),
         ([], "0 process counts"),
-        ([(p, 4, 1e-5) for p in NARROW], ""),
+        ([(p, m, 1e-5 if p < 5 else 8e-3) for p in NARROW for m in SIZES], "no fit"),
+        ([(p, 0, 1e-6 * t) for p, t in SHARED_US.items()], "misses left-out process counts"),
     ],
 )
 def test_what_cannot_be_fitted_says_why(rows, why):
     model = fit_collective(points(rows))
-    if why:
-        assert isinstance(model, str)
-        assert why in model
-    else:  # one length: a startup law alone
-        assert not isinstance(model, str)
-        assert model.delay is None
-
-
-def test_times_that_follow_no_law_are_given_none():
-    rows = [(p, m, 1e-5 if p < 5 else 8e-3) for p in NARROW for m in SIZES]
-    model = fit_collective(points(rows))
     assert isinstance(model, str)
-    assert "no fit" in model
+    assert why in model
 
 
 def test_laws_that_go_negative_where_measured_are_no_candidates():
@@ -276,14 +236,10 @@ def test_expressions_read_as_in_the_paper():
     assert expression_text(Law("constant", 2e-6, 0), Law("constant", 1e-9, 0)) == "2 + 0.001 m"
 
 
-class Unbounded(Ahead):
-    def drawn_s(self, message_bytes, p, generator):
-        return np.array([9.0, np.inf, 2.0])
-
-
-def test_a_draw_without_bound_counts_as_the_best_law():
+def test_a_draw_without_bound_counts_as_the_best_law(monkeypatch):
+    monkeypatch.setattr(Ahead, "drawn_s", lambda *_: np.array([9.0, np.inf, 2.0]))
     data = points([(p, 0, 1e-6 * (50 + 10 * p)) for p in (2, 3, 4, 5, 6)])
-    model = fit_collective(data)
-    times = Unbounded(model, data, np.tile(data.time_s, (3, 1))).resampled_s(0, 64, 1)
+    model = fitted(data)
+    times = Ahead(model, data, np.tile(data.time_s, (3, 1))).resampled_s(0, 64, 1)
     best = model.best.time_s(0, 64)
     assert times.tolist() == [best, best, 2.0]
