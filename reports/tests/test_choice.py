@@ -9,13 +9,12 @@ import pytest
 
 from reports.analysis.cells import Comparison
 from reports.analysis.leaders import rankings
-from reports.analysis.run import Analysis, analyse
-from reports.load.loading import load_run
+from reports.analysis.run import Analysis
 from reports.show.raw_links import RawLinks
 from reports.show.tables import Table
 from reports.statistics.signed_rank import paired_effect
 from reports.tests import synthetic
-from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.tests.synthetic import HPL_FIXED, Edit, case, quick_cases
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.choice.sentences import summary
 
@@ -29,7 +28,7 @@ def hpl(names: tuple[str, ...], sizes: tuple[int, ...] = (1000, 2000)) -> list[d
 
 
 def analysed(tmp_path: Path, cases: list[dict[str, Any]], **options: Any) -> Analysis:
-    return analyse(load_run(write_run(tmp_path / "run", cases, **options)))
+    return synthetic.analysed(tmp_path / "run", cases, **options)
 
 
 def overall(analysis: Analysis) -> Comparison:
@@ -39,21 +38,14 @@ def overall(analysis: Analysis) -> Comparison:
 
 def test_cells_agree_with_one_by_one_computation(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, hpl(("mpich", "lam")), blocks=7)
-    values = {
-        (
-            analysis.run.plan.cases[s.case].environment,
-            analysis.run.plan.cases[s.case].params["n"],
-        ): s.values
-        for s in analysis.run.series
-        if s.metric == "rate"
-    }
-    cells = analysis.comparisons.groups
-    assert len(cells) == 2
-    for n, cell in zip((1000, 2000), cells, strict=True):
-        direct = paired_effect(values["lam", n].tolist(), values["mpich", n].tolist())
+    rates = (
+        (analysis.run.plan.cases[s.case], s) for s in analysis.run.series if s.metric == "rate"
+    )
+    values = {(of.environment, of.params["n"]): s.values.tolist() for of, s in rates}
+    for n, cell in zip((1000, 2000), analysis.comparisons.groups, strict=True):
+        direct = paired_effect(values["lam", n], values["mpich", n])
         assert cell.effect is not None
-        assert cell.effect.ratio == pytest.approx(direct.ratio)
-        assert cell.effect.p == pytest.approx(direct.p)
+        assert (cell.effect.ratio, cell.effect.p) == pytest.approx((direct.ratio, direct.p))
 
 
 @pytest.mark.parametrize(
@@ -89,22 +81,19 @@ def test_like_environments_are_equivalent_never_equal(tmp_path: Path) -> None:
     assert "equal " not in cell.verdict
 
 
-def test_blocks_are_paired_by_number(tmp_path: Path) -> None:
-    def lose(record: dict[str, Any]) -> dict[str, Any] | None:
-        if record["environment"] == "lam" and record["block"] == 2:
-            record["status"], record["metrics"] = "lost", []
-        return record
+def put(environment: str, block: int, **members: Any) -> Edit:
+    """Members of the records of an environment in a block."""
+    at = (environment, block)
+    return lambda one: one | members if (one["environment"], one["block"]) == at else one
 
-    cell = overall(analysed(tmp_path, hpl(("mpich", "lam")), blocks=6, edit=lose))
-    assert cell.n == 5
+
+def test_blocks_are_paired_by_number(tmp_path: Path) -> None:
+    lose = put("lam", 2, status="lost", metrics=[])
+    assert overall(analysed(tmp_path, hpl(("mpich", "lam")), blocks=6, edit=lose)).n == 5
 
 
 def test_environment_with_wrong_answers_is_not_ranked(tmp_path: Path) -> None:
-    def wrong(record: dict[str, Any]) -> dict[str, Any]:
-        if record["environment"] == "openmpi" and record["block"] == 1:
-            record["status"], record["reason"] = "wrong", "residual too large"
-        return record
-
+    wrong = put("openmpi", 1, status="wrong", reason="residual too large")
     cases = hpl(("mpich", "openmpi", "lam"))
     (ranking,) = rankings(analysed(tmp_path, cases, blocks=6, edit=wrong).comparisons)
     assert (ranking.best, ranking.unranked) == ("mpich", ("openmpi",))
@@ -145,15 +134,12 @@ def test_dependent_blocks_are_told_and_widen_the_bounds(tmp_path: Path) -> None:
 
     analysis = analysed(tmp_path, hpl(("mpich", "lam", "openmpi")), blocks=20, edit=drifting)
     found = analysis.comparisons.dependence
-    assert found is not None
-    assert found.found
-    assert found.wider > 1.5
+    assert found is not None and found.found and found.wider > 1.5
     assert any(cell.dependent for cell in analysis.comparisons.overall)
     told = [sentence.text for sentence in summary(analysis)]
     assert any("Neighbouring blocks are more alike" in text for text in told)
-    still = analysed(tmp_path / "still", hpl(("mpich", "lam")), blocks=20)
-    assert still.comparisons.dependence is not None
-    assert not still.comparisons.dependence.found
+    still = analysed(tmp_path / "still", hpl(("mpich", "lam")), blocks=20).comparisons.dependence
+    assert still is not None and not still.found
 
 
 def test_a_block_without_one_point_keeps_its_others(tmp_path: Path) -> None:
