@@ -352,7 +352,6 @@ def altered_line(content, member, change):
 
 
 def test_what_is_altered_in_a_profile_is_named(tmp_path):
-    """A row is of a launch of its own."""
     run = open_run(str(stored_run("quick", tmp_path)))
     profiled = (
         f"{one.case_id}.b{one.block}" for one in run.records() if one.profile and one.ranks == 2

@@ -130,8 +130,6 @@ FORGED = {
 
 
 class Site(SlurmSite):
-    """A site whose sessions say what a test has altered."""
-
     program, begun = "", False
 
     def owner(self):
@@ -215,7 +213,6 @@ def driving(folder, patched):
 
 
 def readable(run, *words):
-    """Whether commands read the run."""
     return all(main([word, str(run)]) in (0, 1, 3) for word in ("status", "verify", *words))
 
 
@@ -230,7 +227,6 @@ def test_an_honest_message_is_believed(drive):
 
 
 def altered(told, member, value):
-    """A message with another value of a member, or without it."""
     place, (*above, last) = told, member.split(".")
     for key in above:
         place = place[int(key) if isinstance(place, list) else key]

@@ -38,7 +38,6 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def spack(home):
-    """A Spack that can nothing."""
     return Spack(Path("/bin/false"), None, home)
 
 
@@ -169,7 +168,6 @@ def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
 
 
 def test_ranks_are_started_by_the_views_own_program_or_by_slurms(home):
-    """srun is of no library; a view has mpirun, mpiexec.hydra and prun."""
     bins = {name: view_folder("virtual", name) / "bin" for name in ("mpich", "lam")}
     environments = virtual().environments
     assert environments["mpich-spack"].mpirun is None

@@ -91,7 +91,6 @@ cases:
 
 
 def write_add(checks: Path) -> None:
-    """The check `add` in a folder of checks."""
     add = checks / "add"
     (add / "parts").mkdir(parents=True)
     (add / "__init__.py").write_text(DEFINITION)

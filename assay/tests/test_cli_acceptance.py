@@ -33,7 +33,6 @@ def a_run(place, day="20261120", **more):
 
 
 def changed(file, more):
-    """Give members of an object in a file."""
     file.write_text(json.dumps(json.loads(file.read_bytes()) | more))
 
 
@@ -144,14 +143,12 @@ def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
 
 @pytest.fixture
 def accepted(place):
-    """A working folder with an accepted run."""
     a_run(place, "20241120")
     assert main(["accept", "20241120", "--criteria", "mine.yaml"]) == 0
     return place
 
 
 def later(accepted, *words, **machine):
-    """Judge a later run against the accepted one; the exit status."""
     a_run(accepted, seed=2, **machine)
     asked = ["accept", "20261120", "--criteria", "mine.yaml", "--against", "20241120", *words]
     return main(asked)

@@ -42,8 +42,6 @@ cases:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self) -> bool:
         return True
 
@@ -80,51 +78,23 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 #: Commands on good input and on bad; the runs are relative, as people name them.
 SHOWN = [
-    "status results/quick/a",
-    "status results/quick/failed",
-    "report results/quick/a --format csv",
-    "report results/quick/failed --format csv",
-    "compare results/quick/a results/quick/b --all",
-    "paper 2003 results/quick/a",
-    "accept results/acceptance/c --criteria mine.yaml",
-    "verify results/acceptance/c",
-    "history show",
-    "history check",
-    "history show --changes",
-    "history add results/quick/b",
-    "history silent",
-    "predict results/quick/a",
-    "raw startup 1 lam --run results/quick/a",
-    "doctor",
-    "checks",
-    *(f"checks {name}" for name in ("hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo")),
-    # What is wrong:
-    "status results/quick/none",
+    *("doctor", "doctor --site none", "run", "run quick --time 5", "plan wrong.yaml", "plan none"),
+    *("plan quick --site none", "site init", "site check none", "site check virtual"),
+    *(f"status results/quick/{run}" for run in ("a", "failed", "none")),
+    *(f"report results/quick/{run} --format csv" for run in ("a", "failed")),
     "report results/quick/a --checks none",
-    "compare results/quick/a results/acceptance/c",
-    "paper 1901 results/quick/a",
-    "plan wrong.yaml",
-    "plan none",
-    "plan quick --site none",
-    "checks hpll",
-    "accept results/quick/a",
-    "accept results/quick/a --criteria none",
+    *(f"compare results/quick/a results/{run}" for run in ("quick/b --all", "acceptance/c")),
+    *(f"paper {year} results/quick/a" for year in (1901, 2003)),
+    *(f"accept results/quick/a{criteria}" for criteria in ("", " --criteria none")),
+    *("accept results/acceptance/c --criteria mine.yaml", "verify results/acceptance/c"),
+    *("history show", "history show --changes", "history check", "history check --campaign none"),
+    *("history add results/quick/b", "history silent", "history silent --after soon"),
     "history accept-change 99 --author me --reason because",
-    "history check --campaign none",
-    "history silent --after soon",
-    "predict results/quick/a --nodes none",
-    "predict results/quick/none",
+    *(f"predict results/quick/{words}" for words in ("a", "a --nodes none", "none")),
+    *(f"raw {words} --run results/quick/a" for words in ("startup 1 lam", "none 1", "startup 1")),
+    *(f"checks {name}" for name in ("", "hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo", "hpll")),
     "export results/quick/none",
-    "raw none 1 --run results/quick/a",
-    "raw startup 1 --run results/quick/a",
-    "run",
-    "run --resume results/quick/none",
-    "run quick --time 5",
-    "run --resume results/quick/a --blocks 3",
-    "doctor --site none",
-    "site check none",
-    "site check virtual",
-    "site init",
+    *(f"run --resume results/quick/{words}" for words in ("none", "a --blocks 3")),
     "build --site virtual --with distribution --offline",
     "nightly install --with cron --at 25:99",
 ]
@@ -172,7 +142,6 @@ def test_40_columns_break_no_line(place: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def helps() -> Iterator[str]:
-    """Every command and subcommand."""
     for name in COMMANDS:
         yield name
         parser = make_parser([name])._subparsers

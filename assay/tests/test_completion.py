@@ -50,7 +50,6 @@ cat offered
 
 @pytest.fixture(params=["bash", "zsh"], scope="module")
 def shell_and_script(request):
-    """A shell, and the script that `assay completion` prints for it."""
     shell = request.param
     if shutil.which(shell) is None:
         pytest.skip(f"needs {shell}: make packages, as root")
@@ -60,7 +59,6 @@ def shell_and_script(request):
 
 @pytest.fixture
 def complete(shell_and_script, tmp_path):
-    """A function from words to what the shell offers for the last of them."""
     shell, script = shell_and_script
     (tmp_path / "script").write_text(script)
 

@@ -60,7 +60,6 @@ def test_early_verdicts_keep_the_error_over_all_judgements(repeats, looks):
 
 @pytest.mark.parametrize(("kind", "count"), [("nodes", 150), ("spread", 600)])
 def test_early_verdicts_keep_the_error_for_peers_and_spreads_too(kind, count):
-    """What lies just at the limit passes no more often than the confidence allows."""
     _, bad = peers(kind)
     passed = round(count * machine_chances(bad, count).passed)
     assert clopper_pearson(passed, count).low <= 0.05
@@ -90,7 +89,6 @@ def started(folder, text, capsys):
 
 @pytest.fixture
 def here(folder):
-    """A working folder with a site of its own."""
     site = folder / "site-config" / "here"
     site.mkdir(parents=True)
     (site / "site.yaml").write_text(f"{SITE}hpl_source: {site}/site.yaml\n")

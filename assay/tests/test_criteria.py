@@ -34,16 +34,10 @@ def fault(text):
 
 
 @pytest.mark.parametrize("name", criteria_files())
-def test_criteria_that_come_with_assay_are_right(name):
-    criteria, text = load_criteria(name)
-    assert criteria.name == name
-    assert text
-
-
-@pytest.mark.parametrize("name", criteria_files())
 def test_the_shipped_schema_is_up_to_date_and_describes_them(name):
     assert json.loads(SCHEMA_FILE.read_text()) == criteria_schema(), "run make schema"
-    text = load_criteria(name)[1]
+    criteria, text = load_criteria(name)
+    assert criteria.name == name
     jsonschema.Draft202012Validator(criteria_schema()).validate(yaml.safe_load(text))
     assert "$schema=criteria.schema.json" in text
 
@@ -54,10 +48,6 @@ def test_every_key_of_the_schema_has_its_meaning_and_unit():
     keys = [key for part in parts for key in part.get("properties", {}).items()]
     assert len(keys) > 40
     assert [name for name, key in keys if not {"description", "unit"} <= key.keys()] == []
-
-
-def test_a_good_file_is_read():
-    assert [c.kind for c in criteria_from_text("m", GOOD).criteria] == ["nodes", "links", "limit"]
 
 
 @pytest.mark.parametrize(
@@ -121,10 +111,9 @@ def test_what_is_no_criteria_file_gives_one_message(text):
 def test_every_metric_of_a_check_can_be_limited():
     for check, definition in CHECKS.items():
         for number, metric in enumerate(definition.metrics):
-            limit = (
-                f"check: {check}, metric: {metric.name}, at_most: 1.0e+12, unit: '{metric.unit}'"
-            )
-            text = GOOD + f"  - {{id: limit-{number}, kind: limit, title: L, {limit}}}\n"
+            what = f"check: {check}, metric: {metric.name}, unit: '{metric.unit}'"
+            one = f"id: limit-{number}, kind: limit, title: L, at_most: 1.0e+12, {what}"
+            text = f"{GOOD}  - {{{one}}}\n"
             assert criteria_from_text("mine.yaml", text).criteria[-1].metric == metric.name
     assert "site_step_time" in CHECKS["su3_rmd"].metrics_by_name
 

@@ -103,12 +103,10 @@ KINDS: dict[str, Damage] = {
 
 
 def of(name: str, change: Damage) -> Damage:
-    """A change of one file of a run directory."""
     return lambda run: change(run / name)
 
 
 def spoiled(change: Callable[[bytes], bytes]) -> Damage:
-    """A change of what a file holds."""
     return lambda path: path.write_bytes(change(path.read_bytes()))
 
 
@@ -132,12 +130,10 @@ def put(text: str | bytes, keys: Sequence[str | int], value: Any) -> str:
 
 
 def member(name: str, *keys: str | int, value: Any) -> Damage:
-    """A member of a JSON file set to a value."""
     return of(name, lambda path: path.write_text(put(path.read_bytes(), keys, value)))
 
 
 def line(number: int, *keys: str | int, value: Any) -> Damage:
-    """A member of a record set to a value."""
     return lines(
         lambda found: [
             *found[:number],
@@ -153,7 +149,6 @@ def lines(change: Callable[[list[bytes]], list[bytes]]) -> Damage:
 
 
 def damages() -> Iterator[tuple[str, str, Damage]]:
-    """Name, file that the message must name, and the change."""
     for file in ("plan.json", "provenance.json", "records.jsonl", "campaign.yaml"):
         for name, change in KINDS.items():
             yield f"{file} is a {name}", file, of(file, change)

@@ -53,7 +53,6 @@ def test_help_and_readme_say_the_same_of_each_status(tmp_path: Path) -> None:
 
 
 def options(command: str) -> list[str]:
-    """Every option of a command that takes a value."""
     (below,) = [
         action.choices[command]
         for action in make_parser([command])._actions

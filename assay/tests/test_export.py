@@ -164,7 +164,6 @@ def test_what_a_night_found_with_its_own_limits_is_what_is_exported(
 
 @pytest.fixture
 def history(folder: Path, tmp_path: Path) -> Path:
-    """A copy, to be changed."""
     return shutil.copy(folder / HISTORY, tmp_path / "history.sqlite")
 
 
@@ -197,7 +196,6 @@ def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:
 
 
 def names_in(node: Any) -> set[str]:
-    """The metrics that the queries of a dashboard name."""
     if isinstance(node, dict):
         texts = [node[key] for key in ("expr", "query") if isinstance(node.get(key), str)]
         found = {name for text in texts for name in re.findall(r"\bassay_\w+", text)}

@@ -103,7 +103,6 @@ def slurm(cluster):
 
 
 def busy(slurm):
-    """Another user's job on all nodes."""
     held = ["--uid=65534", "--nodes=4", "--exclusive", "--output=/dev/null", "--time=60"]
     assert "Submitted" in slurm("sbatch", *held, "--wrap=sleep 1000")
 
@@ -124,7 +123,6 @@ def all_ok(folder, name):
 
 
 def serviced(slurm):
-    """Maintenance of all nodes."""
     slurm(
         *("scontrol", "create", "reservation", "reservationname=service", "starttime=now"),
         *("duration=60", "users=root", "flags=maint,ignore_jobs", "nodes=ALL"),
@@ -132,7 +130,6 @@ def serviced(slurm):
 
 
 def drained(slurm):
-    """Let one node take no more jobs."""
     slurm("scontrol", "update", "nodename=n4", "state=drain", "reason=test")
     wait_for(lambda: slurm("sinfo", "--noheader", "--nodes=n4", "--format=%T") == "drained")
 
@@ -241,9 +238,7 @@ def test_a_scheduler_that_does_not_answer_or_has_no_such_nodes_begins_no_run(
 
 
 def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
-    cluster,
-    folder,
-    programs,
+    cluster, folder, programs
 ):
     name = campaign(folder, "three", "mpich", 40, PING_PONG)
     sbatch = (programs / "sbatch").read_text()

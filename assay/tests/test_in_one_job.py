@@ -54,7 +54,6 @@ def jobs(cluster):
 
 @pytest.fixture
 def in_job(cluster, monkeypatch):
-    """Puts this process into a new job with these options."""
 
     def entered(*options):
         words = ["salloc", "--no-shell", "--exclusive", *options]
@@ -70,7 +69,6 @@ def in_job(cluster, monkeypatch):
 
 
 def steps(cluster, job):
-    """The steps of the job that a run has begun, by their names."""
     listed = slurm(cluster, "squeue", "-hs", f"--jobs={job}", "--format=%i %j").splitlines()
     rows = (line.split() for line in listed)
     return {row[1]: row[0] for row in rows if row[1].startswith("assay-")}

@@ -61,7 +61,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def packages(wheel: Path) -> Path:
-    """The packages of a fresh environment with the wheel, and with what it depends on from here."""
     environment = wheel.parent / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     pip = [f"{environment}/bin/pip", "install", "--quiet", "--no-index", "--no-deps", str(wheel)]
@@ -94,7 +93,6 @@ def test_a_wheel_has_what_a_run_needs_and_no_tests(wheel: Path) -> None:
 
 
 def contents(packages: Path) -> dict[Path, tuple[int, int]]:
-    """What there is of each file, and when it was written."""
     found = {path: path.stat() for path in packages.rglob("*") if path.is_file()}
     return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found.items()}
 

@@ -34,8 +34,6 @@ DIGEST = hashlib.sha256(b"program").hexdigest()
 
 
 class Owned(SlurmSite):
-    """A site whose jobs are of a user that a test names."""
-
     user = "1000"
 
     def owner(self) -> list[str]:
@@ -76,7 +74,6 @@ class Builds:
         return made
 
     def built(self, content: bytes = b"program", program: str = "Programs") -> CompleteBuild:
-        """What a session of the last run has built."""
         folder = self.work[-1].session / "stage" / program / "out"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "pt2pt").write_bytes(content)
@@ -84,7 +81,6 @@ class Builds:
 
     @property
     def programs(self) -> Path:
-        """The folder of the programs that launches of the last run execute."""
         return self.work[-1].programs
 
 
@@ -105,7 +101,6 @@ def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
 
 @cache
 def as_run() -> EnvironmentAsRun:
-    """MPICH's environment, looked at once."""
     return environment_as_run(SlurmSite(read_description("virtual")), "mpich")
 
 

@@ -73,7 +73,6 @@ class Chaos:
         self._fillers = {"disk": folder / "results" / "filler", "work disk": runs / "filler.gone"}
 
     def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> None:
-        """Run one campaign to its end with these kills."""
         name = f"{environment}-{sum(self.ended.values())}"
         file = campaign(self.folder, name, environment, blocks, CASES[environment], launch_s=60)
         seed = self.chance.randrange(1000)
@@ -99,7 +98,6 @@ class Chaos:
         self._verify(run)
 
     def close(self) -> None:
-        """End the driver, if one is running."""
         if self._driver is not None:
             self._driver.kill()
             self._driver.wait()
@@ -162,7 +160,6 @@ class Chaos:
             self.problems.append(f"a driver ended with status {status}: {said[-1500:]}")
 
     def _resume(self, run: RunDirectory) -> bool:
-        """Go on with a run whose driver has ended; False when it is complete."""
         if self._unfinished(run):
             self._wait(run)
             self._mend()
@@ -206,7 +203,6 @@ class Chaos:
             self.problems.append(f"{run.path}: its work folder is left")
 
     def _processes(self, pattern: str) -> list[str]:
-        """Ids of processes of the jobs' user whose command line matches."""
         argv = ["pgrep", "-u", str(self._uid), *(["-f", pattern] if pattern else [])]
         return run_command(argv, check=False).stdout.split()
 
@@ -232,7 +228,6 @@ class Chaos:
         return ran
 
     def kill_recorded(self, name: str) -> bool:
-        """SIGKILL of one of the cluster's own processes."""
         state = load_state(self.cluster.name)
         assert state is not None
         process = state.processes[name]
@@ -242,7 +237,6 @@ class Chaos:
         return True
 
     def kill_slurmd(self) -> bool:
-        """SIGKILL of a node's slurmd."""
         found = run_command(["pgrep", "-f", "^slurmd -D -N n[12]"], check=False).stdout.split()
         inside = set(map(str, api.processes_of(self.cluster.name)))
         mine = [pid for pid in found if pid in inside]
@@ -252,7 +246,6 @@ class Chaos:
         return True
 
     def kill_node(self) -> bool:
-        """A power cut."""
         try:
             self.cluster.kill_node(self.chance.choice(("n1", "n2")))
         except AssayError:  # it has none already
@@ -267,7 +260,6 @@ class Chaos:
         return not self._over()
 
     def lose_work_folder(self) -> bool:
-        """The work folder is renamed away."""
         work = Path(self.cluster.site_facts()["runs_dir"])
         for path in work.iterdir():
             if path.is_dir() and not path.name.endswith(".gone"):
