@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,6 +19,7 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+HALF = "{memory_share: 0.5}"
 SIZED = GOOD.replace("grid: [{p: 1, q: 1}, {p: 1, q: 2}]\n    n: [1000, 2000]", "{matrix}").replace(
     "fixed: {nb: 64}", "fixed: {fixed}"
 )
@@ -26,27 +28,17 @@ SIZED = GOOD.replace("grid: [{p: 1, q: 1}, {p: 1, q: 2}]\n    n: [1000, 2000]", 
 @pytest.mark.parametrize(
     ("matrix", "fixed", "said"),
     [
-        (
-            "nodes: [0]",
-            "{memory_share: 0.5}",
-            "nodes[0]: found 0 (an integer); allowed is an integer from 1",
-        ),
-        (
-            "nodes: [1, al]",
-            "{memory_share: 0.5}",
-            'c.yaml:10: cases[0].matrix.nodes[1]: found "al"',
-        ),
+        ("nodes: [0]", HALF, "nodes[0]: found 0 (an integer); allowed is an integer from 1"),
+        ("nodes: [1, al]", HALF, 'c.yaml:10: cases[0].matrix.nodes[1]: found "al"'),
         ("nodes: [all]", "{memory_share: 2}", "c.yaml:11: cases[0].fixed.memory_share: found 2"),
         ("nodes: [all]", "{memory_share: 0.5, n: 5}", "memory_share sets n, which is given too"),
         ("nodes: [all]", "{}", "the parameter n is missing"),
-        ("n: [5]", "{memory_share: 0.5}", "the parameter p is missing"),
+        ("n: [5]", HALF, "the parameter p is missing"),
         ("nodes: [{from: 1, to: all}]", "{n: 5}", "exactly one of step and per_octave"),
         ("nodes: [1]", "{n: 5, ranks_per_node: {most: 0}}", "fixed.ranks_per_node.most: found 0"),
     ],
 )
-def test_faults_of_sizes_that_follow_the_site_are_told_where_they_stand(
-    matrix, fixed, said
-) -> None:
+def test_faults_of_sizes_that_follow_the_site_are_told(matrix, fixed, said) -> None:
     assert said in refusal(SIZED.replace("{matrix}", matrix).replace("{fixed}", fixed))
 
 
@@ -79,7 +71,7 @@ FAULTS = {
     "least alone": (
         "blocks: 3",
         "blocks: {least: 6}",
-        "c.yaml:5: blocks.greatest: is missing; allowed is an integer from 6 to 1000",
+        "c.yaml:5: blocks.greatest: is missing; all",
     ),
     "too few to judge": ("blocks: 3", "blocks: {greatest: 5}", "found 5 (an integer); allowed is"),
     "greatest below least": (
@@ -112,11 +104,7 @@ FAULTS = {
     "empty axis": ("[1000, 2000]", "[]", "cases[0].matrix.n: found a list of 0 values"),
     "value twice in an axis": ("[1000, 2000]", "[1000, 1000]", "1000 (an integer) is listed twice"),
     "parameter set twice": ("{nb: 64}", "{nb: 64, q: 1}", "sets q, which fixed sets too"),
-    "no parameter q": (
-        ", q: 1}, {p: 1, q: 2}",
-        "}",
-        "c.yaml:8: cases[0]: the parameter q is",
-    ),
+    "no parameter q": (", q: 1}, {p: 1, q: 2}", "}", "c.yaml:8: cases[0]: the parameter q is"),
     "negative threshold": ("{nb: 64}", "{threshold: -1}", "makes HPL skip its residual check"),
     "threshold zero": ("{nb: 64}", "{threshold: 0}", "allowed is a number above 0"),
     "word for a word": ("{nb: 64}", "{pfact: rigth}", "(did you mean right?); allowed is left,"),
@@ -143,11 +131,7 @@ FAULTS = {
         'c.yaml:7: judged_by.real: found "standards" (text) (did you mean standard?); allowed is'
         " rehearsal, standard",
     ),
-    "criteria of no cluster": (
-        "seed: 7",
-        "seed: 7\njudged_by: {both: 1}",
-        "c.yaml:7: judged_by.both",
-    ),
+    "criteria of no cluster": ("seed: 7", "seed: 7\njudged_by: {a: 1}", "c.yaml:7: judged_by.a"),
     "weight zero": ("pt2pt: 0.5", "pt2pt: 0", "weights.pt2pt: found 0 (an integer)"),
     "weight of no check": ("pt2pt: 0.5", "startup: 1", 'weights.startup: found "startup"'),
 }
@@ -171,16 +155,13 @@ def test_several_faults_are_shown_together_in_the_order_of_the_file() -> None:
     text = text.replace("{nb: 64}", "{nb: none, pfact: no}")
     lines = refusal(text).splitlines()
     assert [line.split(":")[1] for line in lines] == ["5", "6", "12", "12"]
+    assert len(refusal(spoiled("{nb: 64}", "{nb: no}")).splitlines()) == 1
 
 
 def test_at_most_twenty_faults_are_shown() -> None:
     lines = refusal(spoiled("[1000, 2000]", str([-n for n in range(1, 500)]))).splitlines()
     assert len(lines) == 21
     assert "more, not shown" in lines[-1]
-
-
-def test_a_refused_value_is_not_judged_again() -> None:
-    assert len(refusal(spoiled("{nb: 64}", "{nb: no}")).splitlines()) == 1
 
 
 def test_too_many_cases_are_refused_by_arithmetic_alone() -> None:
@@ -206,10 +187,7 @@ def test_a_campaign_is_read_from_a_file(tmp_path: Path) -> None:
     assert load_campaign(str(path)).name == "small"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["quikc", "../quick", "a\0b", "x" * 5000, "", "no/such.yaml"],
-)
+@pytest.mark.parametrize("name", ["quikc", "../quick", "a\0b", "x" * 5000, "", "no/such.yaml"])
 def test_a_name_that_is_no_campaign_lists_those_there_are(name: str) -> None:
     with pytest.raises(AssayError, match=r"^no campaign .* \(.*quick, .*nor a file$") as caught:
         load_campaign(name)
@@ -227,23 +205,16 @@ def test_a_name_that_is_no_campaign_lists_those_there_are(name: str) -> None:
         ("big.yaml", "is larger than 1048576 bytes"),
     ],
 )
-def test_what_is_no_campaign_file_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_no_campaign_file_is_named(folder: Path, name: str, message: str) -> None:
     Path("binary.yaml").write_bytes(b"name: x\n\xff\xfe\x00")
     Path("big.yaml").write_bytes(b"#" * (2**20 + 1))
     with pytest.raises(AssayError, match=message):
         load_campaign(name)
 
 
-def test_an_unreadable_file_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(GOOD)
-
-    def denied(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
+def test_an_unreadable_file_says_why(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.yaml").write_text(GOOD)
+    denied = Mock(side_effect=PermissionError(13, "Permission denied"))
     monkeypatch.setattr(Path, "open", denied)
     with pytest.raises(AssayError, match=r"cannot be read \(Permission denied\)"):
-        load_campaign(str(path))
+        load_campaign("mine.yaml")

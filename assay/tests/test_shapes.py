@@ -49,7 +49,7 @@ def site(tmp_path):
     """A site of four nodes in service, whose sbatch has nothing against any job."""
     made = Answering(chosen(read_site_file("virtual")))
     made.programs = tmp_path
-    say(made, "scontrol", f"echo '{PARTITION.format(nodes='UNLIMITED', time='UNLIMITED')}'")
+    partition_of(made, "UNLIMITED")
     say(made, "sbatch", 'printf "%s\\n" "$*" >> "$0.asked"')
     say(made, "sinfo", "printf 'n%s idle\\n' 1 2 3 4")
     say(made, "squeue", ":")
@@ -70,6 +70,10 @@ def plan():
     return make_plan(campaign_from_text("shapes.yaml", CAMPAIGN), SITE)
 
 
+def partition_of(site, nodes="4", time="UNLIMITED"):
+    say(site, "scontrol", f"echo '{PARTITION.format(nodes=nodes, time=time)}'")
+
+
 def notes(site):
     return refuse_unfit_shapes(site, plan(), partition_limits(site))
 
@@ -84,13 +88,13 @@ def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others
     ]
 
 
-def test_account_qos_and_reservation_of_the_caller_become_options_and_nothing_else_of_sbatch(
-    site, monkeypatch
-):
+def test_of_sbatchs_variables_account_qos_and_reservation_become_options(site, monkeypatch):
     """ReFrame submits without variables of sbatch: probes and tests must not have them either."""
     for name, value in (("ACCOUNT", "mine"), ("RESERVATION", "night"), ("CONSTRAINT", "fat")):
         monkeypatch.setenv(f"SBATCH_{name}", value)
-    say(site, "sbatch", "env | grep ^SBATCH_ >&2; echo")
+    # Addresses of notifications hold passwords, and what sbatch inherits a job inherits.
+    monkeypatch.setenv(ADDRESSES, "slack://geheim")
+    say(site, "sbatch", "env | grep -e ^SBATCH_ -e geheim >&2; echo")
     described = site.description.model_copy(update={"access": ["--account=the-sites"]})
     one = Answering(described)
     one.programs = site.programs
@@ -104,27 +108,12 @@ def test_account_qos_and_reservation_of_the_caller_become_options_and_nothing_el
         SlurmSite(described)
 
 
-def test_no_command_of_a_site_gets_the_addresses_of_notifications(site, monkeypatch):
-    """They hold passwords, and what sbatch inherits a job inherits."""
-    monkeypatch.setenv(ADDRESSES, "slack://geheim")
-    say(site, "sbatch", "env | grep geheim >&2; echo")
-    for answer in (site.ask(["sbatch"]), asked(site, "sbatch")):
-        assert (answer.status, answer.stderr) == (0, "")
-
-
 def test_the_job_fits_the_longest_of_the_partition(site):
-    say(site, "scontrol", f"echo '{PARTITION.format(nodes='4', time='00:03:00')}'")
+    assert partition_limits(site).longest_job_s is None
+    partition_of(site, time="00:03:00")
     assert partition_limits(site).longest_job_s == 180
     notes(site)
     assert "--time=3:0 " in (site.programs / "sbatch.asked").read_text()
-
-
-@pytest.mark.parametrize(
-    ("time", "seconds"), [("3-00:00:00", 259200), ("1:00", 60), ("UNLIMITED", None)]
-)
-def test_limits_of_partitions_are_read_in_slurms_notations(site, time, seconds):
-    say(site, "scontrol", f"echo '{PARTITION.format(nodes='UNLIMITED', time=time)}'")
-    assert partition_limits(site).longest_job_s == seconds
 
 
 SACCTMGR = """\
@@ -177,7 +166,7 @@ def test_what_no_node_has_is_refused_though_nodes_are_reserved(site):
     [("2", "UNLIMITED", "needs 3 nodes; .* allows a job 2"), ("4", "00:00:10", "ends jobs after")],
 )
 def test_cases_above_the_partitions_limits_are_refused(site, nodes, time, told):
-    say(site, "scontrol", f"echo '{PARTITION.format(nodes=nodes, time=time)}'")
+    partition_of(site, nodes, time)
     with pytest.raises(AssayError, match=told) as caught:
         notes(site)
     assert caught.value.status == 2
@@ -188,7 +177,7 @@ def test_cases_above_the_partitions_limits_are_refused(site, nodes, time, told):
     [
         "allocation failure: Invalid account or account/partition combination specified",
         "allocation failure: Invalid qos specification",
-        "allocation failure: Requested node configuration is not available",
+        UNAVAILABLE,
         f"allocation failure: {POLICY}",
         f"sbatch: error: QOSMaxWallDurationPerJobLimit\nallocation failure: {POLICY}",
     ],
@@ -239,11 +228,7 @@ def test_launches_do_not_wait_for_nodes_of_the_job_that_runs_them(
 @pytest.mark.parametrize(
     ("reason", "program", "script"),
     [
-        (
-            "allocation failure: Requested node configuration is not available",
-            "sinfo",
-            "printf 'n%s idle\\n' 1 2 3; echo n4 drained",
-        ),
+        (UNAVAILABLE, "sinfo", "printf 'n%s idle\\n' 1 2 3; echo n4 drained"),
         (f"allocation failure: {POLICY}", "squeue", "echo 17"),
         (f"sbatch: error: AssocMaxSubmitJobLimit\nallocation failure: {POLICY}", "squeue", ":"),
         ("allocation failure: Unable to contact slurm controller", "squeue", ":"),
