@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 from statistics import harmonic_mean
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -14,6 +13,7 @@ from assay.documents.acceptance_files import RERUN, lists
 from records.criteria import Criteria
 from records.run.record import read_records
 from reports.tests import acceptance_runs as runs
+from reports.tests.synthetic import changed, with_records
 from reports.verdicts.mix.result import mix_result
 from reports.verdicts.mix.throughput import Mix, MixJob, _fault, mean_rate
 
@@ -22,11 +22,15 @@ def job(kind="a", *, node="n1", submitted=0.0, ended=10.0, rate=2.0, work=1.0, m
     return MixJob(kind, (node,), (submitted, ended), work, rate, "1/s", mix=mix)
 
 
-def states(rates_of, slow=1.0, mixes=100):
-    """The answers of so many mixes of three kinds on four nodes, 15 jobs a kind; those on n2 are
+def normal(noise):
+    return lambda rng: np.exp(noise * rng.standard_normal(15))
+
+
+def states(rates_of, slow=1.0):
+    """The answers of 100 mixes of three kinds on four nodes, 15 jobs a kind; those on n2 are
     `slow`. `rates_of` draws a kind's rates."""
     found = []
-    for seed in range(mixes):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         jobs = [
             job(kind, node=f"n{place % 4 + 1}", rate=rate * (slow if place % 4 == 1 else 1.0))
@@ -38,10 +42,8 @@ def states(rates_of, slow=1.0, mixes=100):
 
 
 def test_throughput_is_work_over_nodes_and_makespan():
-    jobs = [job(ended=10), job(submitted=2, ended=40), job(kind="b", work=3)]
-    mix = Mix(jobs, 2)
-    assert mix.makespan_s == 40
-    assert mix.throughput == pytest.approx((1 + 1 + 3) / (2 * 40))
+    mix = Mix([job(ended=10), job(submitted=2, ended=40), job(kind="b", work=3)], 2)
+    assert (mix.makespan_s, mix.throughput) == (40, pytest.approx((1 + 1 + 3) / (2 * 40)))
 
 
 def test_a_job_without_an_answer_does_no_work_and_fails_the_mix():
@@ -73,17 +75,13 @@ def test_a_healthy_mix_on_shared_cores_does_not_fail():
     shared = states(lambda rng: rng.uniform(0.5, 1.0, 15))
     assert [one.state for one in shared].count("fail") <= 5
     assert any("the jobs scatter so much" in one.unknown for one in shared)
-    noisy = [one.state for one in states(lambda rng: np.exp(0.15 * rng.standard_normal(15)))]
+    noisy = [one.state for one in states(normal(0.15))]
     assert noisy.count("fail") <= 5
 
 
-def test_a_healthy_mix_on_cores_of_its_own_passes():
-    quiet = states(lambda rng: np.exp(0.03 * rng.standard_normal(15)))
-    assert {one.state for one in quiet} == {"pass"}
-
-
-def test_a_slow_node_fails_a_mix_and_is_named():
-    for found in states(lambda rng: np.exp(0.03 * rng.standard_normal(15)), slow=0.6):
+def test_a_healthy_mix_on_cores_of_its_own_passes_and_a_slow_node_fails_one_and_is_named():
+    assert {one.state for one in states(normal(0.03))} == {"pass"}
+    for found in states(normal(0.03), slow=0.6):
         assert found.state == "fail"
         assert found.sentence.endswith("on n2")
 
@@ -106,20 +104,16 @@ def test_the_slowest_job_is_named_with_its_nodes():
 def mixed(folder, makespans=(100, 102, 98)):
     """A run of mixes of five jobs of HPL, work 2 each, and five of the node check."""
     run = runs.write_run(folder, blocks=5 * len(makespans), checks=("hpl", "node"))
-    changed = {"limits": {"jobs_at_once": 10}, "weights": {"hpl": 2.0, "node": 1.0}}
-    for name, more in (
-        ("plan.json", changed),
-        ("provenance.json", {"site": {"name": "virtual", "nodes": 4}}),
-    ):
-        content = msgspec.json.decode((run / name).read_bytes()) | more
-        (run / name).write_bytes(msgspec.json.encode(content))
-    lines = [msgspec.json.decode(line) for line in (run / "records.jsonl").open()]
-    for line in lines:
-        mix, hour = (line["block"] - 1) // 5, "2026-11-20T1{}:{:02}:{:02}.000Z"
-        line["submitted_at"] = line["started_at"] = hour.format(mix, 0, 0)
-        line["ended_at"] = hour.format(mix, *divmod(makespans[mix], 60))
-    (run / "records.jsonl").write_bytes(b"".join(msgspec.json.encode(x) + b"\n" for x in lines))
-    return run
+    weights = {"hpl": 2.0, "node": 1.0}
+    changed(run / "plan.json", limits={"jobs_at_once": 10}, weights=weights)
+    changed(run / "provenance.json", site={"name": "virtual", "nodes": 4})
+
+    def timed(record):
+        mix, hour = (record["block"] - 1) // 5, "2026-11-20T1{}:{:02}:{:02}.000Z"
+        start, end = hour.format(mix, 0, 0), hour.format(mix, *divmod(makespans[mix], 60))
+        return record | {"submitted_at": start, "started_at": start, "ended_at": end}
+
+    return with_records(run, timed)
 
 
 def judged(run, **limit):
@@ -153,7 +147,6 @@ def test_a_mix_is_run_again_as_a_whole(tmp_path):
     item = found.judgement.criteria[-1].most_telling()
     assert (item.verdict, item.note) == ("INCONCLUSIVE", "n = 2; a verdict needs 3 mixes")
     again = json.loads(lists(found)[RERUN].split(b"\n", 2)[2])
-    assert again["blocks"] == 5
-    assert again["limits"] == {"jobs_at_once": 10}
+    assert (again["blocks"], again["limits"]) == (5, {"jobs_at_once": 10})
     assert again["weights"] == {"hpl": 2, "node": 1}
     assert [case["check"] for case in again["cases"]] == ["hpl", "node"]
