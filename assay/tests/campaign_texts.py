@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small right campaign and right criteria as text, for tests to spoil, and sites to plan on."""
 
-from __future__ import annotations
-
 from assay.sites.facts import SiteFacts
 
 GOOD = """\

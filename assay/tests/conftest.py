@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster of all tests of a worker that change nothing of it that they do not restore."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Machine forms held against the schemas in docs/schemas."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -2,8 +2,6 @@
 """Stored runs written again with other contents: raw output, checksums, chain and seal agree, as
 if an Assay had written them so."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

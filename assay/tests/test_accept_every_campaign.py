@@ -2,8 +2,6 @@
 """Every shipped criteria file judges a real run of every shipped campaign, to a document that
 verifies; what a campaign does not measure is INCONCLUSIVE and named."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

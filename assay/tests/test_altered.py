@@ -5,8 +5,6 @@ Checksums, chain and seal of altered records are computed again, as if an Assay 
 What is not altered is believed, and commands print of it the values that release c076f9e printed.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

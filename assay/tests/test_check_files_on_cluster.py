@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a check outside the tree reach the node: inputs, scripts, what its program includes."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

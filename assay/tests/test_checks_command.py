@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay checks`: every check is listed, and explained with all that it can be asked."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

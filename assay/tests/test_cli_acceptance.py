@@ -2,8 +2,6 @@
 """`assay accept` and `assay verify`: exit statuses, messages, a re-run of the same cases, a run
 years later against the acceptance that was kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

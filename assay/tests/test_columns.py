@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """80 columns suffice for what every command shows, on a terminal and off it; 40 break no line."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Command lines of the page *Your benchmark in ten lines* on a virtual cluster."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

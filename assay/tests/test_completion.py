@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completion, asked for in a real bash and a real zsh; and `assay --version`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declared risks: what a design cannot decide is named before anything runs, with what decides."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

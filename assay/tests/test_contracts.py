@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contracts: the file, the log, and what is refused before anything runs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

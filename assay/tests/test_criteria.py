@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Criteria files: those that come with Assay are right, and every fault of others is named."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

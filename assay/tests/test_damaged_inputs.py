@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaign files, criteria files and documents in a run: each damage is one message."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

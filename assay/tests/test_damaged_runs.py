@@ -4,8 +4,6 @@
 A run directory is input. Damages are made by rules, so that the table grows with files and members.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -2,8 +2,6 @@
 """Exit statuses: each is what a real command ends with, and the same in help and README; an empty
 value is an error of usage, and a defect is no verdict."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes out for monitoring: OpenMetrics by a foreign parser, line protocol, the dashboard."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -2,8 +2,6 @@
 """Blocks added to a run that has ended: which, in which order, and when they are refused; a
 sequential design judged in its run directory: kept, repeated, ended by answer or budget."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assay from a wheel, in a folder laid out for a site's own files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

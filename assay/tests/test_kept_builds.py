@@ -2,8 +2,6 @@
 """Builds are kept by whose they are and what they were made of; launches run copies of them; the
 provenance of a run has the compiler of the place where its programs are compiled."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

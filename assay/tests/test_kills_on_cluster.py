@@ -8,8 +8,6 @@ nothing is left running. The driver's pause after a fault is shortened. ASSAY_KI
 kills there are, of every kind; ASSAY_KILLS_SEED which.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random
