@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs and sessions that attack whoever runs the harness, on a virtual cluster: nothing is read or
-written, each forged outcome makes its launch wrong, and every command can read the run."""
+written, each forged outcome makes its launch wrong, every command can read the run, and what one's
+user plants in a build runs as no other cluster's user."""
 
 import stat
 import subprocess
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from assay.cli import main
+from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.tests.test_run_on_cluster import (
     ASSAY,
     campaign,
     own_name,
     pytestmark,  # noqa: F401  what these tests need
     records_of,
+    the_run,
 )
 from checks.common.sources import CHECKS
 from records.run.archive import RawFiles
@@ -161,7 +166,6 @@ def cluster():
 
 
 def planted(folder):
-    """The campaign of all attacks and forgeries, whose check is in folder `checks`."""
     check = folder / "checks" / "thief"
     check.mkdir(parents=True)
     (check / "__init__.py").write_text(DEFINITION)
@@ -292,3 +296,50 @@ def test_every_command_reads_the_run(attacked):
         assert ended.returncode in statuses, ended
         assert "Traceback" not in ended.stderr
     assert records_of(run) == before
+
+
+PLANTED = '#!/bin/sh\necho "planted program of uid $(id -u)" >&2\n'
+#: Replaces the program of a folder.
+PLANT = 'cd "$1" && printf %s "$2" >other && chmod 755 other && mv other startup'
+
+
+@pytest.fixture
+def another():
+    made = up(ClusterSpec(own_name("q"), nodes=1, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.mark.full
+def test_a_program_planted_while_it_is_made_runs_as_no_other_user(
+    cluster, another, folder, monkeypatch
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    take_in = KeptBuilds.take_in
+
+    def planted_before(self, built):
+        """What the user plants once make has linked it is there when it is copied."""
+        words = ["/bin/sh", "-ec", PLANT, "sh", built.folder, PLANTED]
+        subprocess.run(cluster.user_command(words), cwd="/", check=True)
+        take_in(self, built)
+
+    def launched(name, site):
+        file = campaign(folder, name, "mpich", 1, "  - check: startup\n    fixed: {ranks: 1}\n")
+        status = main(["run", file, "--site", f"virtual:{site.name}"])
+        path = the_run(folder, name)
+        (record,) = records_of(path)
+        return status, record, raw(path, record.artifacts["stderr"]).decode()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeptBuilds, "take_in", planted_before)
+        _, attacked, said = launched("first", cluster)
+    assert f"planted program of uid {cluster.site_facts()['uid']}" in said
+    planted = sha256(PLANTED.encode()).hexdigest()
+    assert attacked.programs["startup"] == planted
+    status, record, said = launched("second", another)
+    assert "planted program" not in said
+    assert (status, record.status) == (0, "ok")
+    assert record.programs.keys() >= {"startup", "stepkeeper"}
+    assert planted not in record.programs.values()
+    kept = {sha256(file.read_bytes()).hexdigest() for file in kept_folder().glob("*/startup")}
+    assert kept == {planted, record.programs["startup"]}

@@ -1,28 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A contract on a real cluster: a stage that is killed, one that is waived, a short period."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 
-from assay.tests.test_run_on_cluster import ASSAY, SITE, finish, wait_for_records
+from assay.tests.test_run_on_cluster import ASSAY, SITE, campaign, finish, wait_for_records
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.contract.log import open_contract
 
 __all__ = ["pytestmark"]
-CAMPAIGN = """\
-schema: 1
-name: tiny
-question: does a contract hold?
-environments: [mpich]
-blocks: 4
-seed: 3
-limits: {launch_s: 400}
-cases:
-  - check: startup
-    fixed: {ranks: 2}
-"""
 CONTRACT = """\
 schema: 1
 name: mine
@@ -56,27 +42,23 @@ def acceptance(*words):
 
 
 def test_a_contract_is_walked_from_start_to_its_signed_document(cluster, folder):
-    (folder / "tiny.yaml").write_text(CAMPAIGN)
+    def ends(expected, *words):
+        status, output = finish(acceptance(*words))
+        assert status == expected, output
+
+    campaign(folder, "tiny", "mpich", 4, "  - check: startup\n    fixed: {ranks: 2}\n")
     (folder / "mine.yaml").write_text(CONTRACT)
-    status, output = finish(acceptance("start", "mine.yaml", "--site", SITE))
-    assert status == 0, output
+    ends(0, "start", "mine.yaml", "--site", SITE)
     killed = acceptance("next")
     wait_for_records(folder, "tiny", 1)
     killed.send_signal(signal.SIGKILL)
     finish(killed)
-    status, output = finish(acceptance("next"))
-    assert status == 0, output
+    ends(0, "next")
     assert len(open_contract(None).entries()) == 3, "the killed run is gone on with, not another"
-    status, output = finish(acceptance("next"))
-    assert status == 1, output
-    words = ("--by", "A. Buyer", "--reason", "nobody needs that")
-    status, output = finish(acceptance("waive", "fast", *words))
-    assert status == 3, output
-    status, output = finish(acceptance("next"))
-    assert status == 0, output
-    status, output = finish(acceptance("sign", "--role", "Buyer", "--by", "A. Buyer"))
-    assert status == 0, output
-    status, output = finish(acceptance("report"))
-    assert status == 0, output
+    ends(1, "next")
+    ends(3, "waive", "fast", "--by", "A. Buyer", "--reason", "nobody needs that")
+    ends(0, "next")
+    ends(0, "sign", "--role", "Buyer", "--by", "A. Buyer")
+    ends(0, "report")
     page = (open_contract(None).path / "document.html").read_text()
     assert all(told in page for told in ("nobody needs that", "A. Buyer", "PASS"))
