@@ -22,19 +22,18 @@ from records.history.store import Store
 
 NIGHTLY = Schedule(
     "assay-nightly-virtual",
-    2,
-    30,
-    command=("/opt/as say/bin/assay", "nightly", "run", "--site", "100%"),
-    folder=Path("/srv/a b"),
+    *(2, 30, ("/opt/as say/bin/assay", "nightly", "run", "--site", "100%"), Path("/srv/a b")),
 )
 
 
 def test_cron_entry_is_quoted_and_between_its_marks():
     text = NIGHTLY.texts("cron")["crontab"]
-    assert text.splitlines()[0] == "# begin assay-nightly-virtual"
-    assert text.splitlines()[1] == (
-        "30 2 * * * cd '/srv/a b' && '/opt/as say/bin/assay' nightly run --site 100\\%"
-    )
+    assert text.splitlines()[:2] == [
+        "# begin assay-nightly-virtual",
+        "30 2 * * * cd '/srv/a b' && '/opt/as say/bin/assay' nightly run --site 100\\%",
+    ]
+    other = "# begin assay-nightly-virtual-2\nx\n# end assay-nightly-virtual-2\n"
+    assert without_block(other, NIGHTLY.name) == other
 
 
 @pytest.mark.parametrize("name", ["end ", "end\\", " x", "q'\"", "$HOME", "%h", "a\\x41", "#", ";"])
@@ -75,11 +74,6 @@ def test_table_keeps_what_is_not_ours(monkeypatch):
     assert NIGHTLY.remove("cron")
     assert table[-1] == "# mine\n0 1 * * * true\n"
     assert not NIGHTLY.remove("cron")
-
-
-def test_block_of_another_name_stays():
-    other = "# begin assay-nightly-virtual-2\nx\n# end assay-nightly-virtual-2\n"
-    assert without_block(other, NIGHTLY.name) == other
 
 
 @pytest.mark.parametrize("text", ["24:00", "2", "02:60", "", "2:3", "02:30; rm"])
@@ -123,28 +117,17 @@ def theirs(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{slurm}:/usr/bin:/bin")
     monkeypatch.setenv("SCRATCH", str(tmp_path / "a b"))
     monkeypatch.setenv("LMOD_HERE", str(tmp_path))
-    described = site_of(SITE_YAML)
-    return surroundings_of(described)
-
-
-def site_of(text):
-    return of_partition(SiteFile.model_validate(complete(yaml.safe_load(text))), "batch")
+    site = SiteFile.model_validate(complete(yaml.safe_load(SITE_YAML)))
+    return surroundings_of(of_partition(site, "batch"))
 
 
 def test_the_job_of_scrontab_carries_account_partition_qos_and_time(theirs):
     entry = replace(NIGHTLY, job_options=theirs[0], prologue=theirs[1])
     lines = entry.texts("scrontab")["scrontab"].splitlines()
-    options = [line.removeprefix("#SCRON ") for line in lines if line.startswith("#SCRON ")]
-    assert options == [
-        "--job-name=assay-nightly-virtual",
-        "--open-mode=append",
-        "--partition=batch",
-        "--account=phys",
-        "--qos=normal",
-        "--nodes=1",
-        "--ntasks=1",
-        "--time=120",
-    ]
+    options = [line.removeprefix("#SCRON --") for line in lines if line.startswith("#SCRON ")]
+    named = ["job-name=assay-nightly-virtual", "open-mode=append", "partition=batch"]
+    asked = ["account=phys", "qos=normal", "nodes=1", "ntasks=1", "time=120"]
+    assert options == [*named, *asked]
 
 
 @pytest.mark.parametrize("kind", ["cron", "scrontab"])
@@ -157,17 +140,14 @@ def test_the_command_of_a_schedule_finds_slurm_modules_and_variables_without_a_l
     (line,) = [x for x in next(iter(entry.texts(kind).values())).splitlines() if x[0] != "#"]
     command = line.split(" ", 5)[5].replace(r"\%", "%")
     subprocess.run(["sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, check=True)
-    path, scratch, modules = told.read_text().splitlines()
-    assert path == f"{tmp_path}/slurm/bin:/usr/local/bin:/usr/bin:/bin"
-    assert scratch == str(tmp_path / "a b")
-    assert modules == "loaded"
+    path = f"{tmp_path}/slurm/bin:/usr/local/bin:/usr/bin:/bin"
+    assert told.read_text().splitlines() == [path, str(tmp_path / "a b"), "loaded"]
 
 
-def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(folder, capsys):
     assert main(["nightly", "run", "--campaign", "mine.yaml"]) == 2
     assert "history" not in capsys.readouterr().err
-    with Store(tmp_path / "results" / "history.sqlite") as store:
+    with Store(folder / "results" / "history.sqlite") as store:
         (missed,) = store.missed("virtual", "mine")
         assert not store.groups()
     assert "mine.yaml" in missed.reason
@@ -176,32 +156,25 @@ def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(tmp_path, monk
     assert f"mine on virtual could not run: {missed.reason[:20]}" in told
 
 
-def test_a_night_without_a_cluster_is_status_4_and_no_missed_night(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(site_file, "SITES", tmp_path)
-    (tmp_path / "silent").mkdir()
-    (tmp_path / "silent" / "site.yaml").write_text(SILENT)
-    (tmp_path / "virtual").symlink_to(ROOT / "site-config" / "virtual")
-    monkeypatch.setenv("PATH", str(tmp_path))  # no squeue there
-    (tmp_path / "setpriv").symlink_to(str(shutil.which("setpriv", path="/usr/bin:/bin")))
+def test_a_night_without_a_cluster_is_status_4_and_no_missed_night(folder, monkeypatch, capsys):
+    monkeypatch.setattr(site_file, "SITES", folder)
+    Path("silent").mkdir()
+    Path("silent/site.yaml").write_text(SILENT)
+    Path("virtual").symlink_to(ROOT / "site-config" / "virtual")
+    monkeypatch.setenv("PATH", str(folder))  # no squeue there
+    Path("setpriv").symlink_to(str(shutil.which("setpriv", path="/usr/bin:/bin")))
     Path("c.yaml").write_text(NIGHT)
     for site, said in (("virtual:t-none", "t-none"), ("silent", "Slurm does not answer")):
         assert main(["nightly", "run", "--campaign", "c.yaml", "--site", site]) == 4
         assert said in capsys.readouterr().err
-    assert not (tmp_path / "results").exists()
+    assert not Path("results").exists()
 
 
 SILENT = """
 schema: 2
 name: silent
-partitions:
-  batch: {nodes: 2, cores_per_node: 2, memory_bytes_per_node: 1000000000}
-environments:
-  mpich:
-    description: an MPI
-    compiler: cc
-    launcher: assay-srun
-    library: "^x"
+partitions: {batch: {nodes: 2, cores_per_node: 2, memory_bytes_per_node: 1000000000}}
+environments: {mpich: {description: MPI, compiler: cc, launcher: assay-srun, library: ^x}}
 """
 NIGHT = """
 schema: 1
@@ -209,9 +182,7 @@ name: c
 question: Is anything slower?
 environments: [mpich]
 blocks: 2
-cases:
-  - check: startup
-    fixed: {ranks: 2, ranks_per_node: 1}
+cases: [{check: startup, fixed: {ranks: 2, ranks_per_node: 1}}]
 """
 
 
@@ -230,7 +201,6 @@ def test_a_name_with_a_line_break_enters_no_table(kind, planted, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_night_that_is_not_decided_is_no_failed_unit(tmp_path):
-    night = Schedule("assay-x", 2, 30, command=("assay", "nightly", "run"), folder=tmp_path)
-    (service,) = [text for path, text in night.texts("systemd").items() if "service" in path]
+def test_a_night_that_is_not_decided_is_no_failed_unit():
+    (service,) = [text for path, text in NIGHTLY.texts("systemd").items() if "service" in path]
     assert f"SuccessExitStatus={int(ExitStatus.INCONCLUSIVE)}\n" in service

@@ -71,7 +71,7 @@ FAULTS = {
     "least alone": (
         "blocks: 3",
         "blocks: {least: 6}",
-        "c.yaml:5: blocks.greatest: is missing; all",
+        "c.yaml:5: blocks.greatest: is missing; allowed is an integer from 6 to 1000",
     ),
     "too few to judge": ("blocks: 3", "blocks: {greatest: 5}", "found 5 (an integer); allowed is"),
     "greatest below least": (

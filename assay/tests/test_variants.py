@@ -13,6 +13,7 @@ from assay.schema.model import Variant
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import spoiled
+from assay.tests.test_site_file import SIZE
 from records.errors import AssayError
 from records.run.plan import Plan
 
@@ -26,8 +27,7 @@ SHORT = {"short_message_bytes": 16384}
 
 @pytest.fixture
 def site():
-    size = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
-    return SlurmSite(read_description("virtual").model_copy(update=size))
+    return SlurmSite(read_description("virtual").model_copy(update=SIZE))
 
 
 @pytest.fixture
@@ -49,9 +49,8 @@ def test_a_variant_is_its_environment_with_the_setting_on_the_launcher(site, cam
 
 
 def test_a_setting_may_be_a_variable_of_the_ranks(site):
-    made = varied(site, "openmpi", {"short_message_bytes": 2048}).description
-    made = made.environments["changed"]
-    assert made.variables == {"OMPI_MCA_btl_tcp_eager_limit": "2048"}
+    made = varied(site, "openmpi", {"short_message_bytes": 2048}).description.environments
+    assert made["changed"].variables == {"OMPI_MCA_btl_tcp_eager_limit": "2048"}
 
 
 def test_variants_are_planned_and_kept_in_the_plan(site, campaign):
@@ -82,29 +81,23 @@ def test_what_the_site_cannot_give_is_refused(site, name, of, settings, message)
         varied(site, of, settings, name)
 
 
-def test_a_variant_that_is_not_measured_is_refused():
-    text = spoiled(
-        "environments: [mpich, lam]\n", VARIANTS.replace("mpich, lam, lam-short", "mpich, lam")
-    )
+def test_a_variant_that_is_not_measured_or_called_as_an_environment_is_refused(site):
+    text = VARIANTS.replace("lam, lam-short", "lam")
     with pytest.raises(AssayError, match=r"variants\.lam-short.*not listed in environments"):
-        campaign_from_text("a.yaml", text)
+        campaign_from_text("a.yaml", spoiled("environments: [mpich, lam]\n", text))
+    with pytest.raises(AssayError, match="has an environment of this name"):
+        site.with_possible_variants({"lam": Variant(of="lam-tcp", settings=SHORT)})
 
 
 def test_a_variant_that_the_site_cannot_give_is_left_out_with_the_reason(site, campaign):
     variants = {"lam-short": Variant(of="lam-tcp", settings={"short_mesage": 16384})}
     campaign = campaign.model_copy(update={"variants": variants})
     plan = make_plan(campaign, site.with_possible_variants(variants).facts())
-    assert plan.environments == ["mpich", "lam"]
-    assert plan.variants == {}
+    assert (plan.environments, plan.variants) == (["mpich", "lam"], {})
     assert plan.absent == {
         "lam-short": "variants.lam-short.settings.short_mesage: no such setting of that"
         " environment; it has short_message_bytes"
     }
-
-
-def test_a_variant_called_as_an_environment_is_refused_always(site):
-    with pytest.raises(AssayError, match="has an environment of this name"):
-        site.with_possible_variants({"lam": Variant(of="lam-tcp", settings=SHORT)})
 
 
 def test_a_plan_with_spacks_builds_takes_variants_that_only_these_can_give(
@@ -120,5 +113,4 @@ def test_a_plan_with_spacks_builds_takes_variants_that_only_these_can_give(
     for words in ([], ["--with", "spack"]):
         assert main(["plan", str(file), "--json", *words]) == 0
         absent.append(json.loads(capsys.readouterr().out)["absent"])
-    assert list(absent[0]) == ["far"]
-    assert absent[1] == {}
+    assert [[*one] for one in absent] == [["far"], []]
