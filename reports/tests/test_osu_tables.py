@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from reports.analysis.run import Analysis, analyse
+from reports.analysis.run import Analysis
 from reports.checks import osu as osu_tables
-from reports.load.loading import load_run
-from reports.tests.synthetic import case, metric, write_run
+from reports.tests.synthetic import analysed, case, metric
 
 CASES = [
     case("osu", environment, {"test": test, "ranks": 2, "iterations": 100})
@@ -41,12 +40,10 @@ def with_metrics(record: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     folder: Path = tmp_path_factory.mktemp("runs") / "osu"
-    return analyse(load_run(write_run(folder, CASES, blocks=3, edit=with_metrics)))
+    return analysed(folder, CASES, blocks=3, edit=with_metrics)
 
 
-def test_each_quantity_has_benchmarks_and_lengths_down_and_environments_across(
-    analysis: Analysis,
-) -> None:
+def test_each_quantity_has_lengths_down_and_environments_across(analysis: Analysis) -> None:
     _, *makers = osu_tables.SECTION.tables
     tables = [table for make in makers if (table := make(analysis))]
     assert [table.title.split(":")[0] for table in tables] == [
@@ -60,9 +57,10 @@ def test_each_quantity_has_benchmarks_and_lengths_down_and_environments_across(
     assert rows == {"1 B": ["4.0 ± 2.0"] * 2, "8 B": ["6.0 ± 3.0"] * 2}
 
 
-def test_a_run_without_osu_has_no_such_table(tmp_path: Path) -> None:
-    analysis = analyse(load_run(write_run(tmp_path / "quick", blocks=1)))
-    assert not any(make(analysis) for make in osu_tables.SECTION.tables)
+def test_a_run_without_osu_has_no_such_table(analysis: Analysis, tmp_path: Path) -> None:
+    assert osu_tables.comparison_table(analysis) is None  # the suite alone
+    other = analysed(tmp_path / "quick", blocks=1)
+    assert not any(make(other) for make in osu_tables.SECTION.tables)
 
 
 _ALLREDUCE = {"operation": "allreduce"}
@@ -81,16 +79,13 @@ ALIKE: tuple[tuple[str, dict[str, Any], str, dict[str, str], float], ...] = (
 
 def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> None:
     cases = [case(check, "mpich", params) for check, params, *_ in ALIKE]
-    values = {
-        item["id"]: (name, at, value)
-        for item, (_, _, name, at, value) in zip(cases, ALIKE, strict=True)
-    }
+    values = {item["id"]: one[2:] for item, one in zip(cases, ALIKE, strict=True)}
 
     def measured(record: dict[str, Any]) -> dict[str, Any]:
         name, at, value = values[record["case_id"]]
         return record | {"metrics": [metric(name, record["block"] * value, **at, message_bytes=8)]}
 
-    analysis = analyse(load_run(write_run(tmp_path / "run", cases, blocks=6, edit=measured)))
+    analysis = analysed(tmp_path / "run", cases, blocks=6, edit=measured)
     table = osu_tables.comparison_table(analysis)
     assert table is not None
     found = [[cell.text for cell in row] for row in table.rows]
@@ -101,7 +96,3 @@ def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> Non
     ]
     assert found[2][6].startswith("2.0")
     assert found[0][4:6] == ["10.5 (3.0 … 18.0)", "7.0 (2.0 … 12.0)"]
-
-
-def test_the_suite_alone_stands_beside_nothing(analysis: Analysis) -> None:
-    assert osu_tables.comparison_table(analysis) is None

@@ -3,12 +3,10 @@
 
 import pytest
 
-from reports.analysis.run import analyse
 from reports.checks import ring, streams
 from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
-from reports.load.loading import load_run
 from reports.show.draw import svg_of
-from reports.tests.synthetic import case, metric, quick_cases, write_run
+from reports.tests.synthetic import analysed, case, metric, quick_cases
 
 BANDWIDTHS = {("n1", "n2"): 12e6, ("n1", "n3"): 11.9e6, ("n2", "n3"): 9e6}
 
@@ -44,14 +42,11 @@ def analysis(tmp_path_factory):
         case("ring", "lam", {"ranks": 2, "order": "natural", "sizes": [8, 64], "turns": 100}),
         case("ring", "lam", {"ranks": 2, "order": "gray", "sizes": [8, 64], "turns": 100}),
     ]
-    directory = tmp_path_factory.mktemp("pairs") / "run"
-    return analyse(load_run(write_run(directory, cases, blocks=3, edit=fill)))
+    return analysed(tmp_path_factory.mktemp("pairs") / "run", cases, blocks=3, edit=fill)
 
 
 def test_each_pair_stands_in_the_matrix_and_a_slow_one_is_outlined(analysis):
-    picture = bandwidth_matrix(analysis)
-    assert len(picture.panels) == 1
-    panel = picture.panels[0]
+    (panel,) = bandwidth_matrix(analysis).panels
     assert "3 pairs from 9.00 to 12.0 MB/s; 1 pair outlined" in panel.alt
     assert svg_of(panel).count("#b3261e") == 2
     assert svg_of(panel).count(">11.9<") == 2
@@ -66,15 +61,12 @@ def test_latencies_within_the_limit_are_not_outlined(analysis):
 def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
     titles = [panel.alt.split(":")[0] for panel in streams.rates(analysis).panels]
     assert [title.split(", ")[-1] for title in titles] == ["one-way", "both-ways"]
-    rings = [panel.alt.split(":")[0] for panel in ring.rates(analysis).panels]
-    assert [title.count(word) for title, word in zip(rings, ("natural", "gray"), strict=True)] == [
-        1,
-        1,
-    ]
+    natural, gray = (panel.alt.split(":")[0] for panel in ring.rates(analysis).panels)
+    assert (natural.count("natural"), gray.count("gray")) == (1, 1)
 
 
 def test_a_run_without_them_has_none(tmp_path):
-    other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))
+    other = analysed(tmp_path / "run", quick_cases(("mpich",)))
     for make in (bandwidth_matrix, latency_matrix, ring.rates, streams.rates):
         assert make(other) is None
 

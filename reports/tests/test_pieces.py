@@ -90,9 +90,7 @@ def test_a_moved_section_has_pages_of_bounded_length(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.full
-def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_of_a_long_report_are_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [
         case("hpl", name, {"p": 1, "q": 2, "n": n, "nb": 128})
         for name, n in product(("mpich", "lam"), range(1000, 1040))

@@ -6,20 +6,14 @@ from __future__ import annotations
 import pytest
 
 from assay.documents.report import build_report
-from reports.analysis.run import analyse
 from reports.checks import pvm_echo as pvm
-from reports.load.loading import load_run
 from reports.tests import synthetic
 
 SHORT = (0, 256, 512, 1024)
 LONG = (65536, 800000)
 #: α in s, β in s a byte: half a round trip of m bytes takes α + β·m.
-LAWS = {
-    "psend": (20e-6, 1e-8),
-    "InPlace": (20e-6, 1e-8),
-    "Raw": (30e-6, 2e-8),
-    "Default": (30e-6, 4e-8),
-}
+LAWS = {"psend": (20e-6, 1e-8), "InPlace": (20e-6, 1e-8), "Raw": (30e-6, 2e-8)}
+LAWS["Default"] = (30e-6, 4e-8)
 
 
 def _echo(item, rng, drift):
@@ -35,11 +29,8 @@ def _echo(item, rng, drift):
             metrics.append(synthetic.metric("send_time", half / 4, **at))
             if construct != "psend":
                 metrics.append(synthetic.metric("pack_time", 3e-6, **at))
-    metrics += [
-        synthetic.metric("copy_time", size * 1e-10, message_bytes=size)
-        for size in item["params"]["sizes"]
-        if size
-    ]
+    sizes = [size for size in item["params"]["sizes"] if size]
+    metrics += [synthetic.metric("copy_time", m * 1e-10, message_bytes=m) for m in sizes]
     return metrics
 
 
@@ -57,7 +48,7 @@ def make_run(tmp_path, monkeypatch):
             _case("pt2pt", "lam", [], constructs=["Send/Recv", "Ssend/Recv"]),
             *(_case("pvm_echo", "pvm", sizes, route="direct") for sizes in (SHORT, LONG)),
         ]
-        return synthetic.write_run(tmp_path / f"run-{blocks}", cases, blocks=blocks)
+        return synthetic.analysed(tmp_path / f"run-{blocks}", cases, blocks=blocks)
 
     return make
 
@@ -67,7 +58,7 @@ def texts(table):
 
 
 def test_the_order_is_judged_by_its_interval(make_run):
-    rows = texts(pvm.order_table(analyse(load_run(make_run()))))
+    rows = texts(pvm.order_table(make_run()))
     long = next(row for row in rows if row[3].startswith("800"))
     assert "not resolved at n = 4" in long[4]
     assert long[5].startswith("2.00 (2.00 … 2.00): as in 1995")
@@ -76,18 +67,18 @@ def test_the_order_is_judged_by_its_interval(make_run):
 
 
 def test_an_order_is_never_read_from_two_launches(make_run):
-    rows = texts(pvm.order_table(analyse(load_run(make_run(blocks=2)))))
+    rows = texts(pvm.order_table(make_run(blocks=2)))
     assert all("not resolved at n = 2" in cell for row in rows for cell in row[4:])
 
 
 def test_a_reversed_order_is_said(make_run, monkeypatch):
     monkeypatch.setitem(LAWS, "Raw", (5e-6, 1e-9))
-    rows = texts(pvm.order_table(analyse(load_run(make_run()))))
+    rows = texts(pvm.order_table(make_run()))
     assert all(row[5].endswith("reversed") for row in rows)
 
 
 def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
-    rows = texts(pvm.steps_table(analyse(load_run(make_run()))))
+    rows = texts(pvm.steps_table(make_run()))
     assert [row[2] for row in rows[:4]] == list(LAWS)
     assert rows[0][3] == "–"
     assert rows[1][3].startswith("3.0")
@@ -95,13 +86,12 @@ def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
 
 def test_a_run_without_pvm_has_none_of_it(tmp_path):
     cases = [_case("pt2pt", "lam", SHORT[1:], constructs=["Send/Recv"])]
-    analysis = analyse(load_run(synthetic.write_run(tmp_path / "run", cases)))
-    assert pvm.order_table(analysis) is None
-    assert pvm.steps_table(analysis) is None
+    analysis = synthetic.analysed(tmp_path / "run", cases)
+    assert pvm.order_table(analysis) is pvm.steps_table(analysis) is None
 
 
 def test_the_report_holds_the_tables(make_run):
-    directory = make_run()
+    directory = make_run().run.directory
     build_report(directory, formats=("html",))
     html = (directory / "report" / "index.html").read_text()
     for anchor in ("order", "steps"):

@@ -38,24 +38,15 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_reframe_validates_and_lists_an_exported_run(exported: Path, tmp_path: Path) -> None:
     """`restore_session` validates by ReFrame's own schema."""
-    surroundings = os.environ | {
-        "RFM_ENABLE_RESULTS_STORAGE": "1",
-        "RFM_SQLITE_DB_FILE": str(tmp_path / "r.db"),
-    }
+    stored = {"RFM_ENABLE_RESULTS_STORAGE": "1", "RFM_SQLITE_DB_FILE": str(tmp_path / "r.db")}
 
     def out(*command: str) -> str:
-        done = subprocess.run(
-            command, env=surroundings, capture_output=True, text=True, check=True, cwd=tmp_path
-        )
-        return done.stdout
+        return subprocess.check_output(command, env=os.environ | stored, text=True, cwd=tmp_path)
 
-    (tmp_path / "cfg.py").write_text(
-        "site_configuration = {'storage': [{'enable': True, 'sqlite_db_file': 'r.db'}]}\n"
-    )
-    insert = INSERT.replace(
-        "runtime.init",
-        f"site.add_sticky_option('storage/sqlite_db_file', '{tmp_path}/r.db')\nruntime.init",
-    )
+    storage = "[{'enable': True, 'sqlite_db_file': 'r.db'}]"
+    (tmp_path / "cfg.py").write_text(f"site_configuration = {{'storage': {storage}}}\n")
+    option = f"site.add_sticky_option('storage/sqlite_db_file', '{tmp_path}/r.db')"
+    insert = INSERT.replace("runtime.init", f"{option}\nruntime.init")
     session = out(sys.executable, "-c", insert, str(exported / "report.json")).strip()
     reframe = str(Path(sys.executable).with_name("reframe"))
     listed = out(reframe, "-C", "cfg.py", f"--list-stored-testcases={session}/mean:/")
@@ -94,9 +85,5 @@ def test_references_are_what_a_test_takes(
     assert (upper, unit) == (None, "GB/s")
     (assigned,) = ast.parse((tmp_path / "r.py").read_text()).body
     assert isinstance(assigned, ast.Assign)
-    assert ast.literal_eval(assigned.value)["Stream1"]["gnu"]["daint:mc"]["triad"] == (
-        value,
-        lower,
-        upper,
-        unit,
-    )
+    triad = ast.literal_eval(assigned.value)["Stream1"]["gnu"]["daint:mc"]["triad"]
+    assert triad == (value, lower, upper, unit)

@@ -280,9 +280,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_all_that_reframe_writes_of_a_session_is_one_set_of_launches(
-    session: Path, tmp_path: Path
-) -> None:
+def test_what_reframe_writes_is_one_set_of_launches(session: Path, tmp_path: Path) -> None:
     whole = taken(tmp_path / "h.sqlite", session / "logs")
     assert (whole.added, whole.series, whole.unread) == (4, 2, 0)
     for other in (session / "report.json", session / "results.db", session):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import pytest
 
@@ -41,16 +42,9 @@ def test_one_slow_pair_is_confirmed_or_cleared_by_its_own_launches(tmp_path, aga
     assert first.verdict == "SUSPECT"
     assert "n3:n8" in pairs
     assert len(pairs) == 1 + LEAST_GOOD
-    rounds = [
-        scan(
-            tmp_path / f"20261121T00000{number}Z-0002",
-            seed=number + 7,
-            blocks=3,
-            only=pairs,
-            slow_link={"n3-n8": again},
-        )
-        for number in range(2)
-    ]
+    part: dict[str, Any] = {"blocks": 3, "only": pairs, "slow_link": {"n3-n8": again}}
+    folders = [tmp_path / f"20261121T00000{number}Z-0002" for number in range(2)]
+    rounds = [scan(folder, seed=number, **part) for number, folder in enumerate(folders, 7)]
     last = judged(run, *rounds)
     assert last.verdict == verdict
     assert [finding.title for finding in last.named] == ["slow link n3–n8"] * (verdict == "FAIL")

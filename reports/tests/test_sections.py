@@ -214,9 +214,7 @@ def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_pa
         ),
     ],
 )
-def test_a_broken_section_is_told_and_the_generic_one_stands_in(
-    analysis: Analysis, tmp_path: Path, text: str, said: str
-) -> None:
+def test_a_broken_section_is_told(analysis: Analysis, tmp_path: Path, text: str, said: str) -> None:
     folder = write_report_file(tmp_path / "checks", text)
     ((part,), (fault,)) = check_parts(analysis, [folder])
     assert fault.startswith(f"{folder}/halo/report.py: the section of halo failed")

@@ -152,9 +152,7 @@ def test_p_says_the_same_as_bounds() -> None:
         (0.9, 0.96, True),
     ],
 )
-def test_a_bound_on_one_side_is_known_when_its_bounds_are_narrow(
-    low: float, high: float, enough: bool
-) -> None:
+def test_narrow_bounds_are_known(low: float, high: float, enough: bool) -> None:
     assert known(ComparisonJudgement(low, high, 0.01, 1.1)) is enough
     assert not known(None)
 

@@ -70,9 +70,7 @@ def test_every_number_of_the_summary_is_as_it_was(report: Path) -> None:
 
 
 def test_every_verdict_is_as_it_was(report: Path) -> None:
-    found, expected = (
-        json.loads((folder / "verdicts.json").read_text()) for folder in (report, EXPECTED)
-    )
+    found, expected = (json.loads((at / "verdicts.json").read_text()) for at in (report, EXPECTED))
     assert (found["schema"], expected.pop("schema")) == (2, 1)
     assert found["choice"]["interims"] == []
     assert {one["best"] for one in found["choice"]["leaders"]} == {"mpich", "lam"}
@@ -92,18 +90,12 @@ def test_it_enters_a_history_as_it_did(tmp_path: Path) -> None:
     assert found == expected["series"]
     with Store(tmp_path / "history.sqlite", create=True) as store:
         store.add(night, values)
-        titles = {
-            (key.check_title, key.title)
-            for key in read_history(store, night.site, night.campaign).series
-        }
-    assert titles == {
-        ("Point-to-point", "one-way time"),
-        ("Start-up", "all ranks heard"),
-    }
+        series = read_history(store, night.site, night.campaign).series
+    titles = {(key.check_title, key.title) for key in series}
+    assert titles == {("Point-to-point", "one-way time"), ("Start-up", "all ranks heard")}
 
 
-def test_it_compares_with_itself(report: Path) -> None:
-    del report
+def test_it_compares_with_itself() -> None:
     found = compare(RUN, RUN)
     assert found.provenance == []
     assert set(found.by_check) == set(found.first.checks)

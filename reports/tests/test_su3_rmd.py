@@ -3,32 +3,25 @@
 
 import pytest
 
-from reports.analysis.run import analyse
 from reports.checks.su3_rmd.pictures import share_picture
 from reports.checks.su3_rmd.tables import overview, strong_scaling, weak_scaling
-from reports.load.loading import load_run
-from reports.tests.synthetic import case, metric, write_run
+from reports.tests.synthetic import analysed, case, metric
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}
 #: Lattice length in t, ranks and program time: twice as fast on two ranks less a fifth.
-POINTS = ((8, 1, 1.0), (8, 2, 0.625), (16, 2, 1.25))
+POINTS = {(8, 1): 1.0, (8, 2): 0.625, (16, 2): 1.25}
 
 
 @pytest.fixture
 def analysis(tmp_path):
-    cases = [
-        case("su3_rmd", "lam", {**LATTICE, "nt": nt, "ranks": ranks}, ranks)
-        for nt, ranks, _ in POINTS
-    ]
-    times = {(nt, ranks): time for nt, ranks, time in POINTS}
+    cases = [case("su3_rmd", "lam", {**LATTICE, "nt": t, "ranks": p}, p) for t, p in POINTS]
 
     def with_metrics(record):
-        time = times[record["params"]["nt"], record["params"]["ranks"]]
+        time = POINTS[record["params"]["nt"], record["params"]["ranks"]]
         values = {"program_time": time, "launch": time + 1, "communication_share": 0.2}
         return record | {"metrics": [metric(name, value) for name, value in values.items()]}
 
-    write_run(tmp_path, cases, blocks=3, edit=with_metrics)
-    return analyse(load_run(tmp_path))
+    return analysed(tmp_path, cases, blocks=3, edit=with_metrics)
 
 
 def texts(table):

@@ -13,7 +13,7 @@ from assay.documents.report import build_report
 from records.criteria import Criteria
 from records.flags import MEANINGS, UNPROVEN
 from reports.tests import acceptance_runs
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, with_records, write_run
 from reports.verdicts.acceptance.criteria_judges import NOT_COUNTED
 from reports.verdicts.acceptance.dossier import Dossier
 from reports.verdicts.acceptance.wording import sentences
@@ -42,10 +42,7 @@ def test_a_choice_says_how_many_launches_are_unproven(tmp_path: Path) -> None:
 def judged(run: Path, marked: range, more: str = "") -> Dossier:
     """An acceptance of a run whose launches of blocks in `marked` are unproven."""
     acceptance_runs.write_run(run, checks=("hpl",))
-    file = run / "records.jsonl"
-    records = map(json.loads, file.read_text().splitlines())
-    told = [unproven(one) if one["block"] in marked else one for one in records]
-    file.write_text("".join(f"{json.dumps(one)}\n" for one in told))
+    with_records(run, lambda one: unproven(one) if one["block"] in marked else one)
     return acceptance_runs.dossier(run, Criteria.model_validate(yaml.safe_load(CRITERIA + more)))
 
 
@@ -53,8 +50,7 @@ def test_unproven_launches_do_not_decide_an_acceptance(tmp_path: Path) -> None:
     found = judged(tmp_path / "run", range(1, 6))
     assert found.judgement.verdict == "INCONCLUSIVE"
     answers, hpl = found.judgement.criteria
-    assert hpl.note == f"5 {NOT_COUNTED}"
-    assert answers.items[0].note == f"5 {NOT_COUNTED}"
+    assert hpl.note == answers.items[0].note == f"5 {NOT_COUNTED}"
     assert not found.judgement.rerun
     said = [one.text for one in sentences(found)]
     assert f"5 of 5 launches are unproven: {MEANINGS[UNPROVEN]}." in said
