@@ -37,17 +37,16 @@ def _collectives(item, rng, drift):
     return metrics
 
 
+COSTS = [("compute_slowdown", 1.25, {"counting": "endpoint"}), ("overlap", 0.0, {})]
+COSTS += [("availability", 0.5, {}), ("exchange_time", 1e-5, {})]
+COSTS += [("stream_rate", 1e8, {"neighbours": "resting"})]
+
+
 def _interference(item, rng, drift):
     return [
-        made
+        synthetic.metric(name, value, message_bytes=size, **at)
         for size in SIZES
-        for made in (
-            synthetic.metric("compute_slowdown", 1.25, counting="endpoint", message_bytes=size),
-            synthetic.metric("overlap", 0.0, message_bytes=size),
-            synthetic.metric("availability", 0.5, message_bytes=size),
-            synthetic.metric("exchange_time", 1e-5, message_bytes=size),
-            synthetic.metric("stream_rate", 1e8, neighbours="resting", message_bytes=size),
-        )
+        for name, value, at in COSTS
     ]
 
 
@@ -59,14 +58,15 @@ def metrics():
         yield
 
 
+def cases_of(name, operations, counts):
+    at = {"operations": operations}
+    return [synthetic.case("collectives", name, {"ranks": p, **at}, p) for p in counts]
+
+
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     operations = ["barrier", "broadcast", "total_exchange", "allreduce"]
-    cases = [
-        synthetic.case("collectives", name, {"ranks": p, "operations": operations}, p)
-        for name in SPEED
-        for p in COUNTS
-    ]
+    cases = [case for name in SPEED for case in cases_of(name, operations, COUNTS)]
     cases += [synthetic.case("interference", name, {"ranks": 2}, 2) for name in SPEED]
     return synthetic.write_run(tmp_path_factory.mktemp("runs") / "run", cases, blocks=3)
 
@@ -78,11 +78,6 @@ def analysis(run):
 
 def texts(table):
     return [[cell.text for cell in row] for row in table.rows]
-
-
-def number(text):
-    """A cell's number; thousands are set apart by narrow spaces."""
-    return float(text.replace("\u202f", ""))
 
 
 def test_expressions_have_a_column_an_environment(analysis):
@@ -105,30 +100,22 @@ def test_latency_and_bandwidth_a_process_count(analysis):
     table = collectives.latencies(analysis)
     titles = [column.title for column in table.columns]
     row = next(r for r in texts(table) if r[:2] == ["total exchange", "mpich"])
-    assert number(row[titles.index("T0(2), µs")]) == pytest.approx(138, rel=0.05)
+    found = [row[titles.index(one)].replace("\u202f", "") for one in ("T0(2), µs", "R∞(16), MB/s")]
     rate = 16 * 15 / (0.082e-6 * 16) / 1e6
-    assert number(row[titles.index("R∞(16), MB/s")]) == pytest.approx(rate, rel=0.05)
+    assert [float(text) for text in found] == pytest.approx([138, rate], rel=0.05)
 
 
 def test_too_few_process_counts_give_no_law(tmp_path):
-    operations = ["scan"]
-    cases = [
-        synthetic.case("collectives", "mpich", {"ranks": p, "operations": operations}, p)
-        for p in (2, 4)
-    ]
-    few = synthetic.write_run(tmp_path / "few", cases, blocks=3)
-    analysis = analyse(load_run(few))
+    cases = cases_of("mpich", ["scan"], (2, 4))
+    analysis = synthetic.analysed(tmp_path / "few", cases, blocks=3)
     assert texts(collectives.expressions(analysis))[0][1] == "no law"
     assert "2 process counts" in texts(collectives.choices(analysis))[0][-1]
 
 
 def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
-    cases = [
-        synthetic.case("collectives", "mpich", {"ranks": p, "operations": ["scan"]}, p)
-        for p in (2, 4, 8)
-    ]
-    path = synthetic.write_run(tmp_path / "some", cases, blocks=3)
-    (row,) = collectives.expressions(analyse(load_run(path))).rows
+    cases = cases_of("mpich", ["scan"], (2, 4, 8))
+    analysis = synthetic.analysed(tmp_path / "some", cases, blocks=3)
+    (row,) = collectives.expressions(analysis).rows
     assert "oversubscribed at p = 4, 8" in row[1].badges
 
 
@@ -136,21 +123,17 @@ def test_interference_is_one_row_a_size_and_environment(analysis):
     table = interference.costs_table(analysis)
     assert len(table.rows) == len(SIZES) * len(SPEED)
     row = texts(table)[0]
-    assert row[2] == "1.250 ± 0.000"
-    assert row[3:5] == ["–", "–"]
+    assert row[2:5] == ["1.250 ± 0.000", "–", "–"]
     assert row[6].startswith("0")
 
 
 def test_the_report_has_both_sections(run):
     files = build_report(run, formats=("html", "md")).files
     page, text = (Path(files[name]).read_text() for name in ("html", "md"))
-    for anchor in (
-        "picture-collective-length",
-        "picture-collective-counts",
-        "table-collective-expressions",
-        "table-interference",
-        "picture-interference",
-    ):
+    pictures = [
+        f"picture-{one}" for one in ("collective-length", "collective-counts", "interference")
+    ]
+    for anchor in (*pictures, "table-collective-expressions", "table-interference"):
         assert f'id="{anchor}"' in page
     assert "as Table 3 of Hwang" in text
 

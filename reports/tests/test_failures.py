@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reports.analysis.compare import Comparisons
 from reports.analysis.failures import FailureRate
 from reports.analysis.leaders import rankings
-from reports.analysis.run import Analysis, analyse
-from reports.load.loading import load_run
-from reports.tests.synthetic import HPL_FIXED, case, write_run
+from reports.analysis.run import Analysis
+from reports.analysis.score import OverallScore
+from reports.tests import synthetic
+from reports.tests.synthetic import HPL_FIXED, Edit, case
 from reports.verdicts.choice.sentences import summary
 from reports.verdicts.choice.tables import choice_tables
 
@@ -21,12 +23,21 @@ NAMES = ("mpich", "openmpi", "lam")
 SIZES = (1000, 2000, 3000)
 
 
-def analysed(path: Path, edit: Any, blocks: int = 12) -> Analysis:
-    cases = [
-        case("hpl", name, {"p": 1, "q": 2, "n": n, **HPL_FIXED}) for name in NAMES for n in SIZES
-    ]
+def where_openmpi_wins_none(analysis: Analysis) -> tuple[Comparisons, OverallScore]:
+    """The comparisons and their score."""
+    found = analysis.comparisons
+    assert found.score is not None
+    for cell in (*found.overall, *found.groups):
+        winner = {"faster": cell.environment, "slower": cell.reference}.get(cell.word)
+        assert winner != "openmpi"
+    return found, found.score
+
+
+def analysed(path: Path, edit: Edit) -> Analysis:
+    params = [{"p": 1, "q": 2, "n": n, **HPL_FIXED} for n in SIZES]
+    cases = [case("hpl", name, one) for name in NAMES for one in params]
     cases += [case("startup", name, {"ranks": 2}) for name in NAMES]
-    return analyse(load_run(write_run(path / "run", cases, blocks=blocks, edit=edit)))
+    return synthetic.analysed(path / "run", cases, blocks=12, edit=edit)
 
 
 def timed(record: dict[str, Any], time_s: float, status: str = "ok") -> dict[str, Any]:
@@ -51,18 +62,13 @@ def test_a_quarter_of_hung_launches_does_not_win(tmp_path: Path) -> None:
         return timed(record, time_s, "failed" if hung else "ok")
 
     analysis = analysed(tmp_path, hang)
-    score = analysis.comparisons.score
-    assert score is not None
-    assert [item.environment for item in score.standings][-1] == "openmpi"
-    assert score.standings[-1].place == "3"
-    assert score.standings[-1].failures == FailureRate(12, 48)
-    interval = score.standings[-1].failures.interval
+    comparisons, score = where_openmpi_wins_none(analysis)
+    last = score.standings[-1]
+    assert (last.environment, last.place, last.failures) == ("openmpi", "3", FailureRate(12, 48))
+    interval = last.failures.interval
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((0.136, 0.396), abs=1e-3)
-    for cell in (*analysis.comparisons.overall, *analysis.comparisons.groups):
-        winner = {"faster": cell.environment, "slower": cell.reference}.get(cell.word)
-        assert winner != "openmpi"
-    assert all(ranking.best != "openmpi" for ranking in rankings(analysis.comparisons))
+    assert all(ranking.best != "openmpi" for ranking in rankings(comparisons))
     told = " ".join(sentence.text for sentence in summary(analysis))
     assert "openmpi failed in 12 of 48 launches" in told
     assert "openmpi is the best choice" not in told
@@ -78,13 +84,8 @@ def test_who_loses_its_slow_launches_to_the_limit_does_not_win(tmp_path: Path) -
         time_s = noise(record, 0.2 if mine else 0.01)
         return timed(record, time_s, "failed" if mine and time_s > 1.09 else "ok")
 
-    analysis = analysed(tmp_path, kill)
-    score = analysis.comparisons.score
-    assert score is not None
+    _, score = where_openmpi_wins_none(analysed(tmp_path, kill))
     assert score.standings[-1].environment == "openmpi"
-    for cell in (*analysis.comparisons.overall, *analysis.comparisons.groups):
-        winner = {"faster": cell.environment, "slower": cell.reference}.get(cell.word)
-        assert winner != "openmpi"
 
 
 @pytest.mark.parametrize("status", ["failed", "lost"])
@@ -98,19 +99,14 @@ def test_one_bad_launch_undoes_nothing(tmp_path: Path, status: str) -> None:
     comparisons = analysed(tmp_path, lose).comparisons
     assert comparisons.score is not None
     assert comparisons.score.n == 12
-    assert {item.environment: item.place for item in comparisons.score.standings} == {
-        "mpich": "1–2",
-        "openmpi": "1–2",
-        "lam": "3",
-    }
+    places = {item.environment: item.place for item in comparisons.score.standings}
+    assert places == {"mpich": "1–2", "openmpi": "1–2", "lam": "3"}
     for cell in (*comparisons.overall, *comparisons.groups):
-        assert cell.n == (11 if status == "lost" and _lacks(cell.label, cell) else 12)
-        if "lam" in (cell.environment, cell.reference):
+        pair = (cell.environment, cell.reference)
+        lacks = "1000" in cell.label.replace("\u202f", "") and "mpich" in pair
+        assert cell.n == (11 if status == "lost" and lacks else 12)
+        if "lam" in pair:
             assert cell.word == ("slower" if cell.environment == "lam" else "faster")
-
-
-def _lacks(label: str, cell: Any) -> bool:
-    return "1000" in label.replace("\u202f", "") and "mpich" in (cell.environment, cell.reference)
 
 
 def test_who_never_ends_a_case_is_not_ranked_and_others_are(tmp_path: Path) -> None:
@@ -136,7 +132,6 @@ def test_the_score_is_total_time_over_total_time(tmp_path: Path) -> None:
 
     score = analysed(tmp_path, edit).comparisons.score
     assert score is not None
-    found = {item.environment: item.score for item in score.standings}
-    assert found["lam"] == pytest.approx((3.5 / 3 + 1) / 2, rel=0.01)
-    assert score.standings[-1].environment == "lam"
-    assert score.standings[-1].place == "3"
+    last = score.standings[-1]
+    assert (last.environment, last.place) == ("lam", "3")
+    assert last.score == pytest.approx((3.5 / 3 + 1) / 2, rel=0.01)
