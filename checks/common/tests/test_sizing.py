@@ -31,11 +31,14 @@ def layout(check: str, params: dict[str, Any], site: SiteCapacity) -> Any:
     return found
 
 
+def time_s(check: str, params: dict[str, Any], site: SiteCapacity) -> float:
+    complete = CHECKS[check].parameters.model_validate(params)
+    return CHECKS[check].estimate_s(complete, layout(check, params, site), site)
+
+
 def test_nodes_are_all_half_or_a_range_up_to_all() -> None:
     for asked, ranks in [
-        ("all", [16]),
-        ("half", [8]),
-        (3, [3]),
+        *(("all", [16]), ("half", [8]), (3, [3])),
         ({"from": 1, "to": "all", "per_octave": 1}, [1, 2, 4, 8, 16]),
         ({"from": 2, "to": "all", "step": 5}, [2, 7, 12]),
         ({"from": 1, "to": 5, "per_octave": 1}, [1, 2, 4]),
@@ -64,7 +67,10 @@ def test_at_most_two_ranks_a_node_leave_ids_of_narrow_nodes_as_they_are() -> Non
     assert sizes("hpl", WIDE, **asked | {"p": 1, "q": 2})[0]["ranks_per_node"] == "fill"
 
 
-@pytest.mark.parametrize("site", [SITE, WIDE, SHARED], ids=["small", "wide", "shared"])
+each_site = pytest.mark.parametrize("site", [SITE, WIDE, SHARED], ids=["small", "wide", "shared"])
+
+
+@each_site
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.9])
 def test_hpl_fills_its_share_of_memory(site: SiteCapacity, share: float) -> None:
     (params,) = sizes("hpl", site, nodes="all", ranks_per_node="fill", memory_share=share)
@@ -78,18 +84,14 @@ def test_hpl_fills_its_share_of_memory(site: SiteCapacity, share: float) -> None
 def test_a_time_cuts_the_share_off_where_the_estimate_reaches_it() -> None:
     for site in (SITE, WIDE, SHARED):
         (params,) = sizes("hpl", site, nodes="all", nb=1, memory_share=0.8, at_most_s=50)
-        definition = CHECKS["hpl"]
-        complete = definition.parameters.model_validate(params)
-        time_s = definition.estimate_s(complete, layout("hpl", params, site), site)
-        assert 40 < time_s <= 50
+        assert 40 < time_s("hpl", params, site) <= 50
     (whole,) = sizes("hpl", SITE, nodes=1, memory_share=0.01, at_most_s=1e6)
     assert whole == sizes("hpl", SITE, nodes=1, memory_share=0.01)[0]
 
 
 def test_stream_fills_its_share_of_each_node_on_all_ranks() -> None:
-    (params,) = sizes(
-        "node", WIDE, nodes="all", ranks_per_node="fill", kernels=["stream"], memory_share=0.5
-    )
+    asked = {"nodes": "all", "ranks_per_node": "fill", "kernels": ["stream"], "memory_share": 0.5}
+    (params,) = sizes("node", WIDE, **asked)
     assert (params["ranks"], params["ranks_per_node"]) == (2048, 128)
     assert 3 * 128 * params["stream_bytes"] == pytest.approx(128e9, rel=1e-3)
     layout("node", params, WIDE)
@@ -97,10 +99,9 @@ def test_stream_fills_its_share_of_each_node_on_all_ranks() -> None:
 
 def test_nodes_that_share_cores_are_not_busy_together_unless_they_take_turns() -> None:
     assert sizes("ring", SHARED, nodes="all", ranks_per_node=1)[0]["ranks"] == 2
-    (pairs,) = sizes("alltoall_pairs", SHARED, nodes="all", turns="auto")
-    assert (pairs["ranks"], pairs["turns"]) == (4, True)
-    (pairs,) = sizes("alltoall_pairs", WIDE, nodes="all", turns="auto")
-    assert (pairs["ranks"], pairs["turns"]) == (16, False)
+    for site, ranks in ((SHARED, 4), (WIDE, 16)):
+        (pairs,) = sizes("alltoall_pairs", site, nodes="all", turns="auto")
+        assert (pairs["ranks"], pairs["turns"]) == (ranks, site is SHARED)
 
 
 def test_a_lattice_takes_as_many_nodes_as_cut_it_evenly() -> None:
@@ -111,7 +112,7 @@ def test_a_lattice_takes_as_many_nodes_as_cut_it_evenly() -> None:
         assert layout("su3_rmd", params, site).ranks == params["ranks"] == ranks
 
 
-@pytest.mark.parametrize("site", [SITE, WIDE, SHARED], ids=["small", "wide", "shared"])
+@each_site
 def test_a_lattice_grows_with_memory_until_the_time_is_up(site: SiteCapacity) -> None:
     asked = {"nodes": "all", "ranks_per_node": {"most": 4}, "trajectories": 4}
     found = [
@@ -122,9 +123,7 @@ def test_a_lattice_grows_with_memory_until_the_time_is_up(site: SiteCapacity) ->
     assert found[0] < found[-1]
     (params,) = sizes("su3_rmd", site, **asked, memory_share=0.5, at_most_s=20)
     assert (params["nx"], params["nt"]) == (params["ny"], 2 * params["nz"])
-    definition = CHECKS["su3_rmd"]
-    complete = definition.parameters.model_validate(params)
-    assert definition.estimate_s(complete, layout("su3_rmd", params, site), site) <= 20
+    assert time_s("su3_rmd", params, site) <= 20
 
 
 def test_what_states_numbers_only_does_not_follow_the_site() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,12 @@ from checks.common.answer import difference, other_settings
 from checks.common.registry import CHECKS
 from checks.common.sources import LAUNCH_SCRIPTS
 from checks.common.tests.good_outputs import samples
-from checks.common.tests.program_runs import ProgramRun, built_programs, run_each
+from checks.common.tests.program_runs import ProgramRun, built_programs, ran, run_each
 from checks.storage import StorageParameters
 
 STORAGE = CHECKS["storage"]
 MEMORY = Path("/dev/shm")  # noqa: S108
 FEW: dict[str, Any] = {"sizes": [4096, 65536], "part_bytes": 131072, "files": 5, "repetitions": 2}
-
-
-def file_system(folder: Path) -> str:
-    asked = ["findmnt", "--noheadings", "--output", "FSTYPE", "--target", str(folder)]
-    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()[-1]
 
 
 @pytest.fixture(scope="module")
@@ -37,17 +32,18 @@ def out() -> Path:
 
 @pytest.fixture
 def disk(out) -> Iterator[Path]:
+    """A folder that a launch makes; a test that lets it leave it removes it as session.sh does."""
     folder = out / "disk"
     folder.mkdir()
     yield folder / "assay-storage-0-test"
-    assert not list(folder.iterdir())
     folder.rmdir()
 
 
 def run(out: Path, folder: Path, ranks: int = 2, *words: str, preload: Path | None = None):
     """A launch on a folder, its parameters, and what it did."""
     params = StorageParameters(ranks=ranks, target="disk", **FEW)
-    options = {"folder": folder, "file-system": file_system(folder.parent)}
+    asked = ["findmnt", "--noheadings", "--output", "FSTYPE", "--target", f"{folder.parent}"]
+    options = {"folder": folder, "file-system": ran(asked).stdout.split()[-1]}
     options["limit-bytes"] = STORAGE.bytes_stored(params)
     for word in words:
         name, _, value = word.removeprefix("--").partition("=")
@@ -61,7 +57,7 @@ def run(out: Path, folder: Path, ranks: int = 2, *words: str, preload: Path | No
 def preloaded(out: Path, name: str) -> Path:
     """A library of this folder, which stands in for the kernel."""
     library, source = out / f"{name}.so", Path(__file__).with_name(f"{name}.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    ran(["cc", "-shared", "-fPIC", "-o", library, source])
     return library
 
 
@@ -89,19 +85,21 @@ def test_memory_has_no_caches_to_avoid(out):
     assert not folder.exists()
 
 
-def test_a_wrong_byte_is_a_wrong_answer(out, disk):
-    _, found = run(out, disk, 2, "--inject-fault")
+@pytest.mark.parametrize(
+    ("word", "advice", "message"),
+    [
+        ("--inject-fault", False, "of transfer"),
+        ("--caches=dropped", True, "a cached read"),
+    ],
+)
+def test_a_wrong_byte_and_a_read_that_memory_answers_are_wrong_answers(
+    out, disk, word, advice, message
+):
+    library = preloaded(out, "dropped_advice") if advice else None
+    _, found = run(out, disk, 2, word, preload=library)
     assert found.lines("error")[0]["wrong"] is True
-    assert "of transfer" in said(found)
-    subprocess.run(["rm", "-r", disk], check=True)  # as session.sh does
-
-
-def test_a_read_that_memory_answers_is_a_wrong_answer(out, disk):
-    library = preloaded(out, "dropped_advice")
-    _, found = run(out, disk, 2, "--caches=dropped", preload=library)
-    assert found.lines("error")[0]["wrong"] is True
-    assert "a cached read" in said(found)
-    subprocess.run(["rm", "-rf", disk], check=True)
+    assert message in said(found)
+    shutil.rmtree(disk)
 
 
 def test_the_clock_stops_after_what_was_written_is_on_the_disk(out, disk):
@@ -124,7 +122,7 @@ def test_what_may_not_be_written_is_refused(out, disk, word, reason):
     assert found.status != 0
     assert reason in said(found)
     assert not disk.exists() or not list(disk.iterdir())
-    subprocess.run(["rm", "-rf", disk], check=True)
+    shutil.rmtree(disk, ignore_errors=True)
 
 
 def test_more_than_there_is_room_for_is_refused(out):
@@ -151,7 +149,7 @@ def test_what_a_killed_launch_left_is_removed_by_the_next_one_of_its_cluster(tmp
     variables["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
 
     def scratch(word: str) -> set[str]:
-        subprocess.run([LAUNCH_SCRIPTS / "scratch.sh", word], env=variables, check=True)
+        ran([LAUNCH_SCRIPTS / "scratch.sh", word], variables, env={})
         return {path.name.removeprefix("assay-storage-0-") for path in tmp_path.glob("assay-*")}
 
     left = {"runs", "runs.job", "other", "other.job", "young"}
