@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import re
 from functools import cache
 
 import pytest
@@ -18,16 +18,13 @@ from checks.common.tests.program_runs import (
     chosen,
     command_of,
     only,
+    ran,
     run_each,
 )
 
 SHORT, LONG = 24, 50000
-SIZES = {
-    "latency_bytes": SHORT,
-    "latency_iterations": 5,
-    "bandwidth_bytes": LONG,
-    "bandwidth_iterations": 3,
-}
+SIZES = {"latency_bytes": SHORT, "latency_iterations": 5}
+SIZES |= {"bandwidth_bytes": LONG, "bandwidth_iterations": 3}
 #: A round trip that is verified, one that warms up, one after it, and the samples.
 LEAST_SENDS = {SHORT: 1 + 2 + 1 + 5, LONG: 1 + 2 + 1 + 3}
 
@@ -39,17 +36,10 @@ def scans(ranks_on_node, *node_counts):
         for turns in (False, True)
         for only in ({}, {"only": ["n1:n0", "n0:n7", "n7:n8"]})
     ]
-    return dict(
-        command_of(
-            "alltoall_pairs",
-            ranks=nodes * ranks_on_node,
-            ranks_per_node=ranks_on_node,
-            **SIZES,
-            **one,
-        )
-        for nodes in node_counts
-        for one in asked
-    )
+    ranks = [{"ranks": nodes * ranks_on_node} for nodes in node_counts]
+    fixed = {"ranks_per_node": ranks_on_node, **SIZES}
+    cases = [fixed | counted | one for counted in ranks for one in asked]
+    return dict(command_of("alltoall_pairs", **case) for case in cases)
 
 
 #: By the ranks of a node.
@@ -68,7 +58,7 @@ def library_of(compiler, out, source, *options):
     """The source as a library to be preloaded."""
     made = out / f"{source.stem}{''.join(options)}.so"
     words = [compiler, "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", *options]
-    subprocess.run([*words, "-o", str(made), str(source), "-ldl"], check=True)
+    ran([*words, "-o", made, source, "-ldl"])
     return made
 
 
@@ -92,7 +82,7 @@ def runs(request):
 
 def sends(run):
     """How often each rank sent a message of each length, and when: by length and rank."""
-    lines = [json.loads(line) for line in run.text.splitlines() if line.startswith('{"sent"')]
+    lines = map(json.loads, re.findall(r'^\{"sent".*', run.text, re.MULTILINE))
     return {(line["sent"], line["rank"]): line for line in lines}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of very many pairs: what is whole becomes a table, what is damaged is refused."""
 
-import dataclasses
 import zlib
+from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,6 @@ from checks.alltoall_pairs import CHECK, FILE, MOST_IN_RECORD
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence.ranks import Evidence, RankFacts
 from checks.common.json_lines import Output, OutputError
-from checks.common.registry import CHECKS
 from records.site.pair_places import positions_of, rounds_of_pairs, sampled_pairs
 from records.site.pair_scans import (
     chance_link_missed,
@@ -38,6 +37,12 @@ def launch(tmp_path):
     ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(MACHINE.names)]
     output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
     return params, output, tmp_path
+
+
+def refused(launch, said):
+    params, output, folder = launch
+    with pytest.raises(OutputError, match=said):
+        read_file(CHECK, params, output, folder, None)
 
 
 def test_a_whole_file_becomes_a_table_and_a_summary(launch):
@@ -66,19 +71,18 @@ def test_a_whole_file_becomes_a_table_and_a_summary(launch):
     ],
 )
 def test_a_damaged_file_is_refused_with_what_was_found(launch, damage, said):
-    params, output, folder = launch
-    data = (folder / FILE).read_bytes()
-    (folder / FILE).write_bytes(damage(data))
-    with pytest.raises(OutputError, match=said):
-        read_file(CHECK, params, output, folder, None)
+    file = launch[2] / FILE
+    file.write_bytes(damage(file.read_bytes()))
+    refused(launch, said)
 
 
-def with_rows(folder, output, change):
-    """The file with changed rows under right checksums."""
+@contextmanager
+def with_rows(folder, output):
+    """The rows of the file, which are written as they are left, under right checksums."""
     data = (folder / FILE).read_bytes()
     kind = np.dtype([("node", "u4"), ("peer", "u4"), ("latency", "f4"), ("bandwidth", "f4")])
     rows = np.frombuffer(data[HEADER + NAMES : -8], kind).copy()
-    change(rows)
+    yield rows
     crc = zlib.crc32(data[HEADER : HEADER + NAMES] + rows.tobytes())
     end = np.array([crc, 0x04030201], "u4").tobytes()
     (folder / FILE).write_bytes(data[: HEADER + NAMES] + rows.tobytes() + end)
@@ -96,45 +100,33 @@ def with_rows(folder, output, change):
     ],
 )
 def test_impossible_values_are_refused(launch, column, value, said):
-    params, output, folder = launch
-
-    def change(rows):
+    _, output, folder = launch
+    with with_rows(folder, output) as rows:
         rows[column][5] = value
-
-    with_rows(folder, output, change)
-    with pytest.raises(OutputError, match=said):
-        read_file(CHECK, params, output, folder, None)
+    refused(launch, said)
 
 
-def test_a_pair_that_stands_twice_or_was_not_asked_for_is_refused(launch):
-    params, output, folder = launch
-
-    def double(rows):
+def test_a_pair_that_stands_twice_is_refused(launch):
+    _, output, folder = launch
+    with with_rows(folder, output) as rows:
         rows[6] = rows[5]
+    refused(launch, "is in it twice")
 
-    with_rows(folder, output, double)
-    with pytest.raises(OutputError, match="is in it twice"):
-        read_file(CHECK, params, output, folder, None)
-    more = dataclasses.replace(output)
-    other = params.model_copy(update={"rounds": 6})
-    low, high = sampled_pairs(50, 7, 1)
-    said = write_program_file(folder / FILE, MACHINE, low, high, np.random.default_rng(1))
-    more.notes["pair_file"] = said
-    with pytest.raises(OutputError, match="was not asked for"):
-        read_file(CHECK, other, more, folder, None)
-    other = params.model_copy(update={"rounds": 8})
-    with pytest.raises(OutputError, match="25 of 200 pairs are missing"):
-        read_file(CHECK, other, more, folder, None)
+
+@pytest.mark.parametrize(
+    ("rounds", "said"), [(6, "was not asked for"), (8, "25 of 200 pairs are missing")]
+)
+def test_other_pairs_than_were_asked_for_are_refused(launch, rounds, said):
+    params, *rest = launch
+    refused((params.model_copy(update={"rounds": rounds}), *rest), said)
 
 
 def test_a_file_of_another_launch_is_refused(launch):
-    params, output, folder = launch
+    _, output, folder = launch
     output.notes["pair_file"] = {"rows": 175, "crc32": 1}
-    with pytest.raises(OutputError, match="another launch's file"):
-        read_file(CHECK, params, output, folder, None)
+    refused(launch, "another launch's file")
     (folder / FILE).unlink()
-    with pytest.raises(OutputError, match="cannot be read"):
-        read_file(CHECK, params, output, folder, None)
+    refused(launch, "cannot be read")
 
 
 @pytest.mark.parametrize("nodes", [2, 3, 8, 9])
@@ -176,11 +168,10 @@ def test_many_pairs_come_in_a_file_and_few_as_lines():
 
 
 def test_ranks_that_do_not_divide_are_refused():
-    with pytest.raises(ValueError, match="as many ranks on each"):
-        CHECK.parameters.model_validate({"ranks": 9, "ranks_per_node": 2})
-    with pytest.raises(ValueError, match="as many ranks on each"):
-        CHECK.parameters.model_validate({"ranks": 4, "ranks_per_node": 4})
-    both = CHECKS["alltoall_pairs"].parameters.model_validate({"ranks": 8, "ranks_per_node": 2})
+    for ranks, per_node in ((9, 2), (4, 4)):
+        with pytest.raises(ValueError, match="as many ranks on each"):
+            CHECK.parameters.model_validate({"ranks": ranks, "ranks_per_node": per_node})
+    both = CHECK.parameters.model_validate({"ranks": 8, "ranks_per_node": 2})
     assert both.nodes == 4 and both.pairs == 6
 
 

@@ -17,7 +17,7 @@ import pytest
 from checks.common import json_lines
 from checks.common.tests.evidence_of import evidence_of
 from checks.common.tests.judged import Launch
-from checks.common.tests.program_runs import LIBRARIES, built_alone, built_programs, run_each
+from checks.common.tests.program_runs import LIBRARIES, built_alone, built_programs, ran, run_each
 from checks.echo import CHECK
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
@@ -65,15 +65,18 @@ def outcome(end: subprocess.Popen[str]) -> tuple[int, str]:
     return end.returncode, text
 
 
+def heard(end: subprocess.Popen[str]) -> tuple[int, json_lines.Output]:
+    """Status and output of an end."""
+    status, text = outcome(end)
+    return status, parse(text)
+
+
 def test_it_measures_every_size_by_both_methods(program):
     with two_ends(program, FEW) as (asking, other):
-        status, text = outcome(asking)
+        status, output = heard(asking)
         assert outcome(other) == (0, "")
-    output = parse(text)
     assert (status, output.ended, output.errors) == (0, True, [])
-    found = {
-        (metric.name, (metric.at or {}).get("message_bytes")): metric for metric in output.metrics
-    }
+    found = {(one.name, (one.at or {}).get("message_bytes")): one for one in output.metrics}
     assert len(found) == 4 * 8
     for size in (1, 15, 1024, 300000):
         trip = found["half_round_trip", size]
@@ -89,7 +92,7 @@ def test_the_order_of_sizes_is_shuffled_by_the_seed(program):
     orders = set()
     for seed in (1, 2, 3):
         with two_ends(program, ["--sizes=1,2,3,4,5,6", "--iterations=1", f"--seed={seed}"]) as ends:
-            metrics = parse(outcome(ends[0])[1]).metrics
+            metrics = heard(ends[0])[1].metrics
         orders.add(tuple(m.at["message_bytes"] for m in metrics if m.name == "half_round_trip"))
     assert len(orders) > 1
     assert {tuple(sorted(order)) for order in orders} == {(1, 2, 3, 4, 5, 6)}
@@ -98,13 +101,11 @@ def test_the_order_of_sizes_is_shuffled_by_the_seed(program):
 @pytest.mark.parametrize("size", [1, 20, 100000])
 def test_an_altered_byte_is_a_wrong_answer(program, size):
     with two_ends(program, [f"--sizes={size}", "--inject-fault"]) as (asking, other):
-        status, text = outcome(asking)
+        status, output = heard(asking)
         assert outcome(other)[0] == 2
-    output = parse(text)
     assert (status, output.ended) == (2, False)
-    assert output.wrong == [
-        f"round_trip: the reply to message 1 of {size} bytes does not answer it"
-    ]
+    (wrong,) = output.wrong
+    assert wrong == f"round_trip: the reply to message 1 of {size} bytes does not answer it"
 
 
 @pytest.mark.parametrize("victim", [0, 1])
@@ -113,11 +114,10 @@ def test_an_end_whose_peer_is_killed_fails_and_does_not_hang(program, victim):
         while '"program"' not in ends[0].stdout.readline():  # both ends are joined then
             assert ends[0].poll() is None
         ends[victim].kill()
-        status, text = outcome(ends[1 - victim])
-    output = parse(text)
+        status, output = heard(ends[1 - victim])
     assert (status, output.ended, output.wrong) == (2, False, [])
-    assert len(output.errors) == 1
-    assert "end" in output.errors[0]
+    (error,) = output.errors
+    assert "end" in error
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_an_end_whose_peer_is_killed_fails_and_does_not_hang(program, victim):
     ],
 )
 def test_what_cannot_be_measured_is_refused(program, options, said):
-    run = subprocess.run([program, *options], capture_output=True, text=True, check=False)
+    run = ran([program, *options], check=False)
     assert run.returncode == 2
     assert said in json.loads(run.stdout)["message"]
 
@@ -149,20 +149,16 @@ def test_ranks_of_each_library_start_it_on_their_hosts(library):
     here.chmod(0o755)
     own = "@listening --port=@port @other --host=@host --port=@port"
     ends = f"{here} {' '.join(FEW)} %s{own}"
-    good, altered, nothing = (
-        f"2 tcp_pair {ends % ''}",
-        f"2 tcp_pair {ends % '--inject-fault '}",
-        f"2 tcp_pair {out}/nothing @listening @other",
-    )
-    runs = run_each(library, out, [good, altered, nothing])
-    output = runs[good].output
-    assert (runs[good].status, output.ended, output.errors) == (0, True, []), runs[good].text
+    asked = [ends % "", ends % "--inject-fault ", f"{out}/nothing @listening @other"]
+    runs = run_each(library, out, [f"2 tcp_pair {one}" for one in asked])
+    good, altered, nothing = runs.values()
+    output = good.output
+    assert (good.status, output.ended, output.errors) == (0, True, []), good.text
     assert sum(metric.name == "half_round_trip" for metric in output.metrics) == 4
     assert len(output.evidence.ranks) == 2
-    assert runs[altered].status != 0
-    assert any("does not answer it" in said for said in runs[altered].output.wrong)
-    assert runs[nothing].status != 0
-    assert any("nothing ended" in said for said in runs[nothing].output.errors)
+    assert altered.status != 0 and nothing.status != 0
+    assert any("does not answer it" in said for said in altered.output.wrong)
+    assert any("nothing ended" in said for said in nothing.output.errors)
 
 
 #: What the ranks that start it print after it.
@@ -192,9 +188,8 @@ def test_an_echo_from_the_login_node_joins_two_hosts():
     launch = Launch("echo", "login.mpich")
     assert launch.outcome(launch.text).status == "ok"
     for own in ("10.77.0.1", "127.0.0.1"):
-        one = re.sub(r'("key":"peer_address","value":")[^"]*', rf"\g<1>{own}", launch.text)
-        one = re.sub(r'("key":"own_address","value":")[^"]*', rf"\g<1>{own}", one)
-        said = launch.outcome(one)
+        addresses = r'("key":"(?:peer|own)_address","value":")[^"]*'
+        said = launch.outcome(re.sub(addresses, rf"\g<1>{own}", launch.text))
         assert said.status == "wrong"
         assert f"came from {own}, the node itself" in str(said.reason)
 

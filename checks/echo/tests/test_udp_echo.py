@@ -16,7 +16,7 @@ import pytest
 from checks.common import json_lines
 from checks.common.tests.program_runs import built_alone
 from checks.echo import CHECK
-from checks.echo.tests.test_tcp_echo import asking_end, outcome, parse, two_ends
+from checks.echo.tests.test_tcp_echo import asking_end, heard, outcome, two_ends
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,8 @@ def lost(output: json_lines.Output) -> dict[int, float]:
 
 def test_it_measures_every_size_and_loses_none_on_one_host(patient):
     with two_ends(patient, ["--sizes=1,15,65507", "--iterations=4", "--warmup=1"]) as (asking, end):
-        status, text = outcome(asking)
+        status, output = heard(asking)
         assert outcome(end) == (0, "")
-    output = parse(text)
     assert (status, output.ended, output.errors) == (0, True, [])
     trips = [metric for metric in output.metrics if metric.name == "half_round_trip"]
     assert [len(metric.samples or []) for metric in trips] == [4, 4, 4]
@@ -53,10 +52,9 @@ def test_it_measures_every_size_and_loses_none_on_one_host(patient):
 
 
 @pytest.mark.parametrize("size", [1, 5000])
-def test_an_altered_byte_is_a_wrong_answer(program, size):
-    with two_ends(program, [f"--sizes={size}", "--inject-fault"]) as (asking, _):
-        status, text = outcome(asking)
-    output = parse(text)
+def test_an_altered_byte_is_a_wrong_answer(patient, size):
+    with two_ends(patient, [f"--sizes={size}", "--inject-fault"]) as (asking, _):
+        status, output = heard(asking)
     assert (status, output.ended) == (2, False)
     assert output.wrong == [f"datagram: the reply to datagram 0 of {size} bytes does not answer it"]
 
@@ -104,9 +102,9 @@ def against(
     came: list[bytes] = []
     end = threading.Thread(target=reflect, args=(port, drop, twice, short, came), daemon=True)
     end.start()
-    status, text = outcome(asking)
+    status, output = heard(asking)
     end.join()
-    return status, parse(text), len(came) - len(set(came))
+    return status, output, len(came) - len(set(came))
 
 
 def test_lost_datagrams_are_counted_and_sent_again(program):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """HPL's output, real and damaged: nothing damaged ever becomes a result."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,9 +36,6 @@ def test_real_output_gives_its_result():
     assert result.time_s == 0.08
     assert result.rate_flop_per_s == pytest.approx(6.396e10)
     assert result.residual == pytest.approx(0.003679)
-
-
-def test_operations_are_those_of_hpl():
     assert operations(2000) == pytest.approx(2 / 3 * 2000**3 + 1.5 * 2000**2)
 
 
@@ -48,7 +46,6 @@ def test_operations_are_those_of_hpl():
         lambda text, line: text.replace(line, f"{line}\n{line}"),
         lambda text, line: text.replace(line, line[:30] + "slurmstepd: error\n" + line[30:]),
         lambda text, line: text + text,
-        lambda text, line: bytes(range(256)).decode("latin-1") * 50,
     ],
 )
 @pytest.mark.parametrize("find", [result_line, residual_line])
@@ -57,39 +54,23 @@ def test_a_damaged_line_is_refused(text, find, damage):
         parse(damage(text, find(text)))
 
 
-def test_failed_residual_is_refused(text):
-    with pytest.raises(OutputError, match="FAILED"):
-        parse(text.replace("...... PASSED", "...... FAILED"))
+#: What is changed, and what is said of it.
+IMPOSSIBLE = [
+    (r"\.{6} PASSED", "...... FAILED", "FAILED"),
+    (r"1( tests completed and passed.*\n +)0", r"0\g<1>1", "summary"),
+    (r"(?m)^(WR.* )\S+( +\S+)$", r"\g<1>9.99\2", "belong together"),
+    *((r"(=\s+)\S+( \.{6})", rf"\g<1>{residual}\2", "") for residual in ("nan", "inf", "-1.0")),
+    *((r"(?m)^(WR.* )\S+$", rf"\g<1>{rate}", "") for rate in ("nan", "NaN", "-nan", "inf")),
+    *((r"(?m)^(WR.* )\S+$", rf"\g<1>{rate}", "") for rate in ("0.000e+00", "-6.4e+01", "6.4e+90")),
+]
 
 
-def test_failed_in_the_summary_alone_is_refused(text):
-    damaged = text.replace("1 tests completed and passed", "0 tests completed and passed")
-    with pytest.raises(OutputError, match="summary"):
-        parse(damaged.replace("0 tests completed and failed", "1 tests completed and failed"))
-
-
-@pytest.mark.parametrize(
-    "number", ["nan", "NaN", "-nan", "inf", "0.000e+00", "-6.4e+01", "6.4e+90"]
-)
-def test_impossible_rates_are_refused(text, number):
-    line = result_line(text)
-    with pytest.raises(REFUSED):
-        parse(text.replace(line, line[: line.rindex(" ")] + " " + number))
-
-
-@pytest.mark.parametrize("residual", ["nan", "inf", "-1.0"])
-def test_impossible_residuals_are_refused(text, residual):
-    line = residual_line(text)
-    number = line.split("=")[1].split()[0]
-    with pytest.raises(OutputError):
-        parse(text.replace(line, line.replace(number, residual)))
-
-
-def test_time_and_rate_of_different_tests_are_refused(text):
-    line = result_line(text)
-    time_s = line.split()[5]
-    with pytest.raises(OutputError, match="belong together"):
-        parse(text.replace(line, line.replace(f" {time_s} ", " 9.99 ")))
+@pytest.mark.parametrize(("pattern", "instead", "said"), IMPOSSIBLE)
+def test_an_impossible_or_failed_result_is_refused(text, pattern, instead, said):
+    changed = re.sub(pattern, instead, text)
+    assert changed != text
+    with pytest.raises(OutputError, match=said or None):
+        parse(changed)
 
 
 #: An HPL 2.3 of a site's own, which prints no line of ours.
@@ -144,7 +125,5 @@ def test_another_form_of_output_is_named():
 @pytest.mark.parametrize("noise", ["\x85", "\x1c", "\u2028", "\r", "\xa0"])
 @pytest.mark.parametrize("form", ["{noise}P      :", "P      : {noise}"])
 def test_a_setting_beside_a_character_that_hpl_does_not_print_is_refused(noise, form):
-    text = (DATA / "hpl-2.3.mpich.2ranks.txt").read_text()
-    asked = HplParameters(p=1, q=2, n=200, nb=32)
     with pytest.raises(OutputError, match=r"settings|HPL ran with"):
-        check_settings(text.replace("P      :", form.format(noise=noise)), asked)
+        check_settings(OTHER.replace("P      :", form.format(noise=noise)), ASKED)

@@ -15,6 +15,15 @@ def parse(text, test, least=1, greatest=1, **asked):
     return osu.parse(text, params).values
 
 
+def table(name, heading, *rows, version="7.4"):
+    """A table of the suite; `heading` begins with the lines before its own, if there are any."""
+    return "\n".join([f"# OSU MPI {name} Test v{version}", heading, *rows, ""])
+
+
+RATE, SIZE = "Multiple Bandwidth / Message Rate", "# Size       "
+PAIRS = "# [ pairs: 1 ] [ window size: 64 ]\n"
+
+
 def test_start_up_of_version_5_has_neither_title_nor_unit():
     values = osu.parse_init("nprocs: 2, min: 120, max: 127, avg: 123\n", 2)
     assert [round(value.value, 3) for value in values] == [0.120, 0.123, 0.127]
@@ -24,28 +33,24 @@ def test_start_up_of_version_5_has_neither_title_nor_unit():
 
 def test_version_5_one_sided_and_rates():
     latency = "# OSU MPI_Put Latency Test v5.3\n# Window creation: MPI_Win_allocate\n"
-    latency += (
-        "# Size          Latency (us)\n0                       1.20\n1                       1.31\n"
-    )
+    latency += f"{SIZE}   Latency (us)\n0           1.20\n1           1.31\n"
     found = parse(latency, "osu_put_latency", least=0)
     assert [value.at["message_bytes"] for value in found] == [0, 1]
-    rate = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.3\n"
-    rate += "# [ pairs: 1 ] [ window size: 64 ]\n"
-    rate += "# Size                  MB/s        Messages/s\n"
-    rate += "1                       3.17        3173310.11\n"
-    values = parse(rate, "osu_mbw_mr")
-    assert [(v.name, v.value) for v in values] == [
-        ("osu_bandwidth", 3.17e6),
-        ("osu_message_rate", 3173310.11),
-    ]
+    heading, row = f"{PAIRS}{SIZE}     MB/s        Messages/s", "1    3.17        3173310.11"
+    values = parse(table(RATE, heading, row, version="5.6.3"), "osu_mbw_mr")
+    found = {value.name: value.value for value in values}
+    assert found == {"osu_bandwidth": 3.17e6, "osu_message_rate": 3173310.11}
 
 
 def test_an_unknown_column_or_version_is_refused():
-    text = "# OSU MPI Latency Test v{}\n# Size          {}\n1                       1.20\n"
-    assert parse(text.format("7.4", "Avg Latency(us)"), "osu_latency")
+    def read(version, column):
+        text = table("Latency", f"{SIZE}{column}", "1       1.20", version=version)
+        return parse(text, "osu_latency")
+
+    assert read("7.4", "Avg Latency(us)")
     for version, column in (("8.0", "Avg Latency(us)"), ("7.4", "Joy(us)")):
         with pytest.raises(OutputError):
-            parse(text.format(version, column), "osu_latency")
+            read(version, column)
 
 
 NON_BLOCKING = """# OSU MPI Non-blocking {} Latency Test v{}
@@ -73,26 +78,24 @@ def test_full_statistics_of_operations_that_do_not_block(version, heading, size)
         parse(disorder, test, 4, 4, full=True)
 
 
+TAILS = "P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)"
+
+
 def test_tails_of_a_bandwidth_stand_a_space_apart():
-    text = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n"
-    text += "# Size      Bandwidth (MB/s) P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)\n"
-    text += "4                       0.05              0.04              0.56              0.57\n"
+    heading = f"# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s) {TAILS}"
+    text = table("Bandwidth", heading, "4           0.05         0.04       0.56      0.57")
     values = parse(text, "osu_bw", 4, 4, tails=True)
     found = {value.at.get("percentile"): value.value for value in values}
     assert found == pytest.approx({None: 5e4, 50: 4e4, 90: 5.6e5, 99: 5.7e5})
 
 
 def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
-    tails = "P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)"
-    text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
-    text += "# [ pairs: 1 ] [ window size: 64 ]\n"
-    text += f"# Size                  MB/s        Messages/s {tails}\n"
-    values = "8                      21.75        2718661.04"
-    whole = f"{text}{values}             29.36             35.18         35.18\n"
+    heading, values = f"{PAIRS}{SIZE}    MB/s        Messages/s {TAILS}", "8    21.75    2718661.04"
+    whole = table(RATE, heading, f"{values}        29.36      35.18    35.18")
     found = parse(whole, "osu_mbw_mr", 8, 8, tails=True)
     assert [value.at.get("percentile") for value in found] == [None, None, 50, 90, 99]
     with pytest.raises(OutputError, match="does not fit OSU's heading"):
-        parse(f"{text}{values}\n", "osu_mbw_mr", 8, 8, tails=True)
+        parse(table(RATE, heading, values), "osu_mbw_mr", 8, 8, tails=True)
 
 
 def test_a_version_without_a_greeting_is_right_when_it_says_nothing():
@@ -117,11 +120,8 @@ def test_full_statistics_are_those_of_collective_operations():
 
 
 def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
-    text = (
-        "\n# OSU MPI Gather Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
-        "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
-        "1                       1.50              0.00              3.00          20\n"
-    )
+    heading = f"{SIZE}Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
+    text = table("Gather Latency", heading, "1      1.50         0.00       3.00         20")
     found = parse(text, "osu_gather", full=True, iterations=20)
     values = {value.name: value.value for value in found}
     assert values["osu_latency_least"] == 0
@@ -130,14 +130,11 @@ def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
 
 
 def test_a_tail_is_no_longer_than_its_mean_allows():
-    text = (
-        "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
-        "# Size       Avg Latency(us)  P50 Tail Lat(us) P90 Tail Lat(us) P99 Tail Lat(us)\n"
-        "1                      10.00              9.00             12.00            900.00\n"
-    )
-    assert len(parse(text, "osu_latency", tails=True)) == 4
-    for tails in ("9.00             12.00          90000.00", "45.00   45.00   45.00"):
-        changed = text.replace("9.00             12.00            900.00", tails)
-        assert changed != text
+    def read(tails):
+        heading = f"{SIZE}Avg Latency(us)  {TAILS.replace('BW(MB/s)', 'Lat(us)')}"
+        return parse(table("Latency", heading, f"1    10.00    {tails}"), "osu_latency", tails=True)
+
+    assert len(read("9.00    12.00    900.00")) == 4
+    for tails in ("9.00    12.00    90000.00", "45.00    45.00    45.00"):
         with pytest.raises(OutputError, match="a tail of"):
-            parse(changed, "osu_latency", tails=True)
+            read(tails)
