@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -32,6 +35,9 @@ from reports.verdicts.acceptance.bounds import Bounds
 from reports.verdicts.acceptance.model import Item
 from reports.verdicts.acceptance.wording import margin_text
 
+SLOW, TWO, ONLY, ALL = "1.83 × as slow", "2 series", "the only launch", "all 3 launches"
+BETTER, WORSE = "better by a factor of 2.50", "worse by a factor of 2.00"
+
 
 def test_no_line_breaks_within_a_quantity() -> None:
     text = "5.4 % at 1 KiB, 11.7 MB/s and 45 µs (n = 12) in 3 steps of 8 blocks"
@@ -54,15 +60,9 @@ def test_looks_differ_in_colour_marker_and_line() -> None:
 @pytest.mark.parametrize(
     ("unit", "value", "label"),
     [
-        ("s", 6.8e-6, "µs"),
-        ("s", 2.0, "s"),
-        ("s", 0.0, "s"),
-        ("flop/s", 2e9, "Gflop/s"),
-        ("bytes/s", 36.4e9, "GB/s"),
-        ("bytes/s", 12.5e6, "MB/s"),
-        ("bytes/s", 999_999_999.999_999_8, "GB/s"),
-        ("bytes/s", 999_999_999.0, "MB/s"),
-        ("1", 2e-5, ""),
+        *(("s", 6.8e-6, "µs"), ("s", 2.0, "s"), ("s", 0.0, "s"), ("flop/s", 2e9, "Gflop/s")),
+        *(("bytes/s", 36.4e9, "GB/s"), ("bytes/s", 12.5e6, "MB/s"), ("1", 2e-5, "")),
+        *(("bytes/s", 999_999_999.999_999_8, "GB/s"), ("bytes/s", 999_999_999.0, "MB/s")),
         ("count", 3.0, "count"),
     ],
 )
@@ -70,46 +70,29 @@ def test_readable_units(unit: str, value: float, label: str) -> None:
     assert readable_unit(unit, [value]).label == label
 
 
-def test_decimals_follow_the_spread() -> None:
-    assert decimals(2.43512, 0.0361) == 3
-    assert decimals(2.43512, 0.0) == 3
-    assert decimals(123456.0, 0.001) == 0
-    assert decimals(0.0, 0.0) == 0
-
-
-def test_numbers_in_words() -> None:
-    assert fixed(None, 2) == "–"
-    assert fixed(-1234.5, 1) == "−1\u202f234.5"
-    assert signed_percent(1.034) == "+3.4 %"
-    assert signed_percent(0.7) == "−30.0 %"
-
-
-def test_a_great_difference_is_a_multiple_and_no_per_cent() -> None:
-    assert [signed_percent(ratio) for ratio in (2.5, 0.089)] == ["2.50 ×", "0.0890 ×"]
-    assert [advantage_text(ratio) for ratio in (1.2, 2.5, 1 / 1.83)] == [
-        *("+20.0 %", "2.50 × as fast", "1.83 × as slow"),
-    ]
-    assert [more_text(ratio) for ratio in (1.0, 1.12, 2.4)] == [
-        *("as much", "12.0 % more", "2.40 times as much"),
-    ]
-    assert slower_text(1 / 1.83, 0.83) == "1.83 × as slow"
-    assert slower_text(1 / 1.081, 0.081) == "8.1 % slower"
-    assert slower_text(0.25, 3.0, speed=False) == "worse by a factor of 4.00"
-
-
-def test_what_has_no_speed_is_better_or_worse() -> None:
-    assert [advantage_text(ratio, speed=False) for ratio in (1.2, 2.5, 1 / 1.83)] == [
-        *("+20.0 %", "better by a factor of 2.50", "worse by a factor of 1.83"),
-    ]
-
-
-def test_a_number_of_things_is_grammatical() -> None:
-    told = [count_text(n, noun) for n in (1, 2) for noun in ("case", "launch", "series")]
-    assert told == ["1 case", "1 launch", "1 series", "2 cases", "2 launches", "2 series"]
-    assert [counts_text(ns, "night") for ns in ([5], [7, 5, 6])] == ["5 nights", "5 to 7 nights"]
-    assert [all_text(n, "launch") for n in (0, 1, 3)] == [
-        *("no launch", "the only launch", "all 3 launches"),
-    ]
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (decimals, {(2.43512, 0.0361): 3, (2.43512, 0.0): 3, (123456.0, 0.001): 0, (0.0, 0.0): 0}),
+        (fixed, {(None, 2): "–", (-1234.5, 1): "−1\u202f234.5"}),
+        (signed_percent, {(1.034,): "+3.4 %", (0.7,): "−30.0 %"}),
+        # A great difference is a multiple and no per cent.
+        (signed_percent, {(2.5,): "2.50 ×", (0.089,): "0.0890 ×"}),
+        (advantage_text, {(1.2,): "+20.0 %", (2.5,): "2.50 × as fast", (1 / 1.83,): SLOW}),
+        (more_text, {(1.0,): "as much", (1.12,): "12.0 % more", (2.4,): "2.40 times as much"}),
+        (slower_text, {(1 / 1.83, 0.83): SLOW, (1 / 1.081, 0.081): "8.1 % slower"}),
+        (partial(slower_text, speed=False), {(0.25, 3.0): "worse by a factor of 4.00"}),
+        (partial(advantage_text, speed=False), {(1.2,): "+20.0 %", (2.5,): BETTER, (0.5,): WORSE}),
+        (count_text, {(1, "case"): "1 case", (1, "launch"): "1 launch", (1, "series"): "1 series"}),
+        (count_text, {(2, "case"): "2 cases", (2, "launch"): "2 launches", (2, "series"): TWO}),
+        (counts_text, {((5,), "night"): "5 nights", ((7, 5, 6), "night"): "5 to 7 nights"}),
+        (all_text, {(0, "launch"): "no launch", (1, "launch"): ONLY, (3, "launch"): ALL}),
+        (about_bytes_text, {(23170.4,): "22.6 KiB"}),
+        (md, {("a|b\n<i>*x*",): "a\\|b &lt;i&gt;\\*x\\*"}),
+    ],
+)
+def test_numbers_in_words(text: Callable[..., object], told: dict[tuple[Any, ...], object]) -> None:
+    assert {values: text(*values) for values in told} == told
 
 
 #: What a number is written as; a unit with its value.
@@ -152,10 +135,8 @@ def test_a_ratio_and_its_inverse_tell_the_same_factor(ratio: float) -> None:
 @pytest.mark.parametrize(
     ("centre", "limit", "unit", "told"),
     [
-        (0.42, 0.75, "1", "−33.0 points"),
-        (0.98, 0.95, "1", "+3.0 points"),
-        (2.4, 2.0, "1", "+20.0 %"),
-        (60e6, 119e6, "bytes/s", "−49.6 %"),
+        *((0.42, 0.75, "1", "−33.0 points"), (0.98, 0.95, "1", "+3.0 points")),
+        *((2.4, 2.0, "1", "+20.0 %"), (60e6, 119e6, "bytes/s", "−49.6 %")),
     ],
 )
 def test_a_margin_between_shares_is_in_points(
@@ -172,8 +153,3 @@ def test_lengths_are_in_powers_of_two_and_exact() -> None:
         *("0 B", "300 B", "1 000 B", "1 KiB", "1.5 KiB", "64 KiB", "96 KiB", "1 MiB"),
         "1 000 000 B",
     ]
-    assert about_bytes_text(23170.4) == "22.6 KiB"
-
-
-def test_markdown_is_escaped() -> None:
-    assert md("a|b\n<i>*x*") == "a\\|b &lt;i&gt;\\*x\\*"
