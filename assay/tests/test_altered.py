@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An altered record, raw file, profile or value is refused, and the sentence says which.
-
-Checksums, chain and seal of altered records are computed again, as if an Assay had written them so.
-What is not altered is believed, and commands print of it the values that release c076f9e printed.
-"""
+"""An altered record, raw file, profile or value is refused, and the sentence says which; what is
+not altered is believed, and commands print of it the values that release c076f9e printed."""
 
 import csv
 import json
@@ -97,6 +94,10 @@ def without_secrets(run):
     rewritten(run, member=lambda name, old: b"#!/bin/bash\n" if name.endswith(".sh") else old)
 
 
+def without_archive(run):
+    (run / ARCHIVE).unlink()
+
+
 def archived(spoil, put=None):
     """An alteration of a run: an archive is written again with a changed member."""
 
@@ -180,11 +181,7 @@ RUNS = [
     (members(site="elsewhere"), "", "`site` is 'elsewhere', but plan.json has 'virtual'"),
     (members(ranks=64), "", "`ranks` is 64, but plan.json has 2 for case hpl-b2ad446d"),
     (CHANGED, "raw values", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its"),
-    (
-        lambda run: (run / ARCHIVE).unlink(),
-        "raw",
-        f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.sh is missing",
-    ),
+    (without_archive, "raw", f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.sh is missing"),
     (lambda run: (run / ARCHIVE).open("ab").write(b"more"), "raw", f"{ARCHIVE} has "),
     (in_the_directory, "raw", f"{ARCHIVE} has 4 bytes that are of none of its members"),
     (other_directory, "raw", f"{ARCHIVE} has a directory that is not of its members"),
@@ -197,14 +194,12 @@ RUNS = [
     (pipe, "no", "points/x.parquet is a FIFO"),
     (linked_document, "no", "report/index.html is a symbolic link"),
 ]
-#: What is altered, the status, and what is said of values that cannot be read again.
+#: What is altered, the status, and what is said of values that cannot be read again; None: the
+#: check is gone.
 UNREAD = [
-    (
-        record(failed, None),
-        0,
-        "10 launches of hpl: recorded as failed, of which their output is ok",
-    ),
+    (record(failed, None), 0, "10 launches of hpl: recorded as failed, of which their output is"),
     (without_secrets, 3, "their job scripts have no secrets by which their lines are known"),
+    (None, 3, "10 launches of hpl: the check is not here; name its folder"),
 ]
 
 
@@ -238,20 +233,14 @@ def test_what_is_altered_in_a_run_is_named(alter, checks, said, verified):
 
 
 @pytest.mark.parametrize(("alter", "status", "said"), UNREAD)
-def test_what_cannot_be_read_again_is_told(alter, status, said, verified):
-    found, checks, _ = verified(alter)
+def test_what_cannot_be_read_again_is_told(alter, status, said, verified, monkeypatch):
+    if alter is None:
+        others = {name: one for name, one in CHECKS.items() if name != "hpl"}
+        monkeypatch.setattr(rereading, "checks_with", lambda brought: others)
+    found, checks, _ = verified(alter or (lambda _: None))
     told = checks["values"]
     assert (found, told["unproven"], told["faults"]) == (status, status == 3, [])
     assert said in told["note"]
-
-
-def test_a_check_that_is_not_here_is_told(verified, monkeypatch):
-    others = {name: one for name, one in CHECKS.items() if name != "hpl"}
-    monkeypatch.setattr(rereading, "checks_with", lambda brought: others)
-    found, checks, _ = verified(lambda _: None)
-    told = checks["values"]
-    assert (found, told["unproven"], told["faults"]) == (3, True, [])
-    assert "10 launches of hpl: the check is not here; name its folder" in told["note"]
 
 
 @pytest.mark.parametrize("campaign", WITH_RUN)
@@ -278,7 +267,7 @@ def test_launches_that_only_a_suite_can_read_are_judged_where_the_criteria_say_s
     ("alter", "told", "seen_by_all"),
     [
         (CHANGED, f"{ITS}{ARCHIVE}/hpl-b2ad446d.b2.a1.out is not what its", True),
-        (lambda run: (run / ARCHIVE).unlink(), ".b2.a1.sh is missing", True),
+        (without_archive, ".b2.a1.sh is missing", True),
         (record(doubled), f"{ITS}rate is ", False),
         (without_secrets, "is not read again: their job scripts have no secrets", False),
     ],
@@ -305,6 +294,7 @@ def test_a_launch_without_proof_is_not_judged(alter, told, seen_by_all, folder, 
     assert "warning: The raw output of " in " ".join(capsys.readouterr().out.split())
 
 
+MORE = {"count": 62, "sizes": {"65536": 62}}
 #: Of rank 0's line of a profile: member, what it becomes, what is said.
 PROFILES = [
     ("elapsed_s", lambda was: was * 0.9, "the MPI profile of rank 0 is of"),
@@ -319,11 +309,7 @@ PROFILES = [
     ("calls.5.call", lambda _: "Barrier", "names calls or peers twice or in another order"),
     ("calls.4.call", lambda _: "Iprobe", "ranks made different calls of Barrier"),
     ("calls.4.peer", lambda _: 0, "Barrier: 1 calls with rank 0"),
-    (
-        "calls.0",
-        lambda was: was | {"count": 62, "sizes": {"65536": 62}},
-        " messages sent from rank 0 to 1, ",
-    ),
+    ("calls.0", lambda was: was | MORE, " messages sent from rank 0 to 1, "),
     ("calls.0.peer", lambda _: 2, "names a peer 2 of 2 ranks"),
     ("calls.0.sizes", lambda _: {"3": 61}, "Send: messages of sizes {'3': 61}"),
     ("calls.7.count", lambda was: was + 1, "Allreduce: 128 calls had 127 messages"),
@@ -351,10 +337,11 @@ def altered_line(content, member, change):
 
 def test_what_is_altered_in_a_profile_is_named(tmp_path):
     run = open_run(str(stored_run("quick", tmp_path)))
-    profiled = (
-        f"{one.case_id}.b{one.block}" for one in run.records() if one.profile and one.ranks == 2
-    )
-    rows = {next(profiled): row for row in PROFILES}
+    profiled = (one for one in run.records() if one.profile and one.ranks == 2)
+    rows = {
+        f"{one.case_id}.b{one.block}": row for row, one in zip(PROFILES, profiled, strict=False)
+    }
+    assert len(rows) == len(PROFILES)
 
     def changed(name, content):
         launch, _, kind = name.partition(".a1.")
@@ -482,11 +469,9 @@ PRINTED = {
     "paper": ("paper hypercube-1988 hypercube-1988 --json", 0),
     "history": ("history show --json", 0),
     "night": ("history check --json", 3),
-    **{
-        f"{run}.verdicts": (f"report {run} --format csv --format json", 0)
-        for run in ("quick", "hypercube-1988", "mpi-choice")
-    },
 }
+for run in ("quick", "hypercube-1988", "mpi-choice"):
+    PRINTED[f"{run}.verdicts"] = (f"report {run} --format csv --format json", 0)
 
 
 def flat(value, place=""):

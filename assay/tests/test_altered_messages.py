@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An altered message of a session makes its launch wrong, and the run can be read after it.
-
-The message goes through the pipe of a session and the driver of a stored run's plan; Slurm is
-played by a few lines.
-"""
+"""An altered message through a session's pipe makes its launch wrong, and the run can be read."""
 
 import json
 import sys

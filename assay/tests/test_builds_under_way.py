@@ -171,12 +171,8 @@ def home(tmp_path, monkeypatch):
 
 
 def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, capsys):
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, home],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=ROOT,
-    ) as holder:
+    words = [sys.executable, "-c", HOLDER, home]
+    with subprocess.Popen(words, stdin=-1, stdout=-1, cwd=ROOT) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         assert main(["mirror", "create", "--site", "virtual"]) == 4

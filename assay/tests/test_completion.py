@@ -56,22 +56,16 @@ def shell_and_script(request):
 
 
 @pytest.fixture
-def complete(shell_and_script, tmp_path):
+def complete(shell_and_script, folder, monkeypatch):
     shell, script = shell_and_script
-    (tmp_path / "script").write_text(script)
+    (folder / "script").write_text(script)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
     def ask(*words: str) -> set[str]:
-        (tmp_path / "offered").unlink(missing_ok=True)
-        answer = subprocess.run(
-            [shell, "-c", ASKING[shell], shell, *words],
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=600,
-            cwd=tmp_path,
-            env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
-        )
-        return set(answer.stdout.split())
+        (folder / "offered").unlink(missing_ok=True)
+        command = [shell, "-c", ASKING[shell], shell, *words]
+        offered = subprocess.run(command, stdout=-1, text=True, check=True, timeout=600)
+        return set(offered.stdout.split())
 
     return ask
 

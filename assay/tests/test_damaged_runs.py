@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command on every damage of a run directory: one message that names the file, exit status 2.
-
-A run directory is input. Damages are made by rules, so that the table grows with files and members.
-"""
+"""Every command on every damage of a run directory: one message that names the file, status 2."""
 
 import json
 import os

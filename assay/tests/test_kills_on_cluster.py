@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills at random moments of runs with every launcher, each resumed to its end: none is lost.
-
-What is killed is the driver, ReFrame, slurmctld, slurmd, a node, LAM's or PVM's daemon, a rank,
-munged, the space on the disks of the results and of the work folder, the work folder itself.
-Afterwards every case has in every block one final record, artifacts have their checksums, and
-nothing is left running. The driver's pause after a fault is shortened. ASSAY_KILLS sets how many
-kills there are, of every kind; ASSAY_KILLS_SEED which.
-"""
+"""Kills at random moments of runs with every launcher, each resumed to its end: every case has in
+every block one final record, artifacts have their checksums, nothing is left running. ASSAY_KILLS
+sets how many kills there are, of every kind; ASSAY_KILLS_SEED which."""
 
 import hashlib
 import os
