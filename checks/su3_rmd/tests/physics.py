@@ -91,19 +91,13 @@ def square_law(means: dict[Point, tuple[float, float]]) -> bool:
     """P(eps) = P0 + c eps²: P0 is the heat bath's, c in the known range; weighted least squares."""
     right = True
     for (n, beta), (bath, bath_error) in HEAT_BATH.items():
-        points = [(p.epsilon**2, *means[p]) for p in TABLE if (p.n, p.beta) == (n, beta)]
-        weights = [1 / error**2 for _, _, error in points]
-        total = sum(weights)
-        x_mean = sum(w * x for w, (x, _, _) in zip(weights, points, strict=True)) / total
-        y_mean = sum(w * y for w, (_, y, _) in zip(weights, points, strict=True)) / total
-        spread = sum(w * (x - x_mean) ** 2 for w, (x, _, _) in zip(weights, points, strict=True))
-        slope = (
-            sum(
-                w * (x - x_mean) * (y - y_mean)
-                for w, (x, y, _) in zip(weights, points, strict=True)
-            )
-            / spread
-        )
+        points = [p for p in TABLE if (p.n, p.beta) == (n, beta)]
+        rows = [(p.epsilon**2, means[p][0], 1 / means[p][1] ** 2) for p in points]
+        total = sum(weight for _, _, weight in rows)
+        x_mean = sum(weight * x for x, _, weight in rows) / total
+        y_mean = sum(weight * y for _, y, weight in rows) / total
+        spread = sum(weight * (x - x_mean) ** 2 for x, _, weight in rows)
+        slope = sum(weight * (x - x_mean) * (y - y_mean) for x, y, weight in rows) / spread
         error = math.sqrt(1 / total + x_mean**2 / spread)
         what = f"{n}^4 beta {beta}: P at time step 0 against heat bath"
         right &= judge(what, y_mean - slope * x_mean, error, bath, bath_error)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 SAMPLES = Path(__file__).parents[1] / "src/proof/data"
 SINGLE_TOLERANCE = 2e-5
@@ -44,15 +45,13 @@ class Proof:
         path = self.work / "input"
         path.write_text(text)
         command = [*self.launcher, "-np", str(ranks), self.program, "--input", str(path), *options]
+        how: dict[str, Any] = {
+            "capture_output": True,
+            "timeout": TIMEOUT_S,
+            "stdin": subprocess.DEVNULL,
+        }
         try:
-            done = subprocess.run(
-                command,
-                check=False,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                stdin=subprocess.DEVNULL,
-            )
+            done = subprocess.run(command, check=False, text=True, **how)
         except subprocess.TimeoutExpired:
             return -1, ""
         return done.returncode, done.stdout
@@ -78,12 +77,6 @@ def sample_input(**changes: str) -> str:
     return "".join(f"{keyword} {value}".strip() + "\n" for keyword, value in values)
 
 
-def gmes(name: str) -> list[str]:
-    """The GMES lines of an original's output."""
-    lines = (SAMPLES / name).read_text().splitlines()
-    return [line for line in lines if line.startswith("GMES")]
-
-
 def kernels(proof: Proof) -> list[str]:
     """The sets that the program says are possible here."""
     _, output = proof.run(1, sample_input(), "--kernel", "none")
@@ -105,25 +98,18 @@ def close(found: list[str], expected: list[str], tolerance: float) -> bool:
 
 def prove_sample(proof: Proof) -> None:
     """Lines equal to the original's: digit by digit in double, to rounding in single precision."""
-    text = sample_input()
-    names = {
-        "double": "su3_rmd.4x4x4x8.double.out",
-        "single": "su3_rmd.4x4x4x8.single.lam.2ranks.out",
-    }
-    expected = gmes(names[proof.precision])
+    text, single = sample_input(), proof.precision == "single"
+    kind = "single.lam.2ranks" if single else "double"
+    original = (SAMPLES / f"su3_rmd.4x4x4x8.{kind}.out").read_text().splitlines()
+    expected = [line for line in original if line.startswith("GMES")]
     for kernel in kernels(proof):
         found = proof.measured(1, text, "--kernel", kernel)
-        same = found == expected
-        if proof.precision == "single":
-            same = close(found, expected, SINGLE_TOLERANCE)
+        same = close(found, expected, SINGLE_TOLERANCE) if single else found == expected
         proof.say(f"the original's 10 GMES lines, 1 rank, kernels {kernel}", same)
         for ranks, grids in GEOMETRIES.items():
-            holds = all(
-                proof.measured(ranks, text, "--kernel", kernel, "--geometry", grid) == found
-                for grid in grids
-            )
-            grids_text = " ".join(grids)
-            proof.say(f"the same lines, {kernel}, {ranks} ranks: grids {grids_text}", holds)
+            asked = [("--kernel", kernel, "--geometry", grid) for grid in grids]
+            holds = all(proof.measured(ranks, text, *options) == found for options in asked)
+            proof.say(f"the same lines, {kernel}, {ranks} ranks: grids {' '.join(grids)}", holds)
     found = proof.measured(1, text)
     for comm, overlap in WAYS:
         lines = proof.measured(4, text, "--comm", comm, "--overlap", overlap)
@@ -155,16 +141,11 @@ def prove_split(proof: Proof) -> None:
     rest = sample_input(trajecs="3").replace("forget", end["second"])
     rest = rest.replace("fresh", f"reload_serial {save['first']}")
     proof.say("split run: the same lines", proof.measured(4, rest) == whole[3:])
-    proof.say(
-        "split run: the same file, bit for bit",
-        save["second"].read_bytes() == save["whole"].read_bytes(),
-    )
     blocks = proof.measured(2, two_blocks("forget", end["blocks"], 3))
     proof.say("two blocks, `continue`: the same lines", blocks == whole)
-    proof.say(
-        "two blocks, `continue`: the same file",
-        save["blocks"].read_bytes() == save["whole"].read_bytes(),
-    )
+    for what, name in (("split run", "second"), ("two blocks, `continue`", "blocks")):
+        same = save[name].read_bytes() == save["whole"].read_bytes()
+        proof.say(f"{what}: the same file, bit for bit", same)
 
 
 def refused(proof: Proof, what: str, ranks: int, text: str, part: str, *options: str) -> None:
@@ -180,6 +161,9 @@ def refused(proof: Proof, what: str, ranks: int, text: str, part: str, *options:
 
 def _bad_inputs() -> dict[str, tuple[str, str]]:
     """Inputs that are refused, by what is wrong with them, each with a part of the message."""
+    nowhere, missing = "/nowhere/x", "'/nowhere/x': No such file"
+    once = sample_input(trajecs="1")
+    unstable = sample_input(microcanonical_time_step="1", beta="500")
     texts = {
         "empty input": ("", "allowed is the keyword `prompt`"),
         "missing keyword": (sample_input().replace("nz 4\n", ""), "line 4: found 'nt'"),
@@ -197,24 +181,13 @@ def _bad_inputs() -> dict[str, tuple[str, str]]:
         "continue at once": (sample_input().replace("fresh", "continue"), "second block"),
         "extra text": (sample_input() + "and more\n", "line 15: found 'and'"),
         "absurd size": (sample_input(nx="4096", ny="4096", nz="64", nt="64"), "is too large"),
-        "no such file": (
-            sample_input().replace("fresh", "reload_serial /nowhere/x"),
-            "'/nowhere/x': No such file",
-        ),
-        "no such folder": (
-            sample_input(trajecs="1").replace("forget", "save_serial /nowhere/x"),
-            "'/nowhere/x': No such file",
-        ),
-        "unstable step": (
-            sample_input(microcanonical_time_step="1", beta="500"),
-            "a smaller microcanonical_time_step",
-        ),
+        "no such file": (sample_input().replace("fresh", f"reload_serial {nowhere}"), missing),
+        "no such folder": (once.replace("forget", f"save_serial {nowhere}"), missing),
+        "unstable step": (unstable, "a smaller microcanonical_time_step"),
     }
     if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") < 6e10:
-        texts["beyond memory"] = (
-            sample_input(nx="96", ny="96", nz="96", nt="72"),
-            "bytes on host ",
-        )
+        large = sample_input(nx="96", ny="96", nz="96", nt="72")
+        texts["beyond memory"] = (large, "bytes on host ")
     return texts
 
 
