@@ -80,9 +80,9 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
     """The outcomes of a session with one launch of each case."""
     launches = [*launches_to_come(plan, [])]
     site = {**load_site("here").session_data(), "reframe_prefix": str(folder)}
+    template = {"launcher": "assay-template", "launcher_command": "env RANKS={ranks}"}
     for one in site["environments"].values():
-        one |= {"launcher": "assay-template", "launcher_command": "env RANKS={ranks}"}
-        one |= {"launcher_options": []}
+        one |= {**template, "launcher_options": []}
     files = {
         "ASSAY_SITE_FILE": json.dumps(site),
         "ASSAY_LAUNCHES_FILE": "".join(f"{json.dumps(one.__dict__)}\n" for one in launches),
@@ -100,15 +100,10 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
         *(f"--config-file={settings}", f"--checkpath={SESSION / 'launches.py'}", "--run"),
         *("--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
     ]
+    variables |= {**os.environ, **variables, OUTCOME_FD: str(writing)}
     with (folder / "out").open("w") as out:
-        process = subprocess.Popen(
-            argv,
-            env={**os.environ, **variables, OUTCOME_FD: str(writing)},
-            cwd=folder,
-            pass_fds=(writing,),
-            stdout=out,
-            stderr=out,
-        )
+        told = {"env": variables, "cwd": folder, "pass_fds": (writing,)}
+        process = subprocess.Popen(argv, **told, stdout=out, stderr=out)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe, process:  # a pipe holds 64 KiB
         said = [msgspec.json.decode(line, type=Outcome) for line in pipe]
@@ -158,35 +153,24 @@ def test_the_modules_of_a_test_are_loaded(planned, tmp_path, settings):
     assert {(one.status, one.reason) for one in found} == {("ok", None)}
 
 
-def test_twenty_tests_have_the_values_that_plain_reframe_finds(
-    planned, tmp_path, settings, readable
-):
+def test_twenty_tests_have_plain_reframes_values(planned, tmp_path, settings, readable):
     file = readable / "twenty.py"
     file.write_text(TWENTY)
     report = tmp_path / "plain.json"
-    subprocess.run(
-        [
-            Path(sys.executable).parent / "reframe",
-            *("-c", file, "-r", f"--report-file={report}", f"--prefix={tmp_path / 'plain'}"),
-        ],
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
-    cases = json.loads(report.read_text())["runs"][0]["testcases"]
+    argv = [Path(sys.executable).parent / "reframe", "-c", file, "-r", f"--report-file={report}"]
+    argv += [f"--prefix={tmp_path / 'plain'}"]
+    subprocess.run(argv, cwd=tmp_path, stdout=subprocess.DEVNULL, check=True)
+    values = [one["perfvalues"] for one in json.loads(report.read_text())["runs"][0]["testcases"]]
     plain = {
-        tuple(
-            sorted((key.rpartition(":")[2], value[0]) for key, value in one["perfvalues"].items())
-        )
-        for one in cases
+        tuple(sorted((key.rpartition(":")[2], value[0]) for key, value in one.items()))
+        for one in values
     }
     plan = planned(entry("vars: {}", "Twenty", "twenty.py") + "    environments: [mpich]\n", file)
     found = session(plan, tmp_path, settings)
     factors = {one.variable: one.factor for one in plan.brought["twenty"].figures}
     expected = {tuple((name, value * factors[name]) for name, value in one) for one in plain}
     assert {one.reason for one in found} == {None}
-    assert len(found) == 40
-    assert len(plain) == 20
+    assert (len(found), len(plain)) == (40, 20)
     assert {
         tuple(sorted((m.name.rpartition(".")[2], m.value) for m in one.metrics)) for one in found
     } == expected
