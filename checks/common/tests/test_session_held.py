@@ -100,25 +100,17 @@ def members(kind: str, **facts: Any) -> Change:
     return lambda entry: entry[kind][1].update(facts)
 
 
-WRONG_RANKS: list[dict[str, Any]] = [
-    {"start": 0},
-    {"start": 1e10},
-    {"cpus": []},
-    {"cpus": [-1]},
-    {"cpus": [0, 0]},
-]
-WRONG_LINKS: list[dict[str, Any]] = [
-    {"sent_bytes": 1, "arrived_bytes": 1},
-    {"arrived_bytes": 10**15},
-    {"to": 7},
-]
-WRONG_LINKS += [{"from": 0}, {"to_host": "n2", "from_host": "n2", "to": 1, "from": 1}]
+Facts = dict[str, Any]
+WRONG_RANKS: list[Facts] = [{"start": 0}, {"start": 1e10}, {"cpus": []}, {"cpus": [-1]}]
+WRONG_RANKS += [{"cpus": [0, 0]}, {"pid": 0}, {"cpuѕ": [3]}]
+WRONG_LINKS: list[Facts] = [{"sent_bytes": 1, "arrived_bytes": 1}, {"arrived_bytes": 10**15}]
+WRONG_LINKS += [{"to": 7}, {"from": 0}, {"to_host": "n2", "from_host": "n2", "to": 1, "from": 1}]
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        *(members("ranks", **facts) for facts in (*WRONG_RANKS, {"pid": 0}, {"cpuѕ": [3]})),
+        *(members("ranks", **facts) for facts in WRONG_RANKS),
         *(members("links", **facts) for facts in WRONG_LINKS),
         lambda entry: entry["links"].append(dict(entry["links"][1])),
         lambda entry: entry.update(probe_s=-5.0),
