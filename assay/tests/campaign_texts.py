@@ -29,13 +29,8 @@ name: mine
 title: Mine
 criteria:
   - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
-  - id: promise
-    kind: limit
-    title: P
-    check: node
-    metric: stream_triad
-    at_least: 1.0e+9
-    unit: bytes/s
+  - {id: promise, kind: limit, title: P, check: node, metric: stream_triad, at_least: 1.0e+9,
+     unit: bytes/s}
 """
 #: A small right site file.
 SITE_FILE = """\

@@ -311,9 +311,7 @@ def another():
 
 
 @pytest.mark.full
-def test_a_program_planted_while_it_is_made_runs_as_no_other_user(
-    cluster, another, folder, monkeypatch
-):
+def test_a_program_planted_in_a_build_runs_as_no_other_user(cluster, another, folder, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     take_in = KeptBuilds.take_in
 

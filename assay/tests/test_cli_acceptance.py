@@ -159,9 +159,7 @@ def test_a_machine_as_it_was_keeps_ninety_per_cent(accepted, capsys):
     assert main(["verify", "20261120"]) == 0
 
 
-def test_a_machine_that_lost_a_fifth_of_every_node_fails_though_its_nodes_are_alike(
-    accepted, capsys
-):
+def test_a_machine_that_lost_a_fifth_fails_though_its_nodes_are_alike(accepted, capsys):
     slow = dict.fromkeys(runs.NODES, 0.8)
     capsys.readouterr()
     assert later(accepted, "--json", slow_node=slow) == 1

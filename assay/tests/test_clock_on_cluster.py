@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks set while a run goes on, on a real virtual cluster: forward, back and across midnight.
-
-Driver, session, jobs and ranks have the clock that is set; Slurm and the machine do not.
-"""
+"""Clocks of driver, session, jobs and ranks are set while a run goes on, also over midnight."""
 
 import json
 import os

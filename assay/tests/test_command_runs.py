@@ -3,15 +3,15 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from assay.tests.test_run_on_cluster import ASSAY, SITE
+from assay.cli import main
+from assay.tests.test_run_on_cluster import SITE, records_of, run, the_run
 from assay.tests.test_run_on_cluster import pytestmark as on_cluster
 from records.flags import UNPROVEN
-from records.run.record import Record, read_records
+from records.run.record import Record
 
 pytestmark = [*on_cluster, pytest.mark.usefixtures("cluster")]
 
@@ -26,53 +26,46 @@ cases:
 """
 
 
-def records_of(folder: Path, name: str, *options: str) -> list[Record]:
+def measured(folder: Path, name: str) -> list[Record]:
     for file, text in re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S):
         (folder / file).write_text(text)
     if name == "static":
         head = (folder / "loop.yaml").read_text().split("cases:")[0]
         (folder / "static.yaml").write_text(head + STATIC)
-    command = [ASSAY, "run", f"{name}.yaml", "--site", SITE, "--blocks", "1", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (run,) = folder.glob("results/*/*/")
-    verified = subprocess.run(
-        [ASSAY, "verify", run], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-    return [*read_records(run / "records.jsonl")]
+    status, output = run(f"{name}.yaml", "--site", SITE, "--blocks", "1")
+    assert status == 0, output
+    path = the_run(folder, name)
+    assert main(["verify", str(path)]) == 0
+    return records_of(path)
 
 
 @pytest.mark.full
-def test_a_program_without_mpi_is_built_and_measured_in_two_environments(tmp_path: Path) -> None:
-    records = records_of(tmp_path, "triad")
+def test_a_program_without_mpi_is_built_and_measured_in_two_environments(folder: Path) -> None:
+    records = measured(folder, "triad")
     assert [one.status for one in records] == ["ok"] * 4
     assert all(one.metrics[0].unit == "bytes/s" and not one.flags for one in records)
 
 
-def test_a_shell_script_is_measured_and_goes_on_without_the_campaign_and_its_files(
-    tmp_path: Path,
-) -> None:
-    records = records_of(tmp_path, "loop")
+def test_a_shell_script_is_measured_and_goes_on_without_its_files(folder: Path) -> None:
+    records = measured(folder, "loop")
     assert [(one.status, one.flags) for one in records] == [("ok", [])] * 2
-    (run,) = tmp_path.glob("results/*/*/")
-    for file in tmp_path.glob("loop.*"):
+    path = the_run(folder, "loop")
+    for file in folder.glob("loop.*"):
         file.unlink()
-    command = [ASSAY, "run", "--resume", str(run), "--blocks", "1"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = [*read_records(run / "records.jsonl")]
+    status, output = run("--resume", str(path), "--blocks", "1")
+    assert status == 0, output
+    found = records_of(path)
     assert [(one.status, one.block) for one in found] == [("ok", n) for n in (1, 1, 2, 2)]
 
 
 @pytest.mark.full
-def test_a_program_that_cannot_give_evidence_is_unproven(tmp_path: Path) -> None:
-    records = records_of(tmp_path, "static")
+def test_a_program_that_cannot_give_evidence_is_unproven(folder: Path) -> None:
+    records = measured(folder, "static")
     assert [(one.status, one.flags) for one in records] == [("ok", [UNPROVEN])]
 
 
 @pytest.mark.skipif(shutil.which("lmp") is None, reason="needs LAMMPS: apt-get install lammps")
-def test_lammps_is_measured_with_its_mpi_library(tmp_path: Path) -> None:
-    records = records_of(tmp_path, "lammps")
+def test_lammps_is_measured_with_its_mpi_library(folder: Path) -> None:
+    records = measured(folder, "lammps")
     assert [one.status for one in records] == ["ok"] * 2
     assert not any(UNPROVEN in one.flags for one in records)

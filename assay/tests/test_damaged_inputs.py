@@ -65,9 +65,7 @@ def told_by(words: list[str], capsys: Capsys) -> tuple[int, list[str]]:
     ],
     ids=" ".join,
 )
-def test_a_damaged_file_that_people_write_is_one_message(
-    place: Path, capsys: Capsys, words: list[str]
-) -> None:
+def test_a_damaged_file_is_one_message(place: Path, capsys: Capsys, words: list[str]) -> None:
     wrong = []
     for name, change in OF_YAML.items():
         if name in ("link", "device"):  # the caller's own word
@@ -91,9 +89,7 @@ READ += [(one, file) for one in ("verify", "accept") for file in (store.CRITERIA
 
 @pytest.mark.full(sample=3)
 @pytest.mark.parametrize(("command", "file"), READ)
-def test_damage_in_a_document_is_found_and_never_waited_for(
-    place: Path, capsys: Capsys, command: str, file: str
-) -> None:
+def test_a_damaged_document_is_told(place: Path, capsys: Capsys, command: str, file: str) -> None:
     assert main(["accept", "run", "--criteria", "file.yaml"]) in (0, 1, 3)
     shutil.copytree("run", "judged")
     wrong = []
@@ -114,9 +110,7 @@ def test_damage_in_a_document_is_found_and_never_waited_for(
 
 @pytest.mark.parametrize("folder", ["report", "acceptance", "raw"])
 @pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
-def test_a_folder_that_is_none_is_refused_and_nothing_is_written_through_it(
-    place: Path, capsys: Capsys, folder: str, kind: str
-) -> None:
+def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, kind: str) -> None:
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()
     path = place / "run" / folder
@@ -136,9 +130,7 @@ def test_a_folder_that_is_none_is_refused_and_nothing_is_written_through_it(
 
 @pytest.mark.parametrize("name", ["raw/x.out", "raw/node-545ea538.b1.a1.out", "new.txt"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_odd_in_a_run_enters_a_document(
-    place: Path, capsys: Capsys, name: str, kind: str
-) -> None:
+def test_nothing_odd_enters_a_document(place: Path, capsys: Capsys, name: str, kind: str) -> None:
     path = place / "run" / name
     path.write_text("x")
     KINDS[kind](path)

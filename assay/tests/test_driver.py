@@ -132,9 +132,7 @@ def cancelled(site):
     return asked.read_text().splitlines() if asked.exists() else []
 
 
-def test_nodes_that_take_minutes_to_clear_are_waited_for_and_nothing_is_cancelled_again(
-    slurm, site
-):
+def test_nodes_that_take_minutes_to_clear_are_waited_for(slurm, site):
     def states(passed):
         if passed < 1:
             return {"7": "RUNNING"}

@@ -138,9 +138,7 @@ def told_of(capsys: Capsys, history: Path, *words: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("found", [True, False])
-def test_what_a_night_found_with_its_own_limits_is_what_is_exported(
-    tmp_path: Path, capsys: Capsys, found: bool
-) -> None:
+def test_what_a_night_found_is_exported(tmp_path: Path, capsys: Capsys, found: bool) -> None:
     """The limits of the export are those of one alarm a month: they would say the contrary."""
     history = tmp_path / "history.sqlite"
     words = ["--history", str(history)]
@@ -209,9 +207,7 @@ def without_unit(names: Iterable[str]) -> set[str]:
     return {re.sub(rf"(median|reference|low|high)_({units})$", r"\1_UNIT", one) for one in names}
 
 
-def test_every_metric_of_the_dashboard_is_exported_and_every_export_is_on_the_page(
-    folder: Path, capsys: Capsys
-) -> None:
+def test_dashboard_and_page_have_what_is_exported(folder: Path, capsys: Capsys) -> None:
     dashboard = json.loads(DASHBOARD.read_text())
     used = names_in(dashboard)
     text = exported(folder / HISTORY, capsys) + exported(folder / RUN, capsys)

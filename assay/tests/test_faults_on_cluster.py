@@ -85,15 +85,9 @@ def slurm(cluster):
     """Gives Slurm a command as its administrator; afterwards nothing of the test is left."""
 
     def command(*argv):
-        environment = ["env", f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"]
-        answer = subprocess.run(
-            [*enter_login(cluster.name), "--", *environment, *argv],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd="/",
-        )
-        return answer.stdout.strip()
+        conf = f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"
+        words = [*enter_login(cluster.name), "--", "env", conf, *argv]
+        return subprocess.run(words, stdout=-1, text=True, check=False, cwd="/").stdout.strip()
 
     yield command
     command("scancel", "--user=nobody", f"--user={cluster.site_facts()['user']}")
@@ -224,9 +218,7 @@ def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended
         ("", (2, "needs 4 nodes; partition all")),
     ],
 )
-def test_a_scheduler_that_does_not_answer_or_has_no_such_nodes_begins_no_run(
-    folder, programs, slurm, script, ended
-):
+def test_a_deaf_or_too_small_scheduler_begins_no_run(folder, programs, slurm, script, ended):
     if script:
         put(programs / "squeue", script)
     else:
@@ -237,9 +229,7 @@ def test_a_scheduler_that_does_not_answer_or_has_no_such_nodes_begins_no_run(
     assert not (folder / "results").exists()
 
 
-def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
-    cluster, folder, programs
-):
+def test_a_refusing_scheduler_and_a_closed_terminal_lose_no_launch(cluster, folder, programs):
     name = campaign(folder, "three", "mpich", 40, PING_PONG)
     sbatch = (programs / "sbatch").read_text()
     process = start(name, "--site", SITE)
@@ -301,14 +291,8 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
     count = f"srun --mpi=none sh -c {shlex.quote(SEEN.format(0))}"
     job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 600 {launched}\necho left\n{count}\n"
     submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
-    answer = subprocess.run(
-        cluster.user_command(["sh", "-c", submit]),
-        input=job,
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd="/",
-    )
+    words = cluster.user_command(["sh", "-c", submit])
+    answer = subprocess.run(words, input=job, stdout=-1, text=True, check=True, cwd="/")
     before, after = answer.stdout.split("left\n")
     assert sum(int(line) for line in before.splitlines() if line.isdigit()) >= 2, answer
     assert after.split() == ["0", "0"], answer

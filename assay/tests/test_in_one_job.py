@@ -31,6 +31,7 @@ from assay.tests.test_run_on_cluster import (
 )
 from virtual_cluster.slurm import ask
 from virtual_cluster.state import folders
+from virtual_cluster.tests.clusters import as_user as slurm
 
 #: Lasts until there is a file `go`.
 HELD = """\
@@ -40,12 +41,6 @@ HELD = """\
     ranks_per_node: 1
     metrics: {{went: {{find: '^went on at (.)$', unit: '1', of: first, better: lower}}}}
 """
-
-
-def slurm(cluster, *argv):
-    return subprocess.run(
-        cluster.user_command(list(argv)), capture_output=True, text=True, check=True
-    ).stdout
 
 
 def jobs(cluster):
@@ -184,10 +179,9 @@ def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
         conf.write_text(settings)
         ask(cluster._state, "scontrol", "reconfigure")
     assert status == 0, output
-    records = records_of(the_run(folder, "steps-end"))
-    assert sorted((r.case_id, r.block) for r in records) == planned_keys(
-        the_run(folder, "steps-end")
-    )
+    path = the_run(folder, "steps-end")
+    records = records_of(path)
+    assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
     assert {r.status for r in records} == {"ok"}
     assert len(jobs_of(records)) > 1
 

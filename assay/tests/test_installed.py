@@ -32,13 +32,7 @@ schema: 1
 name: mine
 title: Mine
 criteria:
-  - id: start
-    kind: limit
-    title: A start takes less than an hour
-    check: startup
-    metric: whole_start
-    at_most: 3600
-    unit: s
+  - {id: start, kind: limit, title: T, check: startup, metric: whole_start, at_most: 3600, unit: s}
 """
 
 
@@ -97,9 +91,7 @@ def contents(packages: Path) -> dict[Path, tuple[int, int]]:
 
 @pytest.mark.full
 @pytest.mark.usefixtures("vets_alone")
-def test_an_installed_assay_vets_from_any_folder_with_the_environments_program(
-    packages: Path, tmp_path: Path
-) -> None:
+def test_an_installed_assay_vets_from_any_folder(packages: Path, tmp_path: Path) -> None:
     environment, words = packages.parents[2], ["vet", "--local", "--steps=latency"]
     for folder in (tmp_path, Path("/")):
         argv = [f"{environment}/bin/assay", *words, f"--folder={tmp_path}/vettings"]
@@ -113,9 +105,7 @@ def test_an_installed_assay_vets_from_any_folder_with_the_environments_program(
 @needs[0]
 @needs[1]
 @needs[2]
-def test_an_installed_assay_plans_runs_and_judges_in_a_folder_of_its_own(
-    packages: Path, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_an_installed_assay_runs(packages: Path, cluster: Cluster, tmp_path: Path) -> None:
     before, site = contents(packages), ("--site", f"virtual:{cluster.name}")
 
     def assay(*words: str, status: int = ExitStatus.PASS) -> str:

@@ -246,9 +246,7 @@ def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
     assert "is not what was built" in str(made.executed("mpich", [str(copy)])[1])
 
 
-def test_what_a_program_of_the_site_has_become_has_no_digest_of_what_it_was(
-    builds, tmp_path, monkeypatch
-) -> None:
+def test_what_a_program_has_become_has_another_digest(builds, tmp_path, monkeypatch) -> None:
     made, own = builds.of("one"), tmp_path / "xhpl"
     assert made.executed("mpich", [str(own)])[0]["xhpl"] is not None
     monkeypatch.setattr(kept_builds, "MOST_BYTES", 1 << 20)
@@ -285,9 +283,7 @@ ON_NODE = TrialResult(name="mpich", compiler_version="cc of the node", compiles_
     ("build_on", "version", "words"),
     [("login", "cc of the login node", "cc -login"), ("job", "cc of the node", "cc -node")],
 )
-def test_the_compiler_is_that_of_the_place_of_the_builds(
-    tmp_path, build_on, version, words
-) -> None:
+def test_the_compiler_is_that_of_the_builds(tmp_path, build_on, version, words) -> None:
     compiler = tmp_path / "mpicc"
     said = 'echo "cc -login" || echo "cc of the login node"'
     compiler.write_text(f'#!/bin/sh\n[ "$1" = -show ] && {said}\n')
