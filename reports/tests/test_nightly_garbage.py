@@ -48,6 +48,11 @@ def edited(*statements):
         ("UPDATE series SET at='{\"x\": [[1]]}' WHERE id=1", "is damaged"),
         ("UPDATE series SET environment='../x' WHERE id=1", "is damaged"),
         ("UPDATE series SET metric='a;b' WHERE id=1", "is damaged"),
+        (
+            "INSERT INTO change (series,kind,stage,since,found,before,after,n_before)"
+            " VALUES (1,'regression','tonight',77,77,1.0,2.0,9)",
+            "night 77 is not in this history",
+        ),
     ],
 )
 def test_damaged_history_is_one_message(folder, capsys, statement, said):  # noqa: F811 the fixture
@@ -87,17 +92,6 @@ def test_what_is_no_history_is_one_message(folder, capsys, kind):  # noqa: F811 
         assert HISTORY in told
 
 
-def test_change_of_a_night_that_is_gone(folder, capsys):  # noqa: F811 the fixture
-    add_nights(folder)
-    edited(
-        "INSERT INTO change (series,kind,stage,since,found,before,after,n_before)"
-        " VALUES (1,'regression','tonight',77,77,1.0,2.0,9)"
-    )
-    capsys.readouterr()
-    assert main(["history", "check"]) == 2
-    assert "night 77 is not in this history" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("value", ["0.0", "-1.0", "9e999", "1e300"])
 def test_impossible_values_in_the_file_give_no_number(folder, capsys, value):  # noqa: F811 the fixture
     add_nights(folder)
@@ -109,18 +103,17 @@ def test_impossible_values_in_the_file_give_no_number(folder, capsys, value):  #
 
 
 def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
-    def flat(value):
-        def edit(record):
-            metrics = [metric | {"value": value} for metric in record["metrics"]]
-            return record | {"metrics": metrics}
+    def add(number, value):
+        def flat(record):
+            return record | {"metrics": [one | {"value": value} for one in record["metrics"]]}
 
-        return edit
+        add_night(folder, number, edit=flat)
 
     for number in range(1, 14):
-        add_night(folder, number, edit=flat(1e9))
-    add_night(folder, 14, edit=flat(0.99e9))
+        add(number, 1e9)
+    add(14, 0.99e9)
     assert check(folder, capsys)[0] == 0
-    add_night(folder, 15, edit=flat(0.9e9))
+    add(15, 0.9e9)
     status, night = check(folder, capsys)
     assert (status, {*verdicts_of(night)}) == (3, {"suspect"})
 

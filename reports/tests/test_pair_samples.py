@@ -64,9 +64,8 @@ def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
 
 def test_an_acceptance_by_all_pairs_speaks_of_every_pair(tmp_path):
     found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 0))
-    assert links_of(found)[1].statement == (
-        "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
-    )
+    statement = links_of(found)[1].statement
+    assert statement == "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
 
 
 def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):

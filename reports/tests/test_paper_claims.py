@@ -38,14 +38,12 @@ def judged(claim, analysis):
 
 
 def lead(**limit):
-    sides = [
+    lam, mpich = (
         RunMetric(check="hpl", metric="rate", where={"environment": name})
         for name in ("lam", "mpich")
-    ]
-    match = ["params.p", "params.q", "params.n"]
-    return Claim(
-        said="LAM leads", where="here", value=sides[0], than=sides[1], match=match, **limit
     )
+    match = ["params.p", "params.q", "params.n"]
+    return Claim(said="LAM leads", where="here", value=lam, than=mpich, match=match, **limit)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +71,7 @@ def test_an_interval_of_any_size_has_no_ends(analysis, monkeypatch):
 
 @pytest.mark.parametrize(
     ("slow", "word", "told"),
-    [
-        ((), HOLDS, "holds at 4 of 4; 2000: 1.05"),
-        ((6000,), FAILS, "holds at 3 of 4; 6000: 0.500"),
-    ],
+    [((), HOLDS, "holds at 4 of 4; 2000: 1.05"), ((6000,), FAILS, "holds at 3 of 4; 6000: 0.500")],
 )
 def test_a_claim_of_each_value_holds_where_it_holds_at_every_one(tmp_path, slow, word, told):
     run = a_run(tmp_path / "run", slow=slow)

@@ -12,9 +12,7 @@ import pytest
 from records.errors import InfrastructureError
 from reports.render import pdf
 
-PAGE = (
-    "<!DOCTYPE html><html lang='en'><head><title>t</title></head><body><h1>One</h1></body></html>"
-)
+PAGE = "<!DOCTYPE html><html><head><title>t</title></head><body><h1>One</h1></body></html>"
 
 #: A browser that prints nothing but the first bytes of a PDF.
 PRINTS = """\

@@ -80,9 +80,8 @@ PEAK, MEMORY = 5e9, 10e9
 
 def node_and_hpl(folder: Path, *, blocks: int, nodes_measured: bool = True) -> Analysis:
     """Nodes of 5 Gflop/s and 10 GB/s, and HPL on two of them."""
-    cases = [
-        case("hpl", name, {"p": 1, "q": 2, "n": 2000, **HPL_FIXED, "nb": 64}) for name in RATES
-    ]
+    params = {"p": 1, "q": 2, "n": 2000, **HPL_FIXED, "nb": 64}
+    cases = [case("hpl", name, params) for name in RATES]
     if nodes_measured:
         cases.append(case("node", "mpich", {}))
 

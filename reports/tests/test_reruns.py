@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import pytest
@@ -16,13 +15,9 @@ from reports.verdicts.acceptance.reruns import LEAST_GOOD
 from reports.verdicts.acceptance.values import gather
 
 from . import acceptance_runs as runs
-from .scanned_machine import criteria
+from .test_pair_samples import CRITERIA, DAY, NODES
 
 pytestmark = pytest.mark.numerical
-NODES = tuple(f"n{number}" for number in range(1, 13))
-CRITERIA = criteria(
-    {"kind": "links", "at_least": 0.9}, {"kind": "limit", "at_least": 1e3, "unit": "bytes/s"}
-)
 
 
 def scan(folder, **made):
@@ -31,7 +26,7 @@ def scan(folder, **made):
 
 def judged(run, *again):
     reruns = [load_run(path) for path in again]
-    return judge(CRITERIA, gather(load_run(run), reruns), date(2026, 11, 21), len(reruns))
+    return judge(CRITERIA, gather(load_run(run), reruns), DAY, len(reruns))
 
 
 @pytest.mark.parametrize(("again", "verdict"), [(0.5, "FAIL"), (1.0, "PASS")])

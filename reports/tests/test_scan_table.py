@@ -52,10 +52,7 @@ OTHERS = {
     "negative": ({**PAIRS, "pair_latency": [1e-6, -1.0, 1e-6]}, META),
     "text": ({**PAIRS, "pair_latency": ["a", "b", "c"]}, META),
     "a pair twice": ({**PAIRS, NODE: ["n1"] * 3, PEER: ["n2"] * 3}, META),
-    "too many rows": (
-        {**PAIRS, NODE: ["n1"] * 4, PEER: ["n2"] * 4, "pair_latency": [1.0] * 4},
-        META,
-    ),
+    "too many rows": ({NODE: ["n1"] * 4, PEER: ["n2"] * 4, "pair_latency": [1.0] * 4}, META),
     "no peers": ({NODE: ["n1"], "pair_latency": [1.0]}, META),
 }
 
@@ -72,10 +69,9 @@ def test_damage_is_one_fault_or_none(tmp_path, capfd):
     for number in range(300):
         data = whole.copy()
         data[dice.integers(len(data), size=dice.choice([1, 3, 10]))] = dice.integers(256)
+        end = len(data) if number % 2 else dice.integers(len(data))
         try:
-            columns(
-                tmp_path, data[: len(data) if number % 2 else dice.integers(len(data))].tobytes()
-            )
+            columns(tmp_path, data[:end].tobytes())
         except AssayError:
             faults += 1
     assert faults > 100

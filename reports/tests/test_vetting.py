@@ -19,11 +19,9 @@ from reports.verdicts.vetting.judge import judged_figure, oddities
 from reports.verdicts.vetting.reference import decays, level_of, reference_of
 
 
-def draws(
-    seed: int, nodes: int, vettings: int, spread: float, slow: float = 0.0
-) -> dict[str, list[float]]:
-    """Rates of nodes around 1e10, the last node `slow`er by a fraction."""
-    rates = 1e10 * np.exp(np.random.default_rng(seed).normal(0, spread, (nodes, vettings)))
+def draws(seed: int, looks: int, spread: float, slow: float = 0.0) -> dict[str, list[float]]:
+    """Rates of four nodes around 1e10, the last node `slow`er by a fraction."""
+    rates = 1e10 * np.exp(np.random.default_rng(seed).normal(0, spread, (4, looks)))
     rates[-1] *= 1 - slow
     return {f"n{node}": own.tolist() for node, own in enumerate(rates)}
 
@@ -38,7 +36,7 @@ def word_of(*of: Any, **more: Any) -> str:
 
 
 def known(seed: int = 1, spread: float = 0.01, **more: float) -> Level:
-    level = level_of(draws(seed, 4, 5, spread, **more), "higher")
+    level = level_of(draws(seed, 5, spread, **more), "higher")
     assert level is not None
     return level
 
@@ -88,7 +86,7 @@ def test_a_slow_node_does_not_lower_the_level_of_its_peers() -> None:
 
 def test_a_node_below_its_own_level_is_unfit_though_its_peers_are_as_slow() -> None:
     random = np.random.default_rng(5)
-    values = draws(5, 4, 8, 0.002)
+    values = draws(5, 8, 0.002)
     values["n1"] = (1.3e10 * np.exp(random.normal(0, 0.002, 8))).tolist()
     level = level_of(values, "higher")
     assert level is not None
@@ -124,10 +122,8 @@ def test_a_node_that_loses_over_weeks_is_named_before_it_is_unfit(tmp_path) -> N
         for day in range(0, 42, 3):
             for node, rate in (("n1", 0.0), ("n2", 0.0), ("n3", 0.0012)):
                 value = 4e10 * (1 - rate * day) * np.exp(random.normal(0, 0.004))
-                names = {"node": node}, "memory bandwidth", "Vetting"
-                key = SeriesKey(
-                    "vet", "vet", "local", at, "stream_triad", "bytes/s", "higher", *names
-                )
+                of = {"node": node}, "memory bandwidth", "Vetting"
+                key = SeriesKey("vet", "vet", "local", at, "stream_triad", "bytes/s", "higher", *of)
                 when = (begun + timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
                 night = Night(f"{node}-{day}", "nodes", "vet", when, {}, (node,), {"ok": 1})
                 night = replace(night, kinds={node: "k"})
