@@ -10,7 +10,7 @@ from typing import Any
 from assay.documents.report import build_report
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import case, changed, write_run
 
 RATE = {"unit": "bytes/s", "better": "higher", "definition": "a rate", "limit": "link"}
 CHECK = {"name": "stream", "title": "Stream", "deciding": "", "shown": ""}
@@ -20,13 +20,13 @@ VALUES = {1024: [3e6, 3e6, 3e6], 8192: [14e6, 15e6, 14e6], 65536: [11e6, 11e6, 1
 
 def written(folder: Path, network: dict[str, Any]) -> Path:
     def measured(record: dict[str, Any]) -> dict[str, Any]:
+        same = {"unit": "bytes/s", "better": "higher"}
         metrics = [
             {
                 "name": name,
-                "unit": "bytes/s",
-                "better": "higher",
                 "value": values[record["block"] - 1],
                 "at": {"message_bytes": size},
+                **same,
             }
             for size, values in VALUES.items()
             for name in ("bounded", "free")
@@ -34,24 +34,19 @@ def written(folder: Path, network: dict[str, Any]) -> Path:
         return record | {"metrics": metrics, "flags": ["beyond-limit"]}
 
     run = write_run(folder / "run", [case("stream", "lam", {"x": 1})], blocks=3, edit=measured)
-    plan = json.loads((run / "plan.json").read_text())
     metrics = [{"name": "bounded", **RATE}, {"name": "free", **RATE, "limit": ""}]
-    plan |= {"schema": 2, "metrics": metrics, "checks": [CHECK]}
-    (run / "plan.json").write_text(json.dumps(plan))
-    provenance = json.loads((run / "provenance.json").read_text())
-    provenance["site"]["network"] |= network
-    (run / "provenance.json").write_text(json.dumps(provenance))
+    changed(run / "plan.json", schema=2, metrics=metrics, checks=[CHECK])
+    site = json.loads((run / "provenance.json").read_text())["site"]
+    changed(run / "provenance.json", site=site | {"network": site["network"] | network})
     return run
 
 
 def marks(run: Path) -> dict[tuple[str, Any], tuple[str, ...]]:
-    rows = analyse(load_run(run)).rows
-    return {
-        (row.series.metric, row.series.at_value("message_bytes")): tuple(
-            flag for flag in row.flags if flag.startswith("beyond")
-        )
-        for row in rows
-    }
+    found = {}
+    for row in analyse(load_run(run)).rows:
+        at = row.series.metric, row.series.at_value("message_bytes")
+        found[at] = tuple(flag for flag in row.flags if flag.startswith("beyond"))
+    return found
 
 
 def test_each_value_is_held_against_its_bound(tmp_path):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI profile in the report: totals, traffic, which launches count, and what is drawn."""
 
-import json
-
 import pytest
 
 from reports.analysis.run import analyse
@@ -14,22 +12,14 @@ from reports.show.mpi_profile import (
     profile_tables,
     traffic,
 )
-from reports.tests.synthetic import case, write_run
+from reports.tests.synthetic import analysed, case, rewrite
 
 PARAMS = {"p": 1, "q": 2, "n": 1000, "mpi_profile": True}
 
 
 def call(name, peer, count, size, time_s):
-    sizes = {str(size): count} if size else {}
-    return {
-        "call": name,
-        "peer": peer,
-        "count": count,
-        "bytes": count * size,
-        "time_s": time_s,
-        "greatest_s": time_s / 2,
-        "sizes": sizes,
-    }
+    counted = {"count": count, "bytes": count * size, "sizes": {str(size): count} if size else {}}
+    return {"call": name, "peer": peer, "time_s": time_s, "greatest_s": time_s / 2, **counted}
 
 
 def rank(number, scale):
@@ -46,12 +36,12 @@ def analysis(tmp_path):
         profile = [rank(0, 1), rank(1, record["block"] + 1)]
         return record | ({"profile": profile} if record["environment"] == "mpich" else {})
 
-    write_run(tmp_path, cases, blocks=2, edit=with_profile)
-    return analyse(load_run(tmp_path))
+    return analysed(tmp_path, cases, blocks=2, edit=with_profile)
 
 
 def test_calls_are_summed_over_ranks_and_kept_apart_by_launch(analysis):
     (profile,) = case_profiles(analysis)
+    assert traffic(profile) == {(0, 1): (10, 10240), (1, 0): (10, 10240)}
     totals = case_totals(profile)
     assert [item.call for item in totals.calls] == ["Wait", "Isend"]
     send = totals.calls[1]
@@ -60,17 +50,13 @@ def test_calls_are_summed_over_ranks_and_kept_apart_by_launch(analysis):
     assert totals.mpi_s.tolist() == pytest.approx([0.45, 0.5])
 
 
-def test_messages_are_counted_from_rank_to_rank(analysis):
-    (profile,) = case_profiles(analysis)
-    assert traffic(profile) == {(0, 1): (10, 10240), (1, 0): (10, 10240)}
-
-
 def test_only_the_latest_attempt_counts_and_only_when_ok(tmp_path, analysis):
-    file = tmp_path / "records.jsonl"
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    first = next(line for line in lines if "profile" in line and line["block"] == 1)
-    again = first | {"attempt": 2, "status": "failed", "reason": "lost its way", "metrics": []}
-    file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, again]))
+    def with_a_second_attempt(lines):
+        first = next(line for line in lines if "profile" in line and line["block"] == 1)
+        again = first | {"attempt": 2, "status": "failed", "reason": "lost its way", "metrics": []}
+        return [*lines, again]
+
+    rewrite(tmp_path, with_a_second_attempt)
     (profile,) = case_profiles(analyse(load_run(tmp_path)))
     assert len(profile.launches) == 1
 
@@ -82,7 +68,4 @@ def test_tables_and_pictures_show_the_profiled_case_alone(analysis):
     assert {row[1].environment for row in calls.rows} == {"mpich"}
     pictures = profile_pictures(analysis, "hpl")
     assert [picture.environments for picture in pictures] == [["mpich"], ["mpich"]]
-
-
-def test_a_check_without_profiles_has_none(analysis):
     assert profile_tables(analysis, "pt2pt") == [] == profile_pictures(analysis, "pt2pt")

@@ -47,16 +47,9 @@ Name              Site Rank  Count      Max     Mean      Min   App%   MPI%
 Allreduce            1    0     10   0.0186  0.00367  0.00189   3.64   3.90
 Allreduce            1    *     10   0.0186  0.00367  0.00189   1.58   1.67
 
-Irecv               10    0     10   0.0057  0.00193  0.00138   1.92   2.05
 Irecv               10    *     10   0.0057  0.00193  0.00138   0.83   0.88
-
-Isend               16    0     10  0.00405  0.00174   0.0013   1.72   1.85
 Isend               16    *     10  0.00405  0.00174   0.0013   0.75   0.79
-
-Sendrecv            17    0     10   0.0557   0.0157   0.0065  15.59  16.69
 Sendrecv            17    *     10   0.0557   0.0157   0.0065   6.76   7.16
-
-Waitall             11    0     10  0.00555   0.0023  0.00168   2.28   2.44
 Waitall             11    *     10  0.00555   0.0023  0.00168   0.99   1.05
 ---------------------------------------------------------------------------
 @--- Callsite Message Sent statistics (all, sent bytes) -------------------
@@ -65,10 +58,7 @@ Name              Site Rank   Count       Max      Mean       Min       Sum
 Allreduce            1    0      10        32        32        32       320
 Allreduce            1    *      10        32        32        32       320
 
-Isend               16    0      10       100       100       100      1000
 Isend               16    *      10       100       100       100      1000
-
-Sendrecv            17    0      10      5000      5000      5000     5e+04
 Sendrecv            17    *      10      5000      5000      5000     5e+04
 ---------------------------------------------------------------------------
 @--- End of Report --------------------------------------------------------
@@ -99,11 +89,9 @@ def test_a_report_of_mpip_is_read(tmp_path: Path) -> None:
 
 
 def test_it_is_written_in_our_form_and_read_again(tmp_path: Path) -> None:
-    profile = profile_of(tmp_path, VERBOSE)
-    (tmp_path / "profile.json").write_text(as_text(profile))
-    assert (
-        read_profile(tmp_path / "profile.json") == profile == any_profile(tmp_path / "profile.json")
-    )
+    profile, ours = profile_of(tmp_path, VERBOSE), tmp_path / "profile.json"
+    ours.write_text(as_text(profile))
+    assert read_profile(ours) == profile == any_profile(ours)
 
 
 def test_a_concise_report_says_what_it_lacks(tmp_path: Path) -> None:
@@ -119,15 +107,18 @@ def test_a_report_without_a_section_is_refused_naming_it(tmp_path: Path, section
         profile_of(tmp_path, VERBOSE[: VERBOSE.index(section)])
 
 
+ODD = "damaged report|contradicts itself"
+
+
 @pytest.mark.parametrize(
-    ("right", "wrong"),
-    [("0.00101", "inf"), ("0.00101", "0.0.1"), ("0.0157", "nan"), ("1000\n", "nan\n")],
+    ("right", "wrong", "told"),
+    [
+        *(("0.00101", "inf", ODD), ("0.00101", "0.0.1", ODD), ("0.0157", "nan", ODD)),
+        *(("1000\n", "nan\n", ODD), ("   1    0.00132   0.000243    18.41\n", "", "1 ranks on 2")),
+    ],
 )
-def test_numbers_that_are_none_are_refused(tmp_path: Path, right: str, wrong: str) -> None:
-    with pytest.raises(AssayError, match=r"damaged report|contradicts itself"):
+def test_what_contradicts_itself_is_refused(
+    tmp_path: Path, right: str, wrong: str, told: str
+) -> None:
+    with pytest.raises(AssayError, match=told):
         profile_of(tmp_path, VERBOSE.replace(right, wrong))
-
-
-def test_a_report_that_lacks_a_rank_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="1 ranks on 2 nodes"):
-        profile_of(tmp_path, VERBOSE.replace("   1    0.00132   0.000243    18.41\n", ""))
