@@ -7,8 +7,6 @@ from checks.common.tests.program_runs import built_programs, run_each
 
 pytestmark = pytest.mark.full
 
-LIMITS = (16384, 65536, 131072)
-
 
 @pytest.fixture(scope="module")
 def out():
@@ -22,19 +20,15 @@ def launched(out, sizes):
     return run.output.notes
 
 
-@pytest.mark.parametrize("limit", LIMITS)
-def test_the_short_message_limit_moves_the_protocol_switch(out, monkeypatch, limit):
+@pytest.mark.parametrize("limit", [16384, 65536, 131072, None])
+def test_the_short_message_limit_of_64_kib_moves_the_protocol_switch(out, monkeypatch, limit):
     monkeypatch.setenv("LAM_MPI_SSI_rpi", "tcp")
-    monkeypatch.setenv("LAM_MPI_SSI_rpi_tcp_short", str(limit))
+    if limit:
+        monkeypatch.setenv("LAM_MPI_SSI_rpi_tcp_short", str(limit))
+    limit = limit or 65536
     notes = launched(out, (limit, limit + 1))
     assert notes[f"sent_at_once_{limit}"] == 1
     assert notes[f"sent_at_once_{limit + 1}"] == 0
-
-
-def test_the_limit_is_64_kib_unless_it_is_moved(out, monkeypatch):
-    monkeypatch.setenv("LAM_MPI_SSI_rpi", "tcp")
-    notes = launched(out, (65536, 65537))
-    assert (notes["sent_at_once_65536"], notes["sent_at_once_65537"]) == (1, 0)
 
 
 @pytest.mark.parametrize("module", ["lamd", "sysv", "tcp", "usysv"])

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from checks.common.sources import LIBRARY
-from checks.common.tests.program_runs import require
+from checks.common.tests.program_runs import ran, require
 
 TREES = yaml.safe_load(Path(__file__).with_name("network_counters.yaml").read_text())
 SENT = 262144
@@ -30,7 +29,7 @@ def library(tmp_path_factory):
     built = tmp_path_factory.mktemp("arrivals") / "arrivals.so"
     sources = [str(LIBRARY / name) for name in ("evidence/arrivals.c", "assay/json.c")]
     flags = ["-std=c11", "-shared", "-fPIC", "-Wl,--unresolved-symbols=ignore-all"]
-    subprocess.run(["cc", *flags, f"-I{LIBRARY}", "-o", str(built), *sources], check=True)
+    ran(["cc", *flags, f"-I{LIBRARY}", "-o", built, *sources])
     loaded = ctypes.CDLL(str(built), mode=ctypes.RTLD_LOCAL | 1)
     loaded.arrivals_read.restype = Arrivals
     loaded.arrivals_since.restype = ctypes.c_long
@@ -51,13 +50,3 @@ def test_what_came_in_is_found(name, library, tmp_path):
     write(tmp_path, tree["after"])
     found = library.arrivals_since(root, ctypes.byref(before), ctypes.c_long(SENT))
     assert found == (-1 if tree["arrived"] is None else tree["arrived"])
-
-
-def test_the_same_bytes_in_two_places_count_once(library, tmp_path):
-    """RoCE: a port and its Ethernet interface count the same frames."""
-    net = "sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data"
-    root = ctypes.c_char_p(str(tmp_path).encode())
-    write(tmp_path, {"proc/self/net/dev": "  eth0: 0 0\n", net: "0\n"})
-    before = library.arrivals_read(root)
-    write(tmp_path, {"proc/self/net/dev": "  eth0: 140000 0\n", net: "35000\n"})
-    assert library.arrivals_since(root, ctypes.byref(before), ctypes.c_long(SENT)) == 140000

@@ -51,27 +51,6 @@ def test_our_measurements_are_kept_as_they_were_printed():
     ]
 
 
-@pytest.mark.parametrize(
-    ("found", "instead"),
-    [
-        ('"measurements":20', '"measurements":19'),
-        ("RUNNING COMPLETED", "RUNNING"),
-        ('"key":"answer"', '"key":"question"'),
-        ('"deviation_from_su3":', '"deviation_from_su3":0.5,"was":'),
-        ('"trajectories":21', '"trajectories":20'),
-        ("GMES 2.713709e+00", "GMES nan"),
-        ('"communication_share","unit":"1","value":', '"communication_share","unit":"1","value":7'),
-        ('"program_time","unit":"s","value":', '"program_time","unit":"s","value":1'),
-        ('"rate","unit":"flop/s","value":', '"rate","unit":"flop/s","value":-'),
-        ('"key":"ranks"', '"key":"nodes"'),
-        ('"name":"rate"', '"name":"site_step_time","at":{"no":1}'),
-    ],
-)
-def test_a_wrong_or_cut_answer_is_refused(found, instead):
-    assert found in OUTPUT
-    assert refused(OUTPUT.replace(found, instead))
-
-
 def test_every_cut_output_is_refused_or_has_no_end():
     ends = [match.start() for match in re.finditer("\n", OUTPUT)]
     for end in ends[: ends.index(OUTPUT.index('\n{"assay":"stamp","name":"launch_end"'))]:
@@ -79,15 +58,8 @@ def test_every_cut_output_is_refused_or_has_no_end():
         assert refused(cut) or not parse(cut).ended
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        *({"nt": 8}, {"steps": 5}, {"warmups": 2}, {"trajectories_between_measurements": 2}),
-        {"plaquette": 0.594, "plaquette_tolerance": 0.01},
-    ],
-)
-def test_a_run_of_other_settings_is_no_answer(asked):
-    assert reading(OUTPUT, **asked).wrong
+def test_a_run_with_another_plaquette_is_no_answer():
+    assert reading(OUTPUT, plaquette=0.594, plaquette_tolerance=0.01).wrong
 
 
 def test_a_run_without_measurement_is_refused():
