@@ -3,8 +3,8 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
 from checks.common.answer import Reading
@@ -19,25 +19,21 @@ HOSTILE = ["a b", "$(touch x)", "`id`", "'", '"; rm -rf x', "{ranks}", "a\nb", "
 
 
 def line(command: str = "./x {text}", **others: object) -> CommandLine:
-    caught = Caught(metric=RATE, find=r"^Triad: +(\S+)", factor=1e6, of="only")
-    plain = CommandLine(
-        title="x",
-        command=command,
-        build="",
-        files=[BroughtFile(name="in.x", content=b"a", executable=False)],
-        launch="mpi",
-        ranks=2,
-        ranks_per_node="fill",
-        names=placeholders(command),
-        metrics=[caught],
-        right=[],
-        wrong=[],
-    )
-    return msgspec.structs.replace(plain, **others)
+    given = {"title": "x", "command": command, "build": "", "files": [brought(b"a")]}
+    given |= {"launch": "mpi", "ranks": 2, "ranks_per_node": "fill", "right": [], "wrong": []}
+    given |= {"names": placeholders(command), "metrics": [caught("only")]}
+    return CommandLine(**given | others)  # type: ignore[arg-type]
 
 
-def of(choice: str) -> CommandLine:
-    return line(metrics=[msgspec.structs.replace(line().metrics[0], of=choice)])
+def caught(choice: Any) -> Caught:
+    return Caught(metric=RATE, find=r"^Triad: +(\S+)", factor=1e6, of=choice)
+
+
+def brought(content: bytes) -> BroughtFile:
+    return BroughtFile(name="in.x", content=content, executable=False)
+
+
+THREE = "Triad: 3\nTriad: 1\nTriad: 2\n"
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -69,23 +65,22 @@ def test_the_number_of_nodes_follows_the_ranks() -> None:
 
 
 def test_other_content_of_a_file_is_another_case() -> None:
-    other = line(files=[BroughtFile(name="in.x", content=b"b", executable=False)])
+    other = line(files=[brought(b"b")])
     assert CommandDefinition("x", line()).digest != CommandDefinition("x", other).digest
 
 
 @pytest.mark.parametrize(
     ("choice", "value"),
-    [("first", 3e6), ("last", 2e6), ("min", 1e6), ("max", 3e6), ("sum", 6e6), ("mean", 2e6)],
+    [
+        *(("first", 3e6), ("last", 2e6), ("min", 1e6), ("max", 3e6), ("sum", 6e6), ("mean", 2e6)),
+        ("each", 2e6),
+    ],
 )
 def test_one_of_several_matches_is_chosen(choice: str, value: float) -> None:
-    found = read(of(choice), "Triad: 3\nTriad: 1\nTriad: 2\n")
+    found = read(line(metrics=[caught(choice)]), THREE)
     assert found.wrong is None
     assert found.metrics[0].value == value
-
-
-def test_all_matches_are_samples() -> None:
-    metric = read(of("each"), "Triad: 3\nTriad: 1\nTriad: 2\n").metrics[0]
-    assert (metric.value, metric.samples) == (2e6, [3e6, 1e6, 2e6])
+    assert found.metrics[0].samples == ([3e6, 1e6, 2e6] if choice == "each" else None)
 
 
 @pytest.mark.parametrize(
@@ -124,14 +119,12 @@ def test_an_expression_that_runs_for_ever_is_ended(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("(", "at character 1"),
-        ("a(b", "at character 2: a»\\(b"),
-        ("a", "0 groups"),
-        ("(a)(b)", "2 groups"),
+        *(("(", "at character 1"), ("a(b", "at character 2: a»(b")),
+        *(("a", "0 groups"), ("(a)(b)", "2 groups")),
     ],
 )
 def test_a_bad_expression_is_refused_with_its_place(text: str, said: str) -> None:
-    assert said.replace("\\", "") in str(expression_fault(text, 1))
+    assert said in str(expression_fault(text, 1))
 
 
 @pytest.mark.parametrize(

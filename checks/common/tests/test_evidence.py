@@ -1,33 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guard against measuring something else: nodes, library, cores and the wire."""
 
-import copy
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from checks.common.evidence import ranks as judging
 from checks.common.evidence.ranks import Claim, read_evidence
+from checks.common.tests.evidence_of import evidence_of
 from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 
 CLAIM = Claim(nodes=["n1", "n2"], ranks=2, ranks_per_node=1, library_pattern="^MPICH")
-EVIDENCE = {
-    "library": "MPICH Version:\t4.0.2",
-    "library_file": "/usr/lib/libmpich.so.12",
-    "ranks": [
-        {"rank": 0, "host": "n1", "cpus": [0], "boot_id": "a"},
-        {"rank": 1, "host": "n2.cluster", "cpus": [1], "boot_id": "a"},
-    ],
-    "links": [
-        {"from_host": "n1", "to_host": "n2", "sent_bytes": 262144, "arrived_bytes": 263584},
-        {"from_host": "n2", "to_host": "n1", "sent_bytes": 262144, "arrived_bytes": 263584},
-    ],
-}
 
 
 @pytest.fixture
 def evidence():
-    return copy.deepcopy(EVIDENCE)
+    found = msgspec.to_builtins(evidence_of("n1", "n2"))
+    found["ranks"][1]["host"] = "n2.cluster"
+    return found
 
 
 def contradictions(found, claim):
@@ -59,7 +50,6 @@ def test_no_evidence_is_a_contradiction():
         (lambda found: found["ranks"][1].update(host="n1"), "asked for was 1 a node"),
         (lambda found: found["ranks"].pop(), "1 ranks reported"),
     ],
-    ids=["library", "shared memory", "no probe", "foreign node", "one node", "missing rank"],
 )
 def test_what_contradicts_the_claim_is_noticed(evidence, change, said):
     change(evidence)
@@ -78,17 +68,11 @@ def test_a_setting_that_did_not_reach_the_ranks_is_noticed(evidence):
 @pytest.mark.parametrize(
     ("found", "demanded", "met"),
     [
-        ("ch4:ofi", "ch4:ofi", True),
-        ("ch4:ofi", "ch4", True),
-        ("ch4:ofi", "ch4:ucx", False),
-        ("ch4", "ch4:ofi", False),
-        ("ch3:nemesis:tcp", "ch3:nemesis", True),
-        ("ch3:sock", "ch3:nemesis:tcp", False),
-        ("ob1:self,tcp,vader", "ob1:tcp", True),
-        ("ob1:self,vader", "ob1:tcp", False),
+        *(("ch4:ofi", "ch4:ofi", True), ("ch4:ofi", "ch4", True), ("ch4:ofi", "ch4:ucx", False)),
+        *(("ch4", "ch4:ofi", False), ("", "ch4:ofi", False), ("", "", True)),
+        *(("ch3:nemesis:tcp", "ch3:nemesis", True), ("ch3:sock", "ch3:nemesis:tcp", False)),
+        *(("ob1:self,tcp,vader", "ob1:tcp", True), ("ob1:self,vader", "ob1:tcp", False)),
         ("ucx", "ob1:tcp", False),
-        ("", "ch4:ofi", False),
-        ("", "", True),
     ],
 )
 def test_a_launch_on_another_device_than_the_site_demands_is_noticed(
@@ -103,19 +87,14 @@ def test_a_launch_on_another_device_than_the_site_demands_is_noticed(
 @pytest.mark.parametrize(
     ("masks", "shared"),
     [
-        ([[0], [1]], False),
-        ([[0], [0]], True),
-        ([[0, 1], [0, 1]], False),
-        ([[0, 1], [0, 1], [0, 1]], True),
-        ([[0, 1], [0], [1]], True),
+        *(([[0], [1]], False), ([[0], [0]], True), ([[0, 1], [0, 1]], False)),
+        *(([[0, 1], [0, 1], [0, 1]], True), ([[0, 1], [0], [1]], True)),
         ([[0, 1], [0], [1, 2]], False),
     ],
 )
 def test_ranks_that_cannot_each_have_a_core_are_oversubscribed(evidence, masks, shared):
-    evidence["ranks"] = [
-        {"rank": rank, "host": "n1", "cpus": cpus, "boot_id": "a"}
-        for rank, cpus in enumerate(masks)
-    ]
+    ranks = [{"rank": rank, "cpus": cpus} for rank, cpus in enumerate(masks)]
+    evidence["ranks"] = [{"host": "n1", "boot_id": "a", **facts} for facts in ranks]
     assert (OVERSUBSCRIBED in flags(evidence, CLAIM)) is shared
 
 

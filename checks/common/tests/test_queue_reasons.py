@@ -47,54 +47,53 @@ def test_a_pending_reason_is_waited_for_or_not(reason, verdict):
 BATCH = "sbatch: error: Batch job submission failed: "
 TEST = "allocation failure: "
 POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+def limits(*names: str) -> list[str]:
+    """Refusals for limits that sbatch names in a line before."""
+    return [f"sbatch: error: {name}\n{BATCH}{POLICY}" for name in names]
+
+
+def failed(*reasons: str) -> list[str]:
+    return [f"{BATCH}{reason}" for reason in reasons]
+
+
 REFUSED = {
     "waits": [
-        f"sbatch: error: AssocMaxSubmitJobLimit\n{BATCH}{POLICY}",
-        f"sbatch: error: QOSMaxSubmitJobPerUserLimit\n{BATCH}{POLICY}",
-        f"sbatch: error: QOSGrpSubmitJobsLimit\n{BATCH}{POLICY}",
-        f"sbatch: error: MaxSubmitJobsPerAccount\n{BATCH}{POLICY}",
+        *limits("AssocMaxSubmitJobLimit", "QOSMaxSubmitJobPerUserLimit"),
+        *limits("QOSGrpSubmitJobsLimit", "MaxSubmitJobsPerAccount"),
         "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
         f"{BATCH}Resource temporarily unavailable",
-        f"{BATCH}Required partition not available (inactive or drain)",
         f"{TEST}Required node not available (down, drained or reserved)",
         f"{TEST}Requested nodes are busy",
         f"{TEST}Job can not start due to maintenance reservation.",
-        f"{BATCH}System submissions disabled",
-        f"{BATCH}Requested reservation not usable now",
+        *failed("Required partition not available (inactive or drain)"),
+        *failed("System submissions disabled", "Requested reservation not usable now"),
     ],
     "never": [
-        f"{BATCH}Invalid account or account/partition combination specified",
         f"{TEST}Invalid account or account/partition combination specified",
-        f"{BATCH}Invalid qos specification",
-        f"{BATCH}Invalid partition name specified",
+        *failed("Invalid account or account/partition combination specified"),
+        *failed("Invalid qos specification", "Invalid partition name specified"),
         "sbatch: error: invalid partition specified: nowhere\n"
         f"{BATCH}Invalid partition name specified",
-        f"{BATCH}Invalid feature specification",
-        f"{BATCH}Requested time limit is invalid (missing or exceeds some limit)",
-        f"{BATCH}Node count specification invalid",
-        f"{BATCH}Invalid generic resource (gres) specification",
-        f"{BATCH}User's group not permitted to use this partition",
-        f"{BATCH}Requested reservation is invalid",
-        f"{BATCH}Access/permission denied",
-        f"{BATCH}More processors requested than permitted",
-        f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{BATCH}{POLICY}",
-        f"sbatch: error: AssocMaxNodePerJobLimit\n{BATCH}{POLICY}",
+        *failed("Requested time limit is invalid (missing or exceeds some limit)"),
+        *failed("Invalid feature specification", "Node count specification invalid"),
+        *failed("Invalid generic resource (gres) specification", "Access/permission denied"),
+        *failed("User's group not permitted to use this partition"),
+        *failed("Requested reservation is invalid", "More processors requested than permitted"),
+        *limits("QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit"),
         "sbatch: unrecognized option '--quick'\nTry \"sbatch --help\" for more information",
         f"sbatch: error: please name your project with --account\n{BATCH}Unspecified error",
         "",
     ],
     "unreached": [
-        "sbatch: error: Batch job submission failed: Unable to contact slurm controller"
-        " (connect failure)",
-        f"{BATCH}Socket timed out on send/recv operation",
-        f"{BATCH}Zero Bytes were transmitted or received",
-        f"{BATCH}Unexpected missing socket error",
-        f"{BATCH}Insane message length",
-        f"{BATCH}Error receiving message",
+        *failed("Unable to contact slurm controller (connect failure)"),
+        *failed("Socket timed out on send/recv operation", "Insane message length"),
+        *failed("Zero Bytes were transmitted or received", "Unexpected missing socket error"),
+        *failed("Error receiving message", "Protocol authentication error"),
         "sbatch: error: If munged is up, restart with --num-threads=10\nsbatch: error: Munge encode"
         ' failed: Failed to access "/run/munge/munge.socket.2": No such file or directory',
-        f"{BATCH}Protocol authentication error",
-        f"{BATCH}I/O error writing script/environment to file",
+        *failed("I/O error writing script/environment to file"),
     ],
     "unclear": [f"{BATCH}{POLICY}", f"{TEST}{POLICY}"],
     "nodes": [

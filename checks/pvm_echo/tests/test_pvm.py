@@ -3,7 +3,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -22,11 +21,6 @@ from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import ran, require
 from checks.netpipe import output as netpipe
 
-PVMD = shutil.which("pvmd")
-needs_pvm = pytest.mark.skipif(
-    PVMD is None or not Path("/usr/include/pvm3.h").exists(),
-    reason="needs PVM: make packages, as root",
-)
 NPPVM = Path("/usr/bin/NPpvm")
 #: PVM refuses root.
 ORDINARY = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
@@ -47,7 +41,9 @@ def parse(text):
 
 @pytest.fixture(scope="module")
 def program():
-    require("make", "cc")
+    require("make", "cc", "pvmd")
+    if not Path("/usr/include/pvm3.h").exists():
+        pytest.skip("needs PVM's headers: make packages, as root")
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         ran(["make", "-C", str(LIBRARY), "pvm", "CC=cc", f"OUT={folder}"])
         Path(folder).chmod(0o755)
@@ -55,13 +51,13 @@ def program():
 
 
 @pytest.fixture(scope="module")
-def daemon():
+def daemon(program):
     """A virtual machine of this host alone; gives the variables that tasks find it by."""
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         Path(folder).chmod(0o777)
         found = {**os.environ, "PVM_TMP": folder, "PVM_VMID": "proof", "PVM_ROOT": "/usr/lib/pvm3"}
         how = {"env": found, "cwd": folder, "stdin": -3, "stdout": -3, "stderr": -3, **ORDINARY}
-        process, files = subprocess.Popen([PVMD, "-nlocalhost"], **how), Path(folder)
+        process, files = subprocess.Popen(["pvmd", "-nlocalhost"], **how), Path(folder)
         # until the file with its address is written
         while process.poll() is None and not any(
             file.stat().st_size for file in files.glob("pvmd.*")
@@ -90,7 +86,6 @@ def refusal(program, variables, *options):
     return parse(text).errors[0]
 
 
-@needs_pvm
 @pytest.mark.parametrize("route", ["direct", "daemon"])
 @pytest.mark.parametrize("element", ["byte", "int", "double"])
 def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, element):
@@ -106,7 +101,6 @@ def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, e
     assert check.read(params, output).wrong is None
 
 
-@needs_pvm
 def test_the_evidence_is_judged_like_that_of_an_mpi_program(program, daemon):
     options = ["--within-node", "--sizes=8", "--iterations=1"]
     evidence = parse(launched(program, daemon, *options)[1]).evidence
@@ -116,7 +110,6 @@ def test_the_evidence_is_judged_like_that_of_an_mpi_program(program, daemon):
     assert "a node" in contradictions(evidence, Claim([here, "n2"], 2, 1, "^PVM", False))[0]
 
 
-@needs_pvm
 @pytest.mark.parametrize("construct", ["psend", "InPlace", "Raw", "Default"])
 def test_a_spoiled_byte_is_caught(program, daemon, construct):
     options = ["--within-node", "--inject-fault", f"--constructs={construct}", "--sizes=4096"]
@@ -127,7 +120,6 @@ def test_a_spoiled_byte_is_caught(program, daemon, construct):
     assert status != 0
 
 
-@needs_pvm
 def test_a_partner_that_dies_ends_the_run(program, daemon):
     options = ["--within-node", "--sizes=1000", "--iterations=1000000"]
     asking = subprocess.Popen([program, *options], env=daemon, stdout=-1, cwd="/", **ORDINARY)
@@ -142,7 +134,6 @@ def test_a_partner_that_dies_ends_the_run(program, daemon):
     assert parse(text.decode()).errors == ["partner: the partner task ended early"]
 
 
-@needs_pvm
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -157,7 +148,6 @@ def test_what_cannot_be_asked_is_refused(program, daemon, options, message):
     assert message in refusal(program, daemon, *options)
 
 
-@needs_pvm
 def test_without_a_daemon_the_program_says_so(program, daemon):
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         Path(folder).chmod(0o777)
@@ -175,7 +165,6 @@ def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
     }
 
 
-@needs_pvm
 @pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: make packages, as root")
 def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
@@ -188,7 +177,6 @@ def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     assert min(point.half_round_trip_s for point in points) > 0
 
 
-@needs_pvm
 def test_a_pair_of_no_program_is_refused(program, daemon):
     status, text, _ = launched(pair_of(program), daemon, "--within-node")
     assert status == 2
