@@ -19,6 +19,7 @@ TOOLS = (
     *("bash", "sh", "env", "cat", "sed", "grep", "tr", "head", "ls", "id", "ps", "expr", "tty"),
     *("hostname", "uname", "dirname", "basename", "readlink", "gcc", "sort", "which", "sbatch"),
 )
+needs_lmod = pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
 pytestmark = needs("gcc", *(f"mpirun.{family}" for family in FAMILIES))
 
 
@@ -44,23 +45,8 @@ def write(file, text):
     file.write_text(text)
 
 
-@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
-def test_lmod_with_a_hierarchy_of_compilers(site):
-    modules, opt = site
-    for compiler, families in {"gcc/12": FAMILIES, "intel/2023": ("mpich",)}.items():
-        below = modules.parent / "below" / compiler
-        write(modules / f"{compiler}.lua", f'prepend_path("MODULEPATH", "{below}")\n')
-        for family in families:
-            text = f'family("mpi")\nprepend_path("PATH", "{opt / family}")\n'
-            write(below / family / "4.0.lua", text)
-    assert modules_system() == "lmod"
-    found = chosen(MpiSearch("lmod", print).found)
-    assert {name: one.modules for name, one in found.items()} == {
-        "mpich-gcc": ("gcc/12", "mpich/4.0"),
-        "mpich-intel": ("intel/2023", "mpich/4.0"),
-        "openmpi": ("gcc/12", "openmpi/4.0"),
-    }
-    assert found["openmpi"].launchers == ("mpirun", "mpiexec")
+def ways_of(search):
+    return {name: one.modules for name, one in chosen(search.found).items()}
 
 
 def lua(modules, opt, **texts):
@@ -71,12 +57,25 @@ def lua(modules, opt, **texts):
         write(modules / family / f"{version.replace('_', '.')}.lua", f"{text}\n{brings}")
 
 
-def ways_of(search):
-    return {name: one.modules for name, one in chosen(search.found).items()}
+@needs_lmod
+def test_lmod_with_a_hierarchy_of_compilers(site):
+    modules, opt = site
+    for compiler, families in {"gcc/12": FAMILIES, "intel/2023": ("mpich",)}.items():
+        below = modules.parent / "below" / compiler
+        write(modules / f"{compiler}.lua", f'prepend_path("MODULEPATH", "{below}")\n')
+        lua(below, opt, **{f"{family}_4_0": 'family("mpi")' for family in families})
+    assert modules_system() == "lmod"
+    search = MpiSearch("lmod", print)
+    assert ways_of(search) == {
+        "mpich-gcc": ("gcc/12", "mpich/4.0"),
+        "mpich-intel": ("intel/2023", "mpich/4.0"),
+        "openmpi": ("gcc/12", "openmpi/4.0"),
+    }
+    assert chosen(search.found)["openmpi"].launchers == ("mpirun", "mpiexec")
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
+@needs_lmod
 def test_mpis_behind_prerequisites_several_levels_deep(site):
     lua(
         *site,
@@ -99,7 +98,7 @@ def test_mpis_behind_prerequisites_several_levels_deep(site):
 
 
 @pytest.mark.full
-@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
+@needs_lmod
 def test_each_compiler_is_tried_where_a_module_names_none(site):
     modules, opt = site
     text = "if not isloaded('aocc/4') then LmodError('a compiler is missing') end"
@@ -112,7 +111,7 @@ def test_each_compiler_is_tried_where_a_module_names_none(site):
     }
 
 
-@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
+@needs_lmod
 def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
     text = "if not isloaded('site-tools') then LmodError('ask the help desk') end"
     lua(*site, mpich_4_0=text, **{f"m{number}_1": "" for number in range(50)})
@@ -122,11 +121,10 @@ def test_what_the_person_has_loaded_is_a_way(site, monkeypatch):
     assert ways_of(MpiSearch("lmod", print)) == {"mpich": ("site-tools", "mpich/4.0")}
 
 
-@pytest.mark.skipif(not LMOD, reason="needs lmod: make packages, as root")
+@needs_lmod
 def test_conflicts_are_respected_and_every_reason_is_listed(site):
-    lua(
-        *site, gcc_12="", mpich_4_0="conflict('gcc')\nprereq('gcc/12')", openmpi_4_1="prereq('x/1')"
-    )
+    both = "conflict('gcc')\nprereq('gcc/12')"
+    lua(*site, gcc_12="", mpich_4_0=both, openmpi_4_1="prereq('x/1')")
     search = MpiSearch("lmod", print)
     assert search.found == []
     told = search.told().splitlines()
@@ -142,8 +140,5 @@ def test_environment_modules(site):
         write(modules / family / "4.0", f"#%Module1.0\nprepend-path PATH {opt / family}\n")
     write(modules / "mpich" / "broken", "#%Module1.0\nerror nothing\n")
     assert modules_system() == "tmod4"
-    found = chosen(MpiSearch("tmod4", print).found)
-    assert {name: one.modules for name, one in found.items()} == {
-        "mpich": ("mpich/4.0",),
-        "openmpi": ("openmpi/4.0",),
-    }
+    found = {"mpich": ("mpich/4.0",), "openmpi": ("openmpi/4.0",)}
+    assert ways_of(MpiSearch("tmod4", print)) == found
