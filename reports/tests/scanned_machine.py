@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from records.criteria import Criteria
@@ -14,6 +15,7 @@ from records.run.plan import PlannedCase
 from records.site.limits import Nominal
 from records.site.pair_places import Indices, sampled_pairs
 from reports.load.scans import PairColumns
+from reports.tests import synthetic
 from reports.verdicts.acceptance.values import CriterionEvidence, LaunchRef, ScanValues
 
 LEVEL, CV, CASE = 1e10, 0.01, "alltoall_pairs-1"
@@ -64,18 +66,8 @@ def scan(
 ) -> CriterionEvidence:
     """The evidence of a scan of five blocks; `again` are parts of its re-runs, later blocks."""
     params = {"rounds": rounds, "seed": 1}
-    case = PlannedCase(
-        id=CASE,
-        check="alltoall_pairs",
-        environment="mpich",
-        params=params,
-        ranks=nodes,
-        ranks_per_node=1,
-        nodes=nodes,
-        memory_bytes_per_node=0,
-        estimate_s=1.0,
-        skipped=None,
-    )
+    planned = synthetic.case("alltoall_pairs", "mpich", params, nodes)
+    case = msgspec.convert(planned | {"id": CASE, "nodes": nodes}, PlannedCase)
     first = measured(sampled_pairs(nodes, rounds, 1), nodes, range(1, 6), **made)
     parts = [(part, 0) for part in (first, *again)]
     blocks = [block for part, _ in parts for block in part.blocks]

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from html import unescape
 from pathlib import Path
 
 import pytest
 
-from assay.criteria.loading import criteria_from_text
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown, terminal
 from reports.show.raw_links import RawLinks
 from reports.tests import acceptance_runs
-from reports.tests.synthetic import quick_cases, write_run
+from reports.tests.synthetic import changed, quick_cases, write_run
+from reports.tests.test_acceptance_judge import criteria
 from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.comparison.compare import compare
@@ -26,22 +25,11 @@ from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
 
 UCX, TCP = "ch4:ucx", "ch3:nemesis:tcp"
-CRITERIA = """\
-schema: 1
-name: mine
-title: Mine
-criteria:
-  - {id: abs, kind: limit, title: Promise, check: node, metric: stream_triad, at_least: 4.0e+9,
-     unit: bytes/s}
-"""
 
 
 def over(run: Path, device: str) -> Path:
     """The run with what its mpich told of itself."""
-    file = run / "provenance.json"
-    provenance = json.loads(file.read_bytes())
-    provenance.setdefault("environments", {}).setdefault("mpich", {})["device"] = device
-    file.write_text(json.dumps(provenance))
+    changed(run / "provenance.json", environments={"mpich": {"device": device}})
     return run
 
 
@@ -51,8 +39,7 @@ def a_run(folder: Path, device: str = UCX) -> Path:
 
 def accepted(folder: Path):
     run = over(acceptance_runs.write_run(folder / "run"), UCX)
-    criteria = criteria_from_text("mine.yaml", CRITERIA)
-    return acceptance_result(acceptance_runs.dossier(run, criteria, CRITERIA))
+    return acceptance_result(acceptance_runs.dossier(run, criteria()))
 
 
 def chosen(folder: Path):

@@ -32,8 +32,8 @@ def test_how_often_is_no_name_but_the_range_of_lengths_is() -> None:
     labels, cases = labels_of("echo", OFTEN, SELDOM)
     assert labels.varying == ("sizes", "iterations", "warmup")
     assert [labels.parts(one) for one in cases] == [[]] * 4
-    assert labels.label(cases[0]).replace("\u202f", " ") == "1 B … 16 KiB"
-    assert labels.label(cases[1]).replace("\u202f", " ") == "23 170 B … 1 MiB"
+    told = [labels.label(one).replace("\u202f", " ") for one in cases[:2]]
+    assert told == ["1 B … 16 KiB", "23 170 B … 1 MiB"]
 
 
 def test_where_a_length_is_measured_twice_it_is_told_how() -> None:
@@ -51,13 +51,13 @@ def test_cases_that_differ_in_more_need_no_procedure() -> None:
 
 
 def test_a_case_of_which_nothing_varies_has_a_name() -> None:
-    hpl = {"p": 1, "q": 2, "n": 4000, "nb": 128, "ranks": 2}
-    labels, cases = labels_of("hpl", hpl)
-    assert labels.label(cases[0]).replace("\u202f", " ") == "1 × 2, N 4 000"
-    labels, cases = labels_of("su3_rmd", {"nx": 8, "ny": 8, "nz": 8, "nt": 16, "ranks": 2})
-    assert labels.label(cases[0]) == "8³ × 16"
-    labels, cases = labels_of("startup", {"ranks": 2})
-    assert labels.label(cases[0]) == "2 ranks, between nodes"
+    for check, params, told in (
+        ("hpl", {"p": 1, "q": 2, "n": 4000, "nb": 128, "ranks": 2}, "1 × 2, N 4 000"),
+        ("su3_rmd", {"nx": 8, "ny": 8, "nz": 8, "nt": 16, "ranks": 2}, "8³ × 16"),
+        ("startup", {"ranks": 2}, "2 ranks, between nodes"),
+    ):
+        labels, cases = labels_of(check, params)
+        assert labels.label(cases[0]).replace("\u202f", " ") == told
     nothing = [Case("other", {"deep": [1]})]
     assert check_labels(nothing)["other"].label(nothing[0]) == "the one case"
 
@@ -78,11 +78,8 @@ def test_a_case_is_called_by_its_problem_and_what_varies_in_the_plan() -> None:
     cases += [planned("echo", tcp, id="echo-1"), planned("other", {"deep": [1]}, id="other-1")]
     cases += [planned("echo", {**tcp, "transport": "udp"}, id="echo-2")]
     assert [*case_names(cases).values()] == [
-        "su3_rmd 8³ × 16, 1 rank",
-        "su3_rmd 8³ × 16, 2 ranks",
-        "echo transport tcp",
-        "other",
-        "echo transport udp",
+        *("su3_rmd 8³ × 16, 1 rank", "su3_rmd 8³ × 16, 2 ranks"),
+        *("echo transport tcp", "other", "echo transport udp"),
     ]
 
 

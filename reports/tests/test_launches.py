@@ -35,12 +35,12 @@ def test_the_intervals_hold_the_truth(luck, n):
 
 
 def test_few_launches_give_no_interval_but_a_test():
-    line = modelled(SIZES, drawn(truth(None, 0.0), (0.03, 0.02, False), 4, 1)).segments[0]
-    assert line.alpha is None
-    assert line.lack_of_fit > 0.01
-    line = modelled(SIZES, drawn(truth(None, 0.0), (0.03, 0.02, False), 2, 1)).segments[0]
-    assert line.lack_of_fit is None
-    assert line.poor is None
+    four, two = (
+        modelled(SIZES, drawn(truth(None, 0.0), (0.03, 0.02, False), n, 1)).segments[0]
+        for n in (4, 2)
+    )
+    assert four.alpha is None and four.lack_of_fit > 0.01
+    assert two.lack_of_fit is two.poor is None
 
 
 def test_lack_of_fit_is_found_at_its_level_and_no_launch_effect_is_one():
@@ -58,24 +58,17 @@ def test_lack_of_fit_is_found_at_its_level_and_no_launch_effect_is_one():
     assert lack_of_fit(line, m, bent) < 1e-4
 
 
-def test_times_off_every_line_give_no_latency():
+def test_times_off_every_line_give_no_latency_and_a_negative_start_up_time_is_no_line():
     m = np.array(WAVY, dtype=float)
     times = m / 90e6 * (1 + 0.35 * np.sin(2.5 * np.log(m)))
     model = modelled(WAVY, drawn(times, (0.03, 0.05, False), 5, 1))
     assert all(line.poor for line in model.segments)
-
-
-def test_a_negative_start_up_time_is_no_line():
-    m = np.array(WAVY, dtype=float)
-    launches = drawn(m / 90e6 - 60e-6, (0.0, 0.02, False), 5, 1)
-    (line, *_) = modelled(WAVY, launches).segments
-    assert line.alpha_s == 0.0
-    assert line.poor
+    (line, *_) = modelled(WAVY, drawn(m / 90e6 - 60e-6, (0.0, 0.02, False), 5, 1)).segments
+    assert line.alpha_s == 0.0 and line.poor
 
 
 def test_exact_repeats_have_no_lack_of_fit():
-    times = truth(LIMIT, 20e-6)
-    model = modelled(SIZES, np.tile(times[:, np.newaxis], 5))
+    model = modelled(SIZES, np.tile(truth(LIMIT, 20e-6)[:, np.newaxis], 5))
     assert [line.poor for line in model.segments] == [None, None]
     for line in model.segments:
         assert line.alpha.low == pytest.approx(line.alpha.high)
@@ -87,8 +80,8 @@ def test_missing_launches_cost_themselves_only():
     launches[5, 2] = launches[40, 7] = np.nan
     found = segmented(SIZES, np.nanmedian(launches, axis=1).tolist(), replicates=1)
     model = with_launches(found, SIZES, launches)
-    assert model.segments[0].alpha.low == pytest.approx(whole.alpha.low, rel=0.02)
-    assert model.segments[0].alpha.high == pytest.approx(whole.alpha.high, rel=0.02)
+    alpha = model.segments[0].alpha
+    assert (alpha.low, alpha.high) == pytest.approx((whole.alpha.low, whole.alpha.high), rel=0.02)
     (switch,) = model.switches
     assert switch.low_bytes <= LIMIT < switch.high_bytes
 
