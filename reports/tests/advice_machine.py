@@ -88,44 +88,35 @@ def curves_run(
         def noisy(time_s: float) -> float:
             return time_s * math.exp(noise * (launch + rng.standard_normal()))
 
+        at: dict[str, str]
         if record["check"] == "hpl":
-            record["metrics"] = [metric("time", noisy(1.0 + program_s(machine, program, 2, 1.2)))]
+            made = [metric("time", noisy(1.0 + program_s(machine, program, 2, 1.2)))]
         elif record["check"] == "streams":
-            window = record["params"]["window"]
+            window, at = record["params"]["window"], {"direction": "both-ways"}
             longer = exchange[record["environment"]] * (1 + window) / 2
             answer_s = machine.time_s("Send", sizes[0], 2)
-            record["metrics"] = [
-                metric(
-                    "window_rate",
-                    2 * m * window / noisy(longer * machine.time_s("Send", m, 2) + answer_s),
-                    direction="both-ways",
-                    message_bytes=m,
-                )
-                for m in sizes
+            times = [noisy(longer * machine.time_s("Send", m, 2) + answer_s) for m in sizes]
+            rates = zip(sizes, times, strict=True)
+            made = [
+                metric("window_rate", 2 * m * window / s, message_bytes=m, **at) for m, s in rates
             ]
         elif record["check"] == "pt2pt":
-            record["metrics"] = [
-                metric(
-                    "half_round_trip",
-                    noisy(machine.time_s("Send", m, 2)),
-                    construct="Send/Recv",
-                    message_bytes=m,
-                )
-                for m in sizes
-            ]
+            name, at = "half_round_trip", {"construct": "Send/Recv"}
+            sends = ((m, noisy(machine.time_s("Send", m, 2))) for m in sizes)
+            made = [metric(name, time_s, message_bytes=m, **at) for m, time_s in sends]
         else:
             again = loop if record["params"]["procedure"] == "loop" else 1.0
-            record["metrics"] = [
-                metric(
-                    "collective_time",
-                    noisy(machine.time_s(operation, m, record["ranks"])) * again,
-                    operation=operation,
-                    message_bytes=m,
-                )
-                for operation in ("barrier", "allreduce", "broadcast")
-                for m in (sizes if operation != "barrier" else [0])
+            calls = [
+                ("barrier", 0),
+                *((one, m) for one in ("allreduce", "broadcast") for m in sizes),
             ]
-        return record | {"flags": ["oversubscribed"] * (record["ranks"] >= crowded)}
+            made = []
+            for operation, m in calls:
+                time_s = noisy(machine.time_s(operation, m, record["ranks"])) * again
+                at = {"operation": operation}
+                made.append(metric("collective_time", time_s, message_bytes=m, **at))
+        flags = ["oversubscribed"] * (record["ranks"] >= crowded)
+        return record | {"metrics": made, "flags": flags}
 
     return write_run(folder, cases, blocks=blocks, seed=seed, edit=edit)
 
@@ -169,10 +160,6 @@ def profile_of(
         )
     calls += further
     mpi_s = sum(one.time_s for one in calls) / ranks
-
-    def alike(value: float) -> OverRanks:
-        return OverRanks(mean=value, least=value, greatest=value)
-
     return ApplicationProfile(
         source="assay",
         command=["./program"],
@@ -180,9 +167,9 @@ def profile_of(
         ranks=ranks,
         nodes=ranks // on_node,
         ranks_per_node=on_node,
-        elapsed_s=alike(compute_s + mpi_s),
-        mpi_s=alike(mpi_s),
-        outside_s=alike(compute_s),
+        elapsed_s=OverRanks.of([compute_s + mpi_s]),
+        mpi_s=OverRanks.of([mpi_s]),
+        outside_s=OverRanks.of([compute_s]),
         sampled_share=0.25,
         calls=calls,
     )

@@ -72,14 +72,9 @@ def scaled(params: dict[str, Any], ranks: int) -> dict[str, Any]:
 def lattice_params(extents: Sequence[int], ranks: int, steps: int = 100) -> dict[str, Any]:
     """Parameters of su3_rmd: one trajectory of so many steps, and no warm-up."""
     names = dict(zip(("nx", "ny", "nz", "nt"), extents, strict=True))
-    fixed = {
-        "trajectories": 1,
-        "warmups": 0,
-        "steps": steps,
-        "trajectories_between_measurements": 1,
-        "precision": "double",
-    }
-    return {**names, "ranks": ranks, "ranks_per_node": 1, **fixed}
+    fixed = {"trajectories": 1, "warmups": 0, "trajectories_between_measurements": 1}
+    fixed |= {"precision": "double", "ranks": ranks, "ranks_per_node": 1}
+    return {**names, "steps": steps, **fixed}
 
 
 def machine_run(
@@ -113,15 +108,10 @@ def machine_run(
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         params = record["params"]
         if record["check"] == "pt2pt":
-            times = {m: truth.alpha_s + truth.beta_s_per_byte * m for m in SIZES}
+            name, at = "half_round_trip", {"construct": "Send/Recv"}
+            times = ((m, truth.alpha_s + truth.beta_s_per_byte * m) for m in SIZES)
             record["metrics"] = [
-                metric(
-                    "half_round_trip",
-                    value * _own(rng, truth),
-                    construct="Send/Recv",
-                    message_bytes=m,
-                )
-                for m, value in times.items()
+                metric(name, value * _own(rng, truth), message_bytes=m, **at) for m, value in times
             ]
         else:
             compute, messages = (
@@ -168,15 +158,11 @@ def operation_run(
     def edit(record: dict[str, Any]) -> dict[str, Any]:
         ranks = record["ranks"]
         luck_there = of_count[ranks // on_node]
-        errors = np.exp(launch * rng.standard_normal(len(sizes)))
+        errors = luck_there * np.exp(launch * rng.standard_normal(len(sizes)))
+        times = ((m, error * time_s(ranks, m)) for m, error in zip(sizes, errors, strict=True))
         record["metrics"] = [
-            metric(
-                "collective_time",
-                luck_there * error * time_s(ranks, m),
-                operation="allreduce",
-                message_bytes=m,
-            )
-            for m, error in zip(sizes, errors, strict=True)
+            metric("collective_time", value, operation="allreduce", message_bytes=m)
+            for m, value in times
         ]
         record["flags"] = (flags or {}).get(ranks // on_node, [])
         return record
