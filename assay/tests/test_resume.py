@@ -34,15 +34,8 @@ def run_begun_on(asked_as, tmp_path, monkeypatch):
     features = {"lam": set(read_description("virtual").environments["lam"].features)}
     site = SiteFacts("virtual", 3, 1, 10**9, features)
     run = directory.create_run(CAMPAIGN, make_plan(campaign_from_text("x.yaml", CAMPAIGN), site))
-    began_on = {
-        "name": "virtual",
-        "asked_as": asked_as,
-        "virtual": True,
-        "nodes": 3,
-        "cores_per_node": 1,
-        "network": {"name": "gigabit"},
-        "switches": "2x2",
-    }
+    size = {"nodes": 3, "cores_per_node": 1, "network": {"name": "gigabit"}, "switches": "2x2"}
+    began_on = {"name": "virtual", "asked_as": asked_as, "virtual": True, **size}
     run.provenance_file.write_text(json.dumps({"schema": 1, "site": began_on}))
     return run.path
 

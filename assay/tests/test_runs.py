@@ -22,28 +22,20 @@ from reports.notation.labels import case_names
 from reports.tests.synthetic import case, write_run
 
 Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("folder")
 
 
-def small_run(folder: Path, *, campaign: str = "quick", failed: bool = False, **plan: Any) -> Path:
+def small_run(name: str, *, campaign: str = "quick", **plan: Any) -> Path:
     """A run of two start-ups in two environments, two blocks each."""
-
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        return {**record, "status": "failed", "reason": "gone", "metrics": []} if failed else record
-
+    folder = Path("results", campaign, name)
     sizes = ({"ranks": ranks, "ranks_per_node": 1} for ranks in (2, 4))
     cases = [case("startup", name, size) for size in sizes for name in ("mpich", "lam")]
-    write_run(folder, cases, blocks=2, edit=edit)
+    write_run(folder, cases, blocks=2)
     (folder / "campaign.yaml").write_text("schema: 1\n")
     file = folder / "plan.json"
     changed = msgspec.structs.replace(read_plan(file), campaign=campaign, **plan)
     file.write_text(changed.to_json())
     return folder
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def refused(capsys: Capture, *words: str) -> list[str]:
@@ -53,25 +45,25 @@ def refused(capsys: Capture, *words: str) -> list[str]:
     return answer.err.splitlines()
 
 
-def test_without_a_name_the_newest_run_is_taken_and_named(place: Path, capsys: Capture) -> None:
-    small_run(place / "results/quick/20260101T000000Z-0001")
-    newest = small_run(place / "results/nightly/20260102T000000Z-0002", campaign="nightly")
+def test_without_a_name_the_newest_run_is_taken_and_named(capsys: Capture) -> None:
+    small_run("20260101T000000Z-0001")
+    newest = small_run("20260102T000000Z-0002", campaign="nightly")
     assert main(["status"]) == 0
     answer = capsys.readouterr()
     assert "nightly on virtual" in answer.out
-    assert answer.err == f"the newest run: {newest.relative_to(place)}\n"
+    assert answer.err == f"the newest run: {newest}\n"
     assert main(["status", "--json"]) == 0
     assert capsys.readouterr().out.startswith("{")
 
 
 def test_the_newest_run_of_the_right_kind_is_taken(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reports.render.html.svg_of", lambda *_: "")
-    old = small_run(place / "results/wyeast-2003/20260101T000000Z-0001", campaign="wyeast-2003")
-    small_run(place / "results/quick/20260102T000000Z-0002")
+    old = small_run("20260101T000000Z-0001", campaign="wyeast-2003")
+    small_run("20260102T000000Z-0002")
     assert main(["paper", "2003", "--json"]) == 0
-    assert f"the newest run of wyeast-2003: {old.relative_to(place)}" in capsys.readouterr().err
+    assert f"the newest run of wyeast-2003: {old}" in capsys.readouterr().err
     (said,) = refused(capsys, "paper", "1996-ornl")
     assert "there is no study" in said
     (said,) = refused(capsys, "paper", "ornl-1996")
@@ -82,9 +74,9 @@ def test_the_newest_run_of_the_right_kind_is_taken(
     assert "no run of su3_rmd or hpl or collectives" in said
 
 
-def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one(place: Path) -> None:
-    small_run(place / "results/quick/20260101T000000Z-0001")
-    small_run(place / "results/quick/20260102T000000Z-0002")
+def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one() -> None:
+    small_run("20260101T000000Z-0001")
+    small_run("20260102T000000Z-0002")
     assert open_run("20260101").path.name == "20260101T000000Z-0001"
     with pytest.raises(AssayError, match=r"2 runs begin with '2026010': .*-0001, .*-0002"):
         open_run("2026010")
@@ -92,13 +84,11 @@ def test_the_beginning_of_a_runs_id_is_enough_where_it_is_the_only_one(place: Pa
         open_run("20260103")
 
 
-def test_a_run_is_compared_with_the_newest_other_of_its_campaign(
-    place: Path, capsys: Capture
-) -> None:
+def test_a_run_is_compared_with_the_newest_other_of_its_campaign(capsys: Capture) -> None:
     names = [f"2026010{day}T000000Z-000{day}" for day in (1, 2, 3)]
     for name in names[:2]:
-        small_run(place / f"results/quick/{name}")
-    small_run(place / f"results/nightly/{names[2]}", campaign="nightly")
+        small_run(name)
+    small_run(names[2], campaign="nightly")
     said = refused(capsys, "compare")
     assert said[2].split() == ["assay", "compare", *names[:2], "quick"]
     assert main(["compare", names[1]]) == 0
@@ -108,10 +98,8 @@ def test_a_run_is_compared_with_the_newest_other_of_its_campaign(
 
 
 @pytest.mark.parametrize("command", ["run", "plan"])
-def test_without_a_campaign_they_are_listed_with_the_command(
-    place: Path, capsys: Capture, command: str
-) -> None:
-    half = small_run(place / "results/quick/20260101T000000Z-0001", blocks=9)
+def test_without_a_campaign_they_are_listed_with_the_command(capsys: Capture, command: str) -> None:
+    half = small_run("20260101T000000Z-0001", blocks=9)
     lines = refused(capsys, command)
     begun = [line.split()[:3] for line in lines]
     assert all(["assay", command, name] in begun for name in campaign_names())
@@ -120,23 +108,23 @@ def test_without_a_campaign_they_are_listed_with_the_command(
     assert (resume in lines) == (command == "run")
 
 
-def test_without_a_run_accept_lists_those_that_name_criteria(place: Path, capsys: Capture) -> None:
+def test_without_a_run_accept_lists_those_that_name_criteria(capsys: Capture) -> None:
     (said,) = refused(capsys, "accept")
     assert "assay run acceptance" in said
-    small_run(place / "results/quick/20260102T000000Z-0002")
+    small_run("20260102T000000Z-0002")
     judged = {"real": "standard"}
-    small_run(place / "results/own/20260101T000000Z-0001", campaign="own", judged_by=judged)
+    small_run("20260101T000000Z-0001", campaign="own", judged_by=judged)
     assert refused(capsys, "accept")[2:] == ["  assay accept 20260101T000000Z-0001  own on virtual"]
 
 
-def test_without_a_study_they_are_listed_with_the_command(place: Path, capsys: Capture) -> None:
-    small_run(place / "results/wyeast-2003/20260101T000000Z-0001", campaign="wyeast-2003")
+def test_without_a_study_they_are_listed_with_the_command(capsys: Capture) -> None:
+    small_run("20260101T000000Z-0001", campaign="wyeast-2003")
     commands = [line.split()[:3] for line in refused(capsys, "paper")[2:]]
     assert ["assay", "paper", "wyeast-2003"] in commands
     assert ["assay", "run", "ornl-1996"] in commands
 
 
-def test_campaigns_are_listed_with_what_each_asks(place: Path, capsys: Capture) -> None:
+def test_campaigns_are_listed_with_what_each_asks(capsys: Capture) -> None:
     assert main(["campaigns"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:-1] if line[2:3].strip()] == campaign_names()
@@ -149,7 +137,7 @@ def test_campaigns_are_listed_with_what_each_asks(place: Path, capsys: Capture) 
 
 @pytest.mark.parametrize("user", [0, 1000])
 def test_a_plan_needs_no_cluster_that_is_up(
-    place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, user: int
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, user: int
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: user)
     monkeypatch.setattr(Site, "hpl_source", lambda _: __file__)
@@ -162,8 +150,8 @@ def test_a_plan_needs_no_cluster_that_is_up(
     assert main(["plan", "quick", "--site", "nowhere"]) == 2
 
 
-def test_a_case_is_found_by_how_its_name_or_id_begins(place: Path, capsys: Capture) -> None:
-    run = small_run(place / "results/quick/20260101T000000Z-0001")
+def test_a_case_is_found_by_how_its_name_or_id_begins(capsys: Capture) -> None:
+    run = small_run("20260101T000000Z-0001")
     cases = read_plan(run / "plan.json").cases
     assert [*case_names(cases).values()] == ["startup 2 ranks"] * 2 + ["startup 4 ranks"] * 2
     four = cases[3].id

@@ -64,10 +64,8 @@ def test_an_allocation_of_ten_thousand_nodes_is_told(messages_of):
     """Linux takes no variable of more than 128 KiB."""
     nodes = [f"some-long-name-{number:05}" for number in range(10_000)]
     allocation = Allocation(job_id="12", nodes=nodes, ends_at=1e10, leaves={"s1": nodes})
-    program = (
-        f"told = open(os.environ[{ALLOCATION!r}]).read()\n"
-        """os.write(pipe, b'{"progress": "%d"}\\n' % len(told))"""
-    )
+    program = f"told = open(os.environ[{ALLOCATION!r}]).read()\n"
+    program += """os.write(pipe, b'{"progress": "%d"}\\n' % len(told))"""
     (message,) = messages_of(program, allocation)
     assert message.progress == str(len(allocation.model_dump_json()))
 

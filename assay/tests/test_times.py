@@ -24,6 +24,7 @@ from records.tests.made import record
 STORED = Path(__file__).parent / "stored_runs"
 #: When made runs begin, their launches after it.
 BEGAN = 1_790_000_000.0
+Made = tuple[PlannedCase, int, float, float]
 VIRTUAL = SiteAsRun(name="virtual", partition="p", cores_per_node=1)
 
 
@@ -32,9 +33,7 @@ def time_of(seconds: float) -> str:
     return told.replace("+00:00", "Z")
 
 
-def made_run(
-    plan: Plan, launches: Iterable[tuple[PlannedCase, int, float, float]], name: str = "r1"
-) -> RunDirectory:
+def made_run(plan: Plan, launches: Iterable[Made], name: str = "r1") -> RunDirectory:
     """A run of `plan` on the virtual site: cases with their blocks, begins and ends."""
     run = RunDirectory(Path("results", "c", name))
     run.path.mkdir(parents=True)
@@ -55,7 +54,7 @@ def record_of(case: PlannedCase, block: int, begin: float, end: float, run_id: s
     return record(block, case_id=case.id, run_id=run_id, **whose, **nodes, **times)
 
 
-def one_after_another(plan: Plan, took_s: float) -> list[tuple[PlannedCase, int, float, float]]:
+def one_after_another(plan: Plan, took_s: float) -> list[Made]:
     """Each launch of a plan, the first after 20 s, with a second between two."""
     pairs = [(case, block) for block in range(1, plan.blocks + 1) for case in plan.cases]
     step_s = took_s + 1
@@ -97,19 +96,16 @@ def test_another_size_is_estimated_in_proportion_to_the_nearest() -> None:
             assert (case.estimated_by, case.rough_s) == ("rough", None)
 
 
-def test_a_short_time_that_was_seen_makes_no_limit_shorter() -> None:
+def test_a_time_that_was_seen_makes_limits_longer_and_never_shorter() -> None:
     text = spoiled("n: [1000, 2000]", "n: [12000]").replace(", launch_s: 100", "")
     rough = plan_of(text)
     learned = plan_of(text, [made_run(rough, one_after_another(rough, 0.1))])
     limits = [[launch_limit_s(plan, case) for case in plan.cases] for plan in (rough, learned)]
     assert limits[0] == limits[1]
     assert max(limits[0]) > 60
-
-
-def test_a_long_time_that_was_seen_makes_limits_longer() -> None:
     text = spoiled(", launch_s: 100", "")
     rough = plan_of(text)
-    learned = plan_of(text, [made_run(rough, one_after_another(rough, 50.0))])
+    learned = plan_of(text, [made_run(rough, one_after_another(rough, 50.0), "r2")])
     assert {launch_limit_s(learned, case) for case in learned.cases} == {500.0}
 
 
@@ -152,7 +148,7 @@ def test_runs_of_other_partitions_and_networks_are_left_out() -> None:
     assert [run.path.name for run in earlier_runs(fast)] == ["r1"]
 
 
-def test_time_left_is_what_was_seen_of_each_case() -> None:
+def test_time_left_is_what_was_seen_of_each_case(capsys: pytest.CaptureFixture[str]) -> None:
     plan = plan_of()
     clock = Clock(plan)
     assert clock.left_s() == pytest.approx(plan.totals.wall_s, abs=0.1)
@@ -162,14 +158,10 @@ def test_time_left_is_what_was_seen_of_each_case() -> None:
             assert clock.left_s() == pytest.approx(18 * 31, rel=0.01)
             assert clock.left_s(BEGAN + end + 10) == pytest.approx(clock.left_s() - 10)
     assert clock.left_s() == 0
-
-
-def test_status_goes_by_the_clock_of_the_run(capsys: pytest.CaptureFixture[str]) -> None:
-    plan = plan_of()
     run = made_run(plan, one_after_another(plan, 30.0)[:9])
     assert main(["status", str(run.path)]) == 0
-    left_min = round(18 * 31 / 60)
-    assert f"about {left_min} min left; it is not running" in capsys.readouterr().out
+    told = f"about {round(18 * 31 / 60)} min left; it is not running"
+    assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["acceptance", "mpi-choice", "quick", "su3-scaling", "witness"])
@@ -183,9 +175,7 @@ def test_after_a_quarter_of_a_real_run_the_time_left_is_right(name: str, tmp_pat
     clock = Clock(replace(plan, cases=cases), blocks=max(one.block for one in entries))
     for one in entries[:quarter]:
         clock.add(one)
-    begin, end = (
-        interval(one.started_at, one.ended_at) for one in (entries[quarter - 1], entries[-1])
-    )
-    assert begin is not None
-    assert end is not None
+    ends = entries[quarter - 1], entries[-1]
+    begin, end = (interval(one.started_at, one.ended_at) for one in ends)
+    assert begin and end
     assert clock.left_s() == pytest.approx(end[1] - begin[1], rel=0.2)

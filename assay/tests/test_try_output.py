@@ -18,6 +18,7 @@ from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.run.rerun import rerun_campaign
 
+Capture = pytest.CaptureFixture[str]
 CAMPAIGN = r"""
 schema: 1
 name: try
@@ -36,9 +37,7 @@ def file_of(folder: Path, old: str = "", new: str = "") -> str:
     return str(folder / "try.yaml")
 
 
-def test_a_stricter_expression_is_proposed_for_each_kind_of_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stricter_expression_is_proposed(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "out").write_text("Copy 5.5 MB/s\nwarm Copy 3 MB/s\n")
     assert try_command([file_of(tmp_path), str(tmp_path / "out")]) == 1
     printed = capsys.readouterr().out
@@ -50,11 +49,7 @@ def test_a_stricter_expression_is_proposed_for_each_kind_of_line(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (
-            r"Copy +(\S+)",
-            r"Copy +\S+",
-            r"try.yaml:10: cases\[0\].metrics.copy_rate.find: .*0 groups",
-        ),
+        (r"(\S+)", r"\S+", r"try.yaml:10: cases\[0\].metrics.copy_rate.find: .*0 groups"),
         (r"Copy +(\S+)", r"Copy +(\S+", "at character"),
         ("MB/s", "parsecs", "unit: .*allowed are"),
         ("unit: MB/s", "unit: B", "better: higher"),
@@ -114,9 +109,7 @@ def test_a_re_run_knows_the_command_of_its_run(tmp_path: Path) -> None:
 
 def test_a_command_is_known_to_its_own_campaign_only(tmp_path: Path) -> None:
     ours = [*CHECKS]
-    one, other = (
-        load_campaign(file_of(tmp_path)),
-        load_campaign(file_of(tmp_path, "copy\n", "cp\n")),
-    )
+    one = load_campaign(file_of(tmp_path))
+    other = load_campaign(file_of(tmp_path, "copy\n", "cp\n"))
     assert ([*one.checks], [*other.checks]) == ([*ours, "copy"], [*ours, "cp"])
     assert [*CHECKS] == ours
