@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster of all tests of a worker that change nothing of it that they do not restore."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from assay.cli import main
 from assay.tests.test_run_on_cluster import CLUSTER
 from virtual_cluster import Cluster, ClusterSpec, up
 
@@ -23,3 +24,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, which is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Gives what a command says that ends with a status, in one line: errors where it is one."""
+
+    def ended(status: int, *words: str) -> str:
+        capsys.readouterr()
+        assert main([*words]) == status
+        told = capsys.readouterr()
+        return " ".join((told.err if status in (2, 4) else told.out).split())
+
+    return ended

@@ -15,7 +15,6 @@ from assay.build import commands
 from assay.build.commands import SpackCommands
 from assay.build.home_lock import building, in_use
 from assay.build.spack import Spack
-from assay.cli.main import main
 from assay.probe import probe
 from assay.probe.probe import Probes
 from assay.probe.trials import trial_of
@@ -170,13 +169,14 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, capsys):
+def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, said):
     words = [sys.executable, "-c", HOLDER, home]
     with subprocess.Popen(words, stdin=-1, stdout=-1, cwd=ROOT) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        assert main(["mirror", "create", "--site", "virtual"]) == 4
-        assert "another build, or a run on its libraries, is under way" in capsys.readouterr().err
+        assert "another build, or a run on its libraries, is under way" in said(
+            4, "mirror", "create", "--site", "virtual"
+        )
         holder.kill()
     with building(home):
         pass

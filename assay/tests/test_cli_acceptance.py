@@ -34,25 +34,21 @@ def changed(file, more):
     file.write_text(json.dumps(json.loads(file.read_bytes()) | more))
 
 
-def test_a_good_machine_is_accepted_and_verified(place, capsys):
+def test_a_good_machine_is_accepted_and_verified(place, said):
     run = a_run(place)
-    assert main(["accept", run, "--criteria", "mine.yaml"]) == 0
-    assert "PASS: All 3 criteria are met on 4 nodes" in capsys.readouterr().out
+    told = said(0, "accept", run, "--criteria", "mine.yaml")
+    assert "PASS: All 3 criteria are met on 4 nodes" in told
     assert main(["accept", run]) == 0
-    capsys.readouterr()
-    assert main(["verify", run]) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"consistent; not held against a seal on paper: {run}"
+    last = f" consistent; not held against a seal on paper: {run}"
+    assert said(0, "verify", run).endswith(last)
     assert main(["verify", f"{run}/acceptance/document.html"]) == 0
     sealed = hashlib.sha256((place / run / "acceptance" / "acceptance.json").read_bytes())
-    capsys.readouterr()
-    assert main(["verify", run, "--seal", sealed.hexdigest()[:16]]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"verified: {run}"
+    assert said(0, "verify", run, "--seal", sealed.hexdigest()[:16]).endswith(f" verified: {run}")
     assert main(["verify", run.rsplit("/", 1)[1], "--json"]) == 0
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="apt-get install openssh-client")
-def test_a_signed_acceptance_is_verified_by_its_signer(place, capsys):
+def test_a_signed_acceptance_is_verified_by_its_signer(place, said):
     for name in ("key", "other"):
         words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", name]
         subprocess.run(words, check=True)
@@ -60,31 +56,26 @@ def test_a_signed_acceptance_is_verified_by_its_signer(place, capsys):
         (place / f"{name}.signers").write_text(allowed)
     run = a_run(place)
     assert main(["accept", run, "--criteria", "mine.yaml", "--sign", "key"]) == 0
-    capsys.readouterr()
-    assert main(["verify", run, "--signers", "key.signers"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "key@site" in said
-    assert f"verified: {run}" in said
+    told = said(0, "verify", run, "--signers", "key.signers")
+    assert "key@site" in told
+    assert f"verified: {run}" in told
     assert main(["verify", run, "--signers", "other.signers"]) == 1
     assert main(["accept", run, "--sign", "no-such-key"]) == 2
 
 
-def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, capsys):
+def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, said):
     run = a_run(place, slow_node={"n2": 0.7})
-    assert main(["accept", run, "--criteria", "mine.yaml"]) == 3
-    assert f"assay accept {run} --rerun" in " ".join(capsys.readouterr().out.split())
+    assert f"assay accept {run} --rerun" in said(3, "accept", run, "--criteria", "mine.yaml")
     folder = place / "results" / "rerun" / "20261121T000000Z-0002"
     rerun = runs.write_run(folder, slow_node={"n2": 0.7}, blocks=3, seed=5)
-    assert main(["accept", run, "--with", str(rerun), "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(said(1, "accept", run, "--with", str(rerun), "--json"))
     assert told["named"] == ["slow node n2"]
     assert main(["verify", run]) == 0
     (rerun / "provenance.json").write_text("{}")
-    assert main(["verify", run]) == 1
-    assert "was changed" in capsys.readouterr().out
+    assert "was changed" in said(1, "verify", run)
 
 
-def test_bad_input_gives_one_message(place, capsys):
+def test_bad_input_gives_one_message(place, said):
     run = a_run(place)
     for argv, told in (
         (["accept", run], "--criteria FILE"),
@@ -93,8 +84,7 @@ def test_bad_input_gives_one_message(place, capsys):
         (["accept", "nowhere", "--criteria", "mine.yaml"], "no run 'nowhere'"),
         (["verify", str(place / "mine.yaml")], "--run RUN"),
     ):
-        assert main(argv) == 2
-        assert told in capsys.readouterr().err
+        assert told in said(2, *argv)
 
 
 @pytest.mark.parametrize(("virtual", "name"), [(False, "standard"), (True, "rehearsal")])
@@ -110,14 +100,13 @@ def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, 
     assert main(["verify", str(run)]) == 0, capsys.readouterr().out
 
 
-def test_criteria_that_are_gone_are_named_with_those_that_there_are(place, capsys):
+def test_criteria_that_are_gone_are_named_with_those_that_there_are(place, said):
     run = runs.write_run(place / "20261120T000000Z-0001")
     (place / "gone").write_text(CRITERIA)  # a plan's word is no path
     changed(run / "plan.json", {"judged_by": {"real": "gone"}})
-    assert main(["accept", str(run)]) == 2
-    said = capsys.readouterr().err
-    assert "names criteria gone, which are not there" in said
-    assert "(rehearsal, standard)" in said
+    told = said(2, "accept", str(run))
+    assert "names criteria gone, which are not there" in told
+    assert "(rehearsal, standard)" in told
 
 
 def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
@@ -178,13 +167,11 @@ def test_the_node_that_lost_most_is_named(accepted, capsys):
     assert "least at n3: " in " ".join(capsys.readouterr().out.split())
 
 
-def test_an_acceptance_that_was_changed_or_is_none_is_refused(accepted, capsys):
+def test_an_acceptance_that_was_changed_or_is_none_is_refused(accepted, said):
     assert later(accepted, "--against", "20261120") in (2, 0)
     kept = accepted / "results/acceptance/20241120T000000Z-0001/acceptance" / store.MACHINE
     kept.write_bytes(kept.read_bytes().replace(b"1000000000.0", b"2000000000.0"))
-    capsys.readouterr()
-    assert main(["accept", "20261120", "--against", "20241120"]) == 2
-    assert "does not verify" in capsys.readouterr().err
+    assert "does not verify" in said(2, "accept", "20261120", "--against", "20241120")
     kept.unlink()
-    assert main(["accept", "20261120", "--against", "20241120"]) == 2
-    assert "has no acceptance to compare with" in capsys.readouterr().err
+    told = said(2, "accept", "20261120", "--against", "20241120")
+    assert "has no acceptance to compare with" in told

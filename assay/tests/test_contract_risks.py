@@ -157,11 +157,10 @@ MIX = (
         ),
     ],
 )
-def test_promises_that_cannot_be_are_refused_and_nothing_is_started(here, capsys, old, new, told):
+def test_promises_that_cannot_be_are_refused_and_nothing_is_started(here, said, old, new, told):
     contract = CONTRACT if old in CONTRACT else MIX
     (here / "mine.yaml").write_text(contract.replace(old, new))
-    assert main(["acceptance", "start", "mine.yaml", "--site", "here"]) == 2
-    assert told in " ".join(capsys.readouterr().err.split())
+    assert told in said(2, "acceptance", "start", "mine.yaml", "--site", "here")
     assert not CONTRACTS.exists()
 
 
