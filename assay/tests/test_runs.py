@@ -25,12 +25,18 @@ Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def small_run(name: str, *, campaign: str = "quick", **plan: Any) -> Path:
+def small_run(
+    name: str | Path, *, campaign: str = "quick", failed: bool = False, **plan: Any
+) -> Path:
     """A run of two start-ups in two environments, two blocks each."""
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        return {**record, "status": "failed", "reason": "gone", "metrics": []} if failed else record
+
     folder = Path("results", campaign, name)
     sizes = ({"ranks": ranks, "ranks_per_node": 1} for ranks in (2, 4))
     cases = [case("startup", name, size) for size in sizes for name in ("mpich", "lam")]
-    write_run(folder, cases, blocks=2)
+    write_run(folder, cases, blocks=2, edit=edit)
     (folder / "campaign.yaml").write_text("schema: 1\n")
     file = folder / "plan.json"
     changed = msgspec.structs.replace(read_plan(file), campaign=campaign, **plan)
