@@ -60,6 +60,9 @@ def campaign(folder, name, environments, blocks, cases, **more):
 STARTUP = "  - check: startup\n    matrix: {ranks: [1, 2]}\n"
 FOUR_NODES = "  - check: startup\n    fixed: {ranks: 4, ranks_per_node: 1}\n"
 PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup: 2}\n"
+ENDLESS = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
+ENDLESS_PVM = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
+needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make packages")
 
 
 def start(*arguments):
@@ -156,15 +159,8 @@ def test_a_power_cut_is_recorded_and_a_resume_after_restoring_completes_the_run(
 
 
 def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
-    name = campaign(
-        folder,
-        "limit",
-        "lam, lam-lamd",
-        1,
-        "  - check: pt2pt\n    fixed: {sizes: [1000000], iterations: 100000, warmup: 1,"
-        " constructs: [Send/Recv]}\n",
-        launch_s=1000,
-    )
+    cases = ENDLESS.replace("[1000], iterations: 1000000", "[1000000], iterations: 100000")
+    name = campaign(folder, "limit", "lam, lam-lamd", 1, cases, launch_s=1000)
     process = start(name, "--site", SITE)
     wait_for(lambda: _processes_of(cluster, "pt2pt"))
     command = cluster.user_command(["scancel", "--me"])
@@ -182,17 +178,26 @@ def _processes_of(cluster, name):
     return answer.stdout.split()
 
 
-@pytest.mark.parametrize("environment", ["lam", pytest.param("lam-lamd", marks=pytest.mark.full)])
-def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, environment):
-    cases = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
+@pytest.mark.parametrize(
+    ("environment", "program", "cases"),
+    [
+        ("lam", "pt2pt", ENDLESS),
+        pytest.param("lam-lamd", "pt2pt", ENDLESS, marks=pytest.mark.full),
+        pytest.param("pvm", "pvm_echo", ENDLESS_PVM, marks=needs_pvm),
+    ],
+)
+def test_a_rank_that_dies_does_not_leave_the_job_hanging(
+    cluster, folder, environment, program, cases
+):
     name = campaign(folder, "dead", environment, 1, cases, launch_s=1200)
     process = start(name, "--site", SITE)
-    kill_one_of_two(cluster, "pt2pt")
+    kill_one_of_two(cluster, program)
     status, output = finish(process)
     (record,) = records_of(the_run(folder, "dead"))
     assert (status, record.status) == (1, "failed"), output
     assert "time limit" not in record.reason
     wait_for(lambda: not _processes_of(cluster, "lamd"))
+    assert environment != "pvm" or not _left_behind(cluster, [record])
 
 
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
@@ -232,7 +237,6 @@ PVM_ECHO = """
     fixed: {sizes: [0, 1000], iterations: 5}
 """
 VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}}"
-needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make packages")
 
 
 def _left_behind(cluster, records):
@@ -261,16 +265,3 @@ def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, f
         ("pvm", "pvm_echo", "direct", "ok"),
     ]
     assert not _left_behind(cluster, records)
-
-
-@needs_pvm
-def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
-    endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
-    name = campaign(folder, "dead-pvm", "pvm", 1, endless, launch_s=1200)
-    process = start(name, "--site", SITE)
-    kill_one_of_two(cluster, "pvm_echo")
-    status, output = finish(process)
-    (record,) = records_of(the_run(folder, "dead-pvm"))
-    assert (status, record.status) == (1, "failed"), output
-    assert "time limit" not in record.reason
-    assert not _left_behind(cluster, [record])
