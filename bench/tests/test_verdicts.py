@@ -28,20 +28,18 @@ from bench.verdicts import PAGE, benches, main, page_of, table, written
         (80, 100, {"least": 0.93, "most": 0.97}, False),
         (0, 0, {"most": 0.05}, False),  # nothing found is no proof
         (99, 100, {}, True),
+        (150, 1000, {"most": 0.1}, False),
+        (150, 1000, {"most": 0.1, "alike": 100}, True),  # what hangs together counts once
     ],
 )
 def test_a_share_misses_its_target_only_beyond_chance(hits, n, limits, kept):
     assert share("x", hits, n, **limits).kept is kept
 
 
-def test_shares_that_hang_together_count_once():
-    assert not share("x", 150, 1000, most=0.1).kept
-    assert share("x", 150, 1000, most=0.1, alike=100).kept
-
-
 def test_a_mean_has_its_error():
-    row = mean("x", [1.0, 2.0, 3.0], most=1.0, unit=" s")
-    assert row == Row("x", "≤ 1 s", "2 ± 2.5 s of 3", True)
+    assert mean("x", [1.0, 2.0, 3.0], most=1.0, unit=" s") == Row(
+        "x", "≤ 1 s", "2 ± 2.5 s of 3", True
+    )
     assert not mean("x", [2.0, 2.01, 1.99] * 10, most=1.0).kept
 
 
@@ -52,11 +50,7 @@ def test_the_benches_with_rows_are_found():
 
 def test_each_bench_is_called_by_its_name_with_its_arguments(capsys):
     texts = {path.stem: path.read_text() for path in Path(bench.__file__).parent.rglob("[!_]*.py")}
-    told = {
-        name
-        for text in texts.values()
-        for name in re.findall(r"^python -m bench (\w+)", text, re.M)
-    }
+    told = {*re.findall(r"^python -m bench (\w+)", "\n".join(texts.values()), re.M)}
     listed = {*BENCHES, *ON_REQUEST}
     assert told | {*benches()} <= listed
     assert all(re.search(r"^def (main|rows)\(", texts[name], re.M) for name in listed)
@@ -83,9 +77,8 @@ def test_a_bench_that_needs_root_is_skipped_without(words, uid, runs, monkeypatc
 
 
 def test_what_chance_explains_is_open():
-    assert share("x", 3, 4, least=0.95).holds == "open"
-    assert share("x", 4, 4, least=0.95).holds == "yes"
-    assert share("x", 30, 40, least=0.95).holds == "no"
+    found = [share("x", *hits, least=0.95).holds for hits in ((3, 4), (4, 4), (30, 40))]
+    assert found == ["open", "yes", "no"]
     assert share("x", 30, 40).holds == ""
 
 
@@ -105,12 +98,8 @@ def test_a_table_takes_the_place_of_its_last_one():
 
 
 def test_a_table_has_what_has_a_target_and_says_how_much_else_there_is():
-    rows = [
-        Row("told", "", "1"),
-        Row("head", "", "2"),
-        Row("… of it", "≥ 1", "3"),
-        Row("… too", "", "4"),
-    ]
+    given = ("told", ""), ("head", ""), ("… of it", "≥ 1"), ("… too", "")
+    rows = [Row(*one, str(number)) for number, one in enumerate(given, 1)]
     made = table("b", "Topic", rows, "usual")
     assert "| head | – | 2 | – |\n| … of it | ≥ 1 | 3 | yes |" in made
     assert "told" not in made
@@ -119,11 +108,8 @@ def test_a_table_has_what_has_a_target_and_says_how_much_else_there_is():
     assert "`python -m bench verdicts b`" in made
 
 
-def test_the_page_has_a_place_for_tables():
+def test_the_page_has_a_place_for_tables_and_an_unknown_bench_is_refused(capsys):
     assert "<!-- end of all rows -->" in PAGE.read_text()
     assert page_of("nightly") != page_of("choice") == page_of("a_new_bench") == PAGE
-
-
-def test_an_unknown_bench_is_refused(capsys):
     assert main(["--quick", "no_bench"]) == 2
     assert "'no_bench'; allowed: --quick" in capsys.readouterr().err

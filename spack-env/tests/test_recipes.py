@@ -22,27 +22,16 @@ def identity(path: Path) -> str:
     return f"{path.parents[2].name}.{path.parent.name}"
 
 
-def has_no_archive(path: Path) -> bool:
-    return "has_code = False" in path.read_text() or "BundlePackage" in path.read_text()
-
-
 @pytest.mark.parametrize("path", RECIPES, ids=identity)
-def test_every_version_has_its_checksum(path):
+def test_versions_have_their_checksum_variants_a_description_and_the_class_its_name(path):
     versions = calls(path, "version")
     assert versions
+    bare = any(word in path.read_text() for word in ("has_code = False", "BundlePackage"))
     for version in versions:
         sums = [k.value.value for k in version.keywords if k.arg == "sha256"]
-        assert has_no_archive(path) or [len(digits) for digits in sums] == [64]
-
-
-@pytest.mark.parametrize("path", RECIPES, ids=identity)
-def test_every_variant_is_described(path):
+        assert bare or [len(digits) for digits in sums] == [64]
     for variant in calls(path, "variant"):
         assert [k for k in variant.keywords if k.arg == "description"]
-
-
-@pytest.mark.parametrize("path", RECIPES, ids=identity)
-def test_class_and_folder_agree(path):
     classes = [n.name for n in ast.parse(path.read_text()).body if isinstance(n, ast.ClassDef)]
     assert "".join(word.capitalize() for word in path.parent.name.split("_")) in classes
 
@@ -58,13 +47,8 @@ def test_every_view_has_a_library_among_the_specs(path):
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("platforms/*/sources.yaml")), ids=str)
 def test_the_mirror_takes_what_the_recipes_state(path):
-    stated = {
-        k.value.value
-        for r in RECIPES
-        for v in calls(r, "version")
-        for k in v.keywords
-        if k.arg == "sha256"
-    }
+    versions = [version for recipe in RECIPES for version in calls(recipe, "version")]
+    stated = {k.value.value for one in versions for k in one.keywords if k.arg == "sha256"}
     assert {entry["sha256"] for entry in yaml.safe_load(path.read_text())} <= stated
 
 

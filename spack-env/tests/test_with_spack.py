@@ -36,7 +36,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def made(tmp_path_factory):
     """An empty Spack home; Spack's index of recipes, minutes of work, is shared if there is one."""
     folder = tmp_path_factory.mktemp("spack")
     known = builds.spack_home() / "cache"
@@ -45,14 +45,19 @@ def home(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def home(made, monkeypatch):
+    monkeypatch.setenv(builds.HOME, str(made))
+    return made
+
+
 def assay(home: Path, *words: str) -> subprocess.CompletedProcess:
     command = [str(Path(sys.executable).with_name("assay")), *words]
     variables = {**os.environ, builds.HOME: str(home)}
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 
-def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(home))
+def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home):
     answer = assay(home, "build", "--site", "virtual", "--offline", "--environments", "lam-spack")
     assert answer.returncode == 4
     (message,) = answer.stderr.strip().splitlines()
@@ -61,8 +66,7 @@ def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkey
     assert not facts_file("virtual", "lam").exists()
 
 
-def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(home))
+def test_a_forged_archive_is_one_message_and_is_not_kept(home):
     for archive in archives_of(read_description("virtual").spack):
         forged = archive.path_in(home / "mirror")
         forged.parent.mkdir(parents=True, exist_ok=True)
@@ -95,16 +99,14 @@ def chosen_by(
     return commands.environment
 
 
-def test_what_no_lock_holds_is_resolved(home, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(home))
+def test_what_no_lock_holds_is_resolved(home):
     lock = Lock(chosen_by(home, "known", {}) / "spack.lock")
     facts = lock.packages(lock.roots_of("lam"))
     assert (facts["lam"]["version"], facts["lam"]["namespace"]) == ("7.1.4", "assay")
     assert facts["lam"]["target"] == "x86_64_v2"
 
 
-def test_a_local_source_is_what_its_package_alone_is_built_from(home, monkeypatch, tmp_path):
-    monkeypatch.setenv(builds.HOME, str(home))
+def test_a_local_source_is_what_its_package_alone_is_built_from(home, tmp_path):
     (tmp_path / "makefile").write_text("mpi:\n")
     sources = {"netpipe": tmp_path}
     environment = chosen_by(home, "local", {}, sources)
@@ -116,8 +118,7 @@ def test_a_local_source_is_what_its_package_alone_is_built_from(home, monkeypatc
     assert "dev_path" not in variants["lam"]
 
 
-def test_an_unknown_compiler_is_the_sites_fault(home, monkeypatch):
-    monkeypatch.setenv(builds.HOME, str(home))
+def test_an_unknown_compiler_is_the_sites_fault(home):
     with pytest.raises(AssayError, match=r"Spack cannot resolve it: .*99") as caught:
         chosen_by(home, "unknown", {"c": {"require": ["gcc@99"]}})
     assert caught.value.status == 2
