@@ -145,12 +145,6 @@ def test_what_is_accepted_is_how_the_node_is() -> None:
     assert not judgement.learning
 
 
-def test_a_node_without_peers_is_learning() -> None:
-    for night in nights_of(simulate_nodes((1, 4), 3)):
-        assert (night.state, int(night.status)) == (State.LEARNING, 3)
-        assert not night.judgement.compared
-
-
 def test_healthy_nodes_learn_then_pass() -> None:
     nights = nights_of(simulate_nodes((4, 12), 3, spread=0.01))
     assert [night.state for night in nights] == [State.LEARNING] * 10 + [State.PASS] * 2
@@ -182,9 +176,7 @@ def real_launches(folder: Path) -> tuple[Night, list[NightValues]]:
                 launches.setdefault(metric["at"]["node"], []).append(metric["value"])
     key = next(one.series for one in values if one.series.metric == "stream_triad")
     key = replace(key, metric="dgemm_rate", unit="flop/s")
-    return night, [
-        NightValues(replace(key, at={"node": node}), tuple(told)) for node, told in launches.items()
-    ]
+    return night, [NightValues(replace(key, at={"node": n}), tuple(v)) for n, v in launches.items()]
 
 
 @pytest.mark.full
@@ -192,10 +184,8 @@ def real_launches(folder: Path) -> tuple[Night, list[NightValues]]:
 def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: float) -> None:
     monkeypatch.chdir(tmp_path)
     night, values = real_launches(tmp_path)
-    (bad,) = (place for place, one in enumerate(values) if one.series.at == {"node": BAD})
-    values[bad] = replace(
-        values[bad], launches=tuple(rate / slower for rate in values[bad].launches)
-    )
+    ((bad, one),) = ((n, one) for n, one in enumerate(values) if one.series.at == {"node": BAD})
+    values[bad] = replace(one, launches=tuple(rate / slower for rate in one.launches))
     for number in (1, 2, 3):
         with Store(Path("results/history.sqlite"), create=True) as store:
             started = f"2026-01-0{number}T02:00:00Z"
@@ -269,6 +259,8 @@ def test_a_step_before_any_night_could_be_judged_is_no_pass(good: int, nodes: in
     slow[:, :good] = 1
     nights = nights_of(simulate_nodes((nodes, 14), 5, slow=slow, spread=0.01))
     assert [night.state for night in nights[:10]] == [State.LEARNING] * 10
+    assert {int(night.status) for night in nights[:10]} == {3}
+    assert bool(nights[0].judgement.compared) == (nodes > 1)
     for night in nights[10:]:
         assert night.state is State.FAIL
         assert {change.stage for change in night.judgement.changes} == {"early"}

@@ -56,19 +56,17 @@ def test_slow_nodes_are_no_regression_and_a_step_among_them_is():
     assert len(series_of(told(step, 50, first=45), "regression")) == SERIES
 
 
-def nights_on(sets):
-    return [
-        Night(str(n), "s", "c", f"2026-01-{n + 1:02d}", {}, nodes, {}, id=n + 1)
-        for n, nodes in enumerate(sets)
-    ]
-
-
 @pytest.mark.parametrize("known", [True, False])
 def test_effect_of_a_node_that_came_and_went_is_taken_out_and_of_one_change_is_not(known):
     slow = [n % 3 == 0 if known else n >= 15 for n in range(30)]
     values = np.array([[1.2 if one else 1.0 for one in slow]])
     values *= 1 + 0.005 * np.random.default_rng(1).standard_normal(30)
-    nights = nights_on([("a", "b") if one else ("a", "c") for one in slow])
+    nights = [
+        Night(
+            str(n), "s", "c", f"2026-01-{n + 1:02d}", {}, ("a", "b" if one else "c"), {}, id=n + 1
+        )
+        for n, one in enumerate(slow)
+    ]
     factors = term_factors(values, np.isfinite(values), night_terms(nights), 60)
     if known:
         assert np.std(values * factors) < 0.02
@@ -89,10 +87,8 @@ def test_reason_of_a_series_that_is_not_judged_is_true():
 @pytest.mark.parametrize("how", ["no record", "zero"])
 def test_series_that_falls_silent_is_told_the_same_night_for_some_nights(how):
     history = simulate(Event("nothing"), normal, 0.01, (SERIES, 40), 2)
-    if how == "zero":
-        history.values[4, 20:] = 0.0
-    else:
-        history.counts[4, 20:], history.values[4, 20:] = 0, np.nan
+    history.values[4, 20:] = 0.0 if how == "zero" else np.nan
+    history.counts[4, 20:] *= how == "zero"
     found = judge_all(history, RULES)
     nights = [place for place, item in found.findings if item.verdict == "silent"]
     assert nights[0] == 20

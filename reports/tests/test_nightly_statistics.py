@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stages A and B against slow oracles, SciPy and simulations with known truth."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,8 +8,6 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from bench.simulated.nights import Event, heavy, judge_all, normal, simulate, skewed
-from records.history.model import Acceptance, Change
-from reports.verdicts.nightly.judge import judge
 from reports.verdicts.nightly.lasting import best_split, is_change, may_shift
 from reports.verdicts.nightly.limits import fit_tail, limits, run_of_nights, run_quantile
 from reports.verdicts.nightly.reference import (
@@ -20,7 +17,6 @@ from reports.verdicts.nightly.reference import (
     row_medians,
 )
 from reports.verdicts.nightly.rules import Rules, rules_for
-from reports.verdicts.nightly.tonight import Nights
 
 pytestmark = pytest.mark.numerical
 
@@ -163,14 +159,6 @@ def test_step_of_five_percent_is_found_and_an_improvement_is_no_regression():
         assert not verdicts(told, other)
 
 
-def test_bad_moment_is_dismissed_by_its_rerun():
-    history = simulate(Event("nothing"), normal, 0.005, (20, 40), 3)
-    history.values[7, 35] *= 1.2
-    told = judge_all(history, rules_for(20), 30)
-    assert verdicts(told, "dismissed") == {7}
-    assert not verdicts(told, "regression")
-
-
 @pytest.mark.full
 def test_step_is_found_among_whole_bad_nights_and_those_are_no_alarm():
     bad = Event("bad", bad_share=0.05, whole_night=True)
@@ -194,12 +182,3 @@ def test_nothing_is_said_after_an_improvement(noise):
 def test_slow_drift_is_found():
     history = simulate(Event("drift", drift=0.06), normal, 0.005, (10, 100), 4)
     assert len(verdicts(judge_all(history, rules_for(10), 30), "regression")) == 10
-
-
-def test_accepted_change_begins_a_new_reference():
-    history = simulate(Event("step", step=0.10), normal, 0.005, (1, 45), 5)
-    since = history.nights[30].id
-    change = Change(0, "regression", "tonight", since, since, 1.0, 1.1, 30)
-    accepted = replace(change, accepted=Acceptance("a", "b", "c"))
-    assert judge(Nights(history, RULES), 44, [change]).of("open")
-    assert not judge(Nights(history, RULES), 44, [accepted]).findings

@@ -32,9 +32,7 @@ COUNTS = (1, 2, 4, 8, 16)
 WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 
-def outcome_of(
-    run: Path, nodes: tuple[int, ...] = (), left_out: tuple[int, ...] = ()
-) -> PredictionOutcome:
+def outcome_of(run: Path, nodes: Any = (), left_out: Any = ()) -> PredictionOutcome:
     return predict(analyse(load_run(run)), nodes, left_out)
 
 
@@ -49,9 +47,8 @@ def test_a_lattice_is_cut_as_the_program_cuts_it() -> None:
 
 
 def test_halos_are_three_matrices_a_face_site_in_each_divided_direction() -> None:
-    one, other = halo_transfers(
-        (8, 8, 8, 16), (2, 1, 1, 2), ranks_per_node=1, real_bytes=4, exchanges=10
-    )
+    size = {"ranks_per_node": 1, "real_bytes": 4, "exchanges": 10}
+    one, other = halo_transfers((8, 8, 8, 16), (2, 1, 1, 2), **size)
     # Local 4 × 8 × 8 × 8: faces of 512 and 256 sites, 54 reals of 4 bytes each, ten times.
     assert one == Transfer(10, 10 * 54 * 4 * 512, True, 1)
     assert other == Transfer(10, 10 * 54 * 4 * 256, True, 1)
@@ -59,9 +56,8 @@ def test_halos_are_three_matrices_a_face_site_in_each_divided_direction() -> Non
 
 def test_ranks_of_a_node_share_its_link_where_their_neighbours_are_elsewhere() -> None:
     # x pairs lie in a node, the four ranks of which all send along t to other nodes.
-    inside, between = halo_transfers(
-        (8, 4, 4, 8), (4, 1, 1, 2), ranks_per_node=4, real_bytes=8, exchanges=1
-    )
+    size = {"ranks_per_node": 4, "real_bytes": 8, "exchanges": 1}
+    inside, between = halo_transfers((8, 4, 4, 8), (4, 1, 1, 2), **size)
     assert (inside.between_nodes, between.between_nodes, between.sharing) == (False, True, 4)
 
 

@@ -43,13 +43,6 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     return found
 
 
-def test_a_planted_step_is_found_at_its_night(survey: Survey) -> None:
-    (change,) = survey.history.changes
-    assert survey.history.series[change.series].check_title == "Stream0"
-    assert change.kind == "regression"
-    assert survey.history.position(change.since) == step_at(NIGHTS)
-
-
 def test_references_are_held_against_what_the_launches_support(survey: Survey) -> None:
     series = survey.history.series
     found = sorted((series[one.series].check_title, one.advice) for one in survey.references)
@@ -70,18 +63,17 @@ def test_imported_nights_are_judged_like_nights(tmp_path: Path) -> None:
     taken(tmp_path / "h.sqlite", write_logs(tmp_path / "logs", 6, NIGHTS, REPEATS))
     with Store(tmp_path / "h.sqlite") as store, Store(tmp_path / "own.sqlite", create=True) as own:
         history = read_history(store, "daint", CAMPAIGN)
-        for place, night in enumerate(history.nights):
-            values = [
-                NightValues(key, (float(history.values[row, place]),) * REPEATS)
-                for row, key in enumerate(history.series)
-            ]
+        for night, column in zip(history.nights, history.values.T.tolist(), strict=True):
+            keyed = zip(history.series, column, strict=True)
+            values = [NightValues(key, (value,) * REPEATS) for key, value in keyed]
             copy = Night(night.run_id, "daint", "own", night.started_at, {}, night.nodes, {"ok": 1})
             own.add(copy, values)
         imported = check_history(store, "daint", CAMPAIGN)
         proven = check_history(own, "daint", "own")
     for history in (imported.history, proven.history):
-        changes = [(one.series, history.position(one.since)) for one in history.changes]
-        assert changes == [(0, step_at(NIGHTS))]
+        changes = [(c.series, c.kind, history.position(c.since)) for c in history.changes]
+        assert changes == [(0, "regression", step_at(NIGHTS))]
+        assert history.series[0].check_title == "Stream0"
 
 
 def test_importing_again_adds_nothing_and_more_lines_add_themselves(tmp_path: Path) -> None:
@@ -214,10 +206,10 @@ def test_a_report_of_a_session_and_its_log_are_the_same_launches(tmp_path: Path)
     report = {"session_info": info, "runs": [{"testcases": [case]}], "restored_cases": []}
     (tmp_path / "run-report-0.json").write_text(json.dumps(report))
     (tmp_path / "Stream0.log").write_text("\n".join(log_lines(0, 2, 1)) + "\n")
-    assert taken(tmp_path / "a.sqlite", tmp_path / "run-report-0.json").added == 1
-    assert taken(tmp_path / "a.sqlite", tmp_path / "Stream0.log").added == 1
-    assert taken(tmp_path / "b.sqlite", tmp_path / "Stream0.log").added == 2
-    assert taken(tmp_path / "b.sqlite", tmp_path / "run-report-0.json").known == 1
+    both = tmp_path / "run-report-0.json", tmp_path / "Stream0.log"
+    assert [taken(tmp_path / "a.sqlite", one).added for one in both] == [1, 1]
+    assert taken(tmp_path / "b.sqlite", both[1]).added == 2
+    assert taken(tmp_path / "b.sqlite", both[0]).known == 1
 
 
 def test_proven_and_imported_nights_are_not_mixed(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digits of our lattice program and the original: what agrees, which number differs first."""
+"""The lattice program: digits of ours and the original, what scales with what."""
 
 from __future__ import annotations
 
@@ -12,10 +12,17 @@ import pytest
 
 from reports.analysis.original_digits import NUMBERS, differences
 from reports.analysis.run import analyse
-from reports.checks.su3_rmd.tables import AGREE, digits_table
+from reports.checks.su3_rmd.pictures import share_picture
+from reports.checks.su3_rmd.tables import (
+    AGREE,
+    digits_table,
+    overview,
+    strong_scaling,
+    weak_scaling,
+)
 from reports.load.loading import load_run
 from reports.show.tables import Cell, Table
-from reports.tests.synthetic import case, changed, write_run
+from reports.tests.synthetic import analysed, case, changed, metric, write_run
 from reports.verdicts.choice.answer import not_known
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "seed": 8352, "keep_measurements": True}
@@ -125,3 +132,47 @@ def test_a_number_that_one_lacks_differs() -> None:
     assert differences(ours, {(1, 0): {"1.000000e+00"}}) == [((1, 1), ["2.000000e+00"], [])]
     varied = {**ours, (1, 0): {"1.000000e+00", "1.000001e+00"}}
     assert [place for place, *_ in differences(varied, varied)] == [(1, 0)]
+
+
+SCALED = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}
+#: Lattice length in t, ranks and program time: twice as fast on two ranks less a fifth.
+POINTS = {(8, 1): 1.0, (8, 2): 0.625, (16, 2): 1.25}
+
+
+@pytest.fixture
+def scaled(tmp_path):
+    cases = [case("su3_rmd", "lam", {**SCALED, "nt": t, "ranks": p}, p) for t, p in POINTS]
+
+    def with_metrics(record):
+        time = POINTS[record["params"]["nt"], record["params"]["ranks"]]
+        values = {"program_time": time, "launch": time + 1, "communication_share": 0.2}
+        return record | {"metrics": [metric(name, value) for name, value in values.items()]}
+
+    return analysed(tmp_path, cases, blocks=3, edit=with_metrics)
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_one_lattice_on_more_ranks_scales_strongly(scaled):
+    rows = texts(strong_scaling(scaled))
+    assert [(row[0], row[2], *row[-2:]) for row in rows] == [
+        ("4³ × 8", "1", "1.00", "100.0 %"),
+        ("4³ × 8", "2", "1.60", "80.0 %"),
+    ]
+
+
+def test_equal_sites_a_rank_scale_weakly(scaled):
+    rows = texts(weak_scaling(scaled))
+    assert [(row[0], row[2], *row[-2:]) for row in rows] == [
+        ("4³ × 8", "1", "512", "100.0 %"),
+        ("4³ × 16", "2", "512", "80.0 %"),
+    ]
+
+
+def test_every_case_has_its_times_and_its_share(scaled):
+    rows = texts(overview(scaled))
+    assert [row[4].split(" ")[0] for row in rows] == ["1.000", "625.0", "1.250"]
+    assert {row[7] for row in rows} == {"20.00 ± 0.00"}
+    assert len(share_picture(scaled).panels) == 1
