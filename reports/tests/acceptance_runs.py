@@ -73,8 +73,8 @@ def write_run(
                 metrics = _metrics(item["check"], made, rng)
                 if only:
                     metrics = [m for m in metrics if ":".join(m["at"].values()) in only]
-                line = a_record(directory.name, item, block, "ok", metrics)
-                line |= {"nodes": [*nodes], "artifacts": _raw(directory, item["id"], block)}
+                told = {"metrics": metrics, "artifacts": _raw(directory, item["id"], block)}
+                line = a_record(directory.name, item, block, nodes=[*nodes], **told)
                 file.write(msgspec.json.encode(line) + b"\n")
     return directory
 
