@@ -217,8 +217,9 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
     progress.next(launches[0])
     progress.record(record(case_id="startup-0"))
     for number in (1, 2):
-        failed = {"status": "failed", "reason": f"node n{number} is gone", "metrics": []}
-        progress.record(record(case_id=f"startup-{number}", **failed))
+        failed: dict[str, Any] = {"status": "failed", "metrics": []}
+        reason = f"node n{number} is gone"
+        progress.record(record(case_id=f"startup-{number}", reason=reason, **failed))
     progress.next(launches[3])
     with progress._console.capture() as caught:
         if live:
