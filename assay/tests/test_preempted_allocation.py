@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.tests.test_in_one_job import HELD, jobs, ranks, slurm
+from assay.tests.test_in_one_job import HELD, jobs, ranks
 from assay.tests.test_run_on_cluster import (
     STARTUP,
     campaign,
@@ -22,6 +22,7 @@ from assay.tests.test_run_on_cluster import (
 )
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster import slurm_conf as configuration
+from virtual_cluster.tests.clusters import as_user as slurm
 
 CLUSTER = own_name("p")
 SITE = f"virtual:{CLUSTER}"

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -102,7 +103,7 @@ def session(plan, folder: Path, settings: Path) -> list[Outcome]:
     ]
     variables |= {**os.environ, **variables, OUTCOME_FD: str(writing)}
     with (folder / "out").open("w") as out:
-        told = {"env": variables, "cwd": folder, "pass_fds": (writing,)}
+        told: dict[str, Any] = {"env": variables, "cwd": folder, "pass_fds": (writing,)}
         process = subprocess.Popen(argv, **told, stdout=out, stderr=out)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe, process:  # a pipe holds 64 KiB
