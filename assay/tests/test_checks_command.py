@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay checks`: every check is listed, and explained with all that it can be asked."""
 
-import json
-
 import pytest
 import yaml
 
@@ -27,9 +25,8 @@ def test_every_check_is_listed_with_its_needs(capsys):
     assert begun == list(CHECKS)
     assert any(line.startswith("  pvm_echo  ") and line.endswith(" PVM") for line in lines)
     assert any("the site's osu" in line for line in lines)
-    found = {
-        check["name"]: check for check in published("checks", told(capsys, "--json"))["checks"]
-    }
+    checks = published("checks", told(capsys, "--json"))["checks"]
+    found = {check["name"]: check for check in checks}
     kinds = {name: (check["program"], check["needs"]) for name, check in found.items()}
     assert kinds["osu"] == ("the site's osu", ["mpi", "program:osu"])
     assert kinds["pvm_echo"] == ("our own", ["pvm"])
@@ -37,7 +34,7 @@ def test_every_check_is_listed_with_its_needs(capsys):
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_check_is_explained_with_parameters_metrics_and_an_example(capsys, name):
+def test_a_check_is_explained_with_parameters_metrics_and_an_example_that_is_a_case(capsys, name):
     check = CHECKS[name]
     machine = published("check", told(capsys, name, "--json"))
     assert [one["name"] for one in machine["parameters"]] == list(check.parameters.model_fields)
@@ -48,11 +45,7 @@ def test_a_check_is_explained_with_parameters_metrics_and_an_example(capsys, nam
     page = told(capsys, name)
     for one in (*machine["parameters"], *machine["metrics"]):
         assert f"\n  {one['name']}" in page
-
-
-@pytest.mark.parametrize("name", CHECKS)
-def test_the_example_of_a_check_is_a_case(capsys, name):
-    example = yaml.safe_load(json.loads(told(capsys, name, "--json"))["example"])
+    example = yaml.safe_load(machine["example"])
     head = {"schema": 1, "name": "x", "question": "?", "environments": ["mpich"]}
     campaign = campaign_from_text("x.yaml", yaml.safe_dump({**head, **example}))
     assert [entry.check for entry in campaign.cases] == [name]

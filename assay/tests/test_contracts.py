@@ -127,13 +127,11 @@ def test_a_stage_that_was_killed_after_its_run_goes_on_to_its_verdict(walk, caps
     assert "every stage has run" in said(2, "acceptance", "next")
 
 
-def test_a_repeated_stage_keeps_both_attempts_and_the_latest_counts(walk, capsys):
+def test_a_repeated_stage_keeps_both_attempts_and_the_latest_counts(walk, said):
     _, ended = walk
     assert ended(1, slow_node={"n2": 0.02}) == 1
     assert ended(2) == 0
-    capsys.readouterr()
-    assert main(["acceptance", "report", "--json"]) == 0
-    stage = published("acceptance", capsys.readouterr().out)["stages"][0]
+    stage = published("acceptance", said(0, "acceptance", "report", "--json"))["stages"][0]
     assert [one["verdict"] for one in stage["attempts"]] == ["FAIL", "PASS"]
 
 
@@ -155,13 +153,10 @@ def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk
     assert [one.verdict for one in folder.entries() if one.what == "ended"] == ["FAIL", "PASS"]
 
 
-def test_what_is_open_is_not_what_is_waived(walk, capsys):
+def test_what_is_open_is_not_what_is_waived(walk, said):
     _, ended = walk
     assert ended(1, slow_node={"n2": 0.02, "n3": 0.03}) == 1
-    capsys.readouterr()
-    assert main([*WAIVE, "--subject", "n2"]) == 1
-    said = capsys.readouterr().out
-    assert "FAIL nodes, Rate: node n3" in " ".join(said.split())
+    assert "FAIL nodes, Rate: node n3" in said(1, *WAIVE, "--subject", "n2")
 
 
 def verified(capsys, *words):
@@ -187,7 +182,8 @@ def test_a_contract_is_verified_down_to_its_records(walk, capsys, monkeypatch):
     document.write_bytes(page.replace(b"A. Buyer", b"B. Buyer"))
     assert verified(capsys, folder.path) == (1, ["document.html was changed"])
     sums = folder.path / documents.SUMS
-    sums.write_text(sums.read_text().replace(sha256(page), sha256(document.read_bytes())))
+    old, new = (hashlib.sha256(one).hexdigest() for one in (page, document.read_bytes()))
+    sums.write_text(sums.read_text().replace(old, new))
     assert verified(capsys, folder.path)[1] == ["document.html does not say what the log says"]
     document.write_bytes(page)
     (run,) = folder.path.glob("../../a/*")
@@ -197,10 +193,6 @@ def test_a_contract_is_verified_down_to_its_records(walk, capsys, monkeypatch):
     folder.log.write_bytes(folder.log.read_bytes().replace(b'"PASS"', b'"FAIL"'))
     status, faults = verified(capsys, folder.path)
     assert (status, "log.jsonl" in faults[0]) == (1, True)
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
 
 
 def test_signatures_need_a_party_and_a_stage_that_has_ended(walk, capsys, said):
@@ -243,6 +235,7 @@ def test_a_stage_that_holds_up_others_is_named(place, said):
     assert "stage links waits: stage nodes" in said(2, "acceptance", "next", "links")
 
 
+PROMISED = {"mtbi_s": 1440.0, "availability": 0.9}
 PERIOD = """\
 schema: 1
 name: mine
@@ -270,9 +263,6 @@ def period(place):
         return main(["acceptance", "next"])
 
     return folder, ended
-
-
-PROMISED = {"mtbi_s": 1440.0, "availability": 0.9}
 
 
 def test_a_period_with_many_outages_fails_and_can_be_waived(period, capsys):
@@ -315,12 +305,10 @@ def test_a_quiet_period_passes_and_its_ledger_cannot_be_changed_afterwards(perio
     assert "looks.jsonl" in said(2, "acceptance", "report")
 
 
-def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, capsys):
+def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, said):
     _, ended = walk
     ended(1, noise=0.0)
-    capsys.readouterr()
-    main(["acceptance", "status", "--json"])
-    form = published("acceptance", capsys.readouterr().out)
+    form = published("acceptance", said(0, "acceptance", "status", "--json"))
     (item,) = form["stages"][0]["attempts"][0]["results"][1]["items"][:1]
     assert form["score"] == pytest.approx(item["median"] / 1.0e9, rel=0.05)
 

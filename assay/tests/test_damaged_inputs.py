@@ -9,18 +9,10 @@ import pytest
 
 from assay.cli import main
 from assay.documents import acceptance_files as store
-from assay.tests.campaign_texts import CRITERIA
+from assay.tests.campaign_texts import CRITERIA, GOOD
 from assay.tests.test_damaged_runs import CONTENTS, KINDS, Capsys, content, no_longer_than
 from reports.tests import acceptance_runs as runs
 
-CAMPAIGN = """\
-schema: 1
-name: small
-question: which?
-environments: [lam]
-cases:
-  - {check: startup, fixed: {ranks: 2}}
-"""
 #: Damages of one that is read as JSON, and of a YAML file.
 OF_JSON = {**KINDS, **{name: content(text) for name, text in CONTENTS.items()}}
 TEXTS = {
@@ -73,7 +65,7 @@ def test_a_damaged_file_is_one_message(place: Path, capsys: Capsys, words: list[
         os.chdir(place)
         path = place / "file.yaml"
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-        path.write_text(CRITERIA if words[0] == "accept" else CAMPAIGN)
+        path.write_text(CRITERIA if words[0] == "accept" else GOOD)
         change(path)
         os.chdir(place)
         status, told = told_by(words, capsys)

@@ -38,18 +38,8 @@ COMMANDS = {
 }
 #: Names that would leave the run directory, be an option or reach a shell.
 ODD_NAMES = (
-    "../../x",
-    "/etc/x",
-    "-rf",
-    "a\nb",
-    "a b",
-    "$(id)",
-    "a;id",
-    "x\u0000",
-    "\u202ex",
-    "..",
-    "",
-    "x" * 300,
+    *("../../x", "/etc/x", "-rf", "a\nb", "a b", "$(id)", "a;id"),
+    *("x\u0000", "\u202ex", "..", "", "x" * 300),
 )
 GREAT = 10**400
 DEEP = b"[" * 100_000

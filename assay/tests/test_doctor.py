@@ -70,12 +70,10 @@ def test_without_path_and_variables_it_says_what_is_missing():
 
 @pytest.mark.parametrize("use", ["needed by a virtual cluster only", "optional"])
 def test_what_is_not_needed_fails_nothing_and_is_called_by_its_use(capsys, use):
-    absent = Requirement("pvm", False, "", "apt-get install pvm", needed=False)
+    absent = Requirement("pvm", False, "", remedy := "apt-get install pvm", needed=False)
     assert tell([absent], optional=use) == 0
-    assert " ".join(capsys.readouterr().out.split()) == (
-        "absent pvm: apt-get install pvm"
-        f" all there that a Slurm site needs; 1 absent, {use}: apt-get install pvm"
-    )
+    told = f"absent pvm: {remedy} all there that a Slurm site needs; 1 absent, {use}: {remedy}"
+    assert " ".join(capsys.readouterr().out.split()) == told
 
 
 def test_what_a_described_site_can_do_without_is_not_for_a_virtual_cluster(monkeypatch, capsys):
