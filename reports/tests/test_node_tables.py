@@ -68,8 +68,7 @@ def row_of(table: Table | None, *begin: str) -> list[str]:
 def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
     table = node.rates_table(analysis)
     assert "20.00 (20.00 … 20.00)" in row_of(table, "n2", "mpich")
-    assert table is not None
-    assert len(table.rows) == 2
+    assert table and len(table.rows) == 2
 
 
 def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) -> None:
@@ -92,8 +91,7 @@ def test_tcp_alone_has_a_witness_of_its_own(analysis: Analysis) -> None:
     row = row_of(table, "1 B", "mpich", "TCP alone")
     assert [text.partition(" ")[0] for text in row[3:5]] == ["8.0", "10.0"]
     assert row[5:] == ["0.8000 (0.8000 … 0.8000)", "0.640 … 1.000", "–"]
-    assert table is not None
-    assert len(table.rows) == 2 * 4  # two ways to carry, four lengths
+    assert table and len(table.rows) == 2 * 4  # two ways to carry, four lengths
 
 
 def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:

@@ -17,12 +17,9 @@ CASES = [
     for environment in ("mpich", "openmpi")
     for test in ("osu_bw", "osu_latency", "osu_init")
 ]
+LATENCY = ("", 2e-6, 1), ("_least", 1e-6, 1), ("", 3e-6, 8)
 VALUES: dict[str, list[tuple[str, float, int | None]]] = {
-    "osu_latency": [
-        ("osu_latency", 2e-6, 1),
-        ("osu_latency_least", 1e-6, 1),
-        ("osu_latency", 3e-6, 8),
-    ],
+    "osu_latency": [(f"osu_latency{of}", t, m) for of, t, m in LATENCY],
     "osu_bw": [("osu_bandwidth", 1e8, 8)],
     "osu_init": [("osu_init_least", 0.1, None), ("osu_init_mean", 0.2, None)],
 }

@@ -143,9 +143,11 @@ def test_launches_are_looked_through_once_whatever_is_missing(tmp_path):
     assert passes[0] == passes[1]
 
 
-@pytest.fixture
-def sampled(tmp_path):
-    """A run whose case measures two rounds of four nodes each launch, on other nodes each."""
+SAMPLE = "2 of 3 rounds: 4 of 6 pairs of 4 nodes; the chance to miss a single bad link is 33.3 %"
+
+
+def test_a_sample_is_told_below_its_matrix_in_a_file_as_one_of_the_nodes_of_a_launch(tmp_path):
+    """Two rounds of four nodes each launch, on other nodes each."""
     planned = case("alltoall_pairs", "lam", {"ranks": 4, "rounds": 2}, 4) | {"nodes": 4}
 
     def edit(record):
@@ -153,13 +155,7 @@ def sampled(tmp_path):
         found = [metric("pair_bandwidth", 1e7, node=a, peer=b) for a, b in pairs]
         return record | {"metrics": found}
 
-    return analysed(tmp_path / "run", [planned], blocks=3, edit=edit)
-
-
-SAMPLE = "2 of 3 rounds: 4 of 6 pairs of 4 nodes; the chance to miss a single bad link is 33.3 %"
-
-
-def test_a_sample_is_told_below_its_matrix_in_a_file_as_one_of_the_nodes_of_a_launch(sampled):
+    sampled = analysed(tmp_path / "run", [planned], blocks=3, edit=edit)
     assert SAMPLE in bandwidth_matrix(sampled).caption
     blocks = [
         pair_columns(names, ([0, 2], [1, 3]), block, np.full(2, 1e7))

@@ -53,7 +53,7 @@ def test_a_bound_that_passes_is_the_same_as_at_most_so_many_failures():
         assert (by_bound[-1] if by_bound else None) == most_allowed(length)
 
 
-def test_a_clause_of_one_mtbi_is_said_to_prove_nothing():
+def test_a_clause_of_one_mtbi_proves_nothing_and_too_many_failures_need_a_length():
     clause = Demonstration.of(30 * DAY, 720 * 3600.0)
     assert not clause.decides
     assert clause.sentence == (
@@ -61,13 +61,10 @@ def test_a_clause_of_one_mtbi_is_said_to_prove_nothing():
         " allowed, a machine at the promise's lower limit passes with 37 % (at most 10 % is a"
         " proof). A proof with 0 failures allowed takes 69.1 days (2.30 MTBI)."
     )
-
-
-def test_too_many_failures_allowed_are_named_with_the_length_that_they_need():
-    clause = Demonstration.of(120 * DAY, 720 * 3600.0, 3)
-    assert not clause.decides
-    assert "can prove nothing" not in clause.sentence
-    assert "A proof with 3 failures allowed takes 200 days (6.68 MTBI)." in clause.sentence
+    many = Demonstration.of(120 * DAY, 720 * 3600.0, 3)
+    assert not many.decides
+    assert "can prove nothing" not in many.sentence
+    assert "A proof with 3 failures allowed takes 200 days (6.68 MTBI)." in many.sentence
 
 
 def test_a_test_that_decides_names_both_chances():

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from assay.documents.report import build_report
@@ -40,19 +40,10 @@ def known(value: Any, earlier: Any) -> Any:
     return value
 
 
-def as_number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def rows(file: Path) -> dict[tuple[str, ...], dict[str, float | str]]:
-    with file.open(newline="") as lines:
-        return {
-            (row["case_id"], row["metric"], row["at"]): {k: as_number(v) for k, v in row.items()}
-            for row in csv.DictReader(lines)
-        }
+def rows(file: Path) -> Any:
+    """Lines of a summary, by what they are of."""
+    table = pl.read_csv(file, infer_schema_length=None)
+    return table.rows_by_key(["case_id", "metric", "at"], named=True, unique=True)
 
 
 @pytest.fixture(scope="module")

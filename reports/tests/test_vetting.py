@@ -56,12 +56,10 @@ def test_a_fit_node_is_seldom_unfit_in_one_look_and_never_in_two(spread: float) 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.02])
 def test_a_node_at_half_is_unfit_and_one_at_nine_tenths_is_hardly_ever_fit(spread: float) -> None:
-    random = np.random.default_rng(3)
-    values = [1e10 * np.exp(random.normal(0, spread)) for _ in range(300)]
-    levels = [known(seed, spread) for seed in range(300)]
-    halves = [word_of(level, v / 2) for level, v in zip(levels, values, strict=True)]
-    tenths = [word_of(level, v * 0.9) for level, v in zip(levels, values, strict=True)]
-    assert set(halves) == {"unfit"}
+    values = 1e10 * np.exp(np.random.default_rng(3).normal(0, spread, 300))
+    both = [(known(seed, spread), value) for seed, value in enumerate(values)]
+    assert {word_of(level, value / 2) for level, value in both} == {"unfit"}
+    tenths = [word_of(level, value * 0.9) for level, value in both]
     assert tenths.count("fit") <= 0.1 * len(tenths)
 
 
@@ -94,9 +92,9 @@ def test_a_node_below_its_own_level_is_unfit_though_its_peers_are_as_slow() -> N
 
 
 def test_what_other_programs_disturbed_makes_a_node_neither_unfit_nor_fit() -> None:
-    assert word_of(known(), 0.5e10, others=0.4) == "suspect"
-    assert word_of(known(), 1.0e10, others=0.4) == "suspect"
-    assert word_of(known(), 0.5e10, others=0.1) == "unfit"
+    tried = (5e9, 0.4), (1e10, 0.4), (5e9, 0.1)
+    words = [word_of(known(), rate, others=others) for rate, others in tried]
+    assert words == ["suspect", "suspect", "unfit"]
 
 
 def test_few_vettings_are_no_reference() -> None:
