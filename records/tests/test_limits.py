@@ -54,11 +54,7 @@ def test_what_a_shaped_link_passes_at_once_takes_no_turn():
 
 
 def test_headers_leave_less_than_the_line_rate():
-    rates = nominal(
-        bits_per_second=1e9,
-        payload_share=1448 / 1538,
-        core_peak_flop_per_s=None,
-        memory_bytes_per_second=None,
-    )
+    unknown = {"core_peak_flop_per_s": None, "memory_bytes_per_second": None}
+    rates = nominal(bits_per_second=1e9, payload_share=1448 / 1538, **unknown)
     assert rates.link_bytes_per_s == pytest.approx(117.7e6, rel=1e-3)
     assert rates.core_flop_per_s is None

@@ -48,8 +48,7 @@ def test_what_a_node_lacks_is_told():
 
 def test_of_two_halves_neither_is_odd():
     nodes = {"c1": node(), "c2": node(kernel="Linux 6.1")}
-    assert oddities(nodes, "c1") == []
-    assert oddities(nodes, "c2") == []
+    assert oddities(nodes, "c1") == oddities(nodes, "c2") == []
     assert differences(nodes) == ["kernel: Linux 5.14 on c1; Linux 6.1 on c2"]
 
 

@@ -37,13 +37,10 @@ KNOWN = Provenance(
 )
 
 
-def test_provenance_comes_back_as_it_was(tmp_path):
+def test_provenance_comes_back_as_it_was_and_the_names_of_its_context_stay(tmp_path):
     path = tmp_path / "provenance.json"
     path.write_bytes(KNOWN.to_json())
     assert read_provenance(path) == KNOWN
-
-
-def test_the_names_of_a_nights_context_stay():
     assert context_of(KNOWN, ["n1", "n2"]) == {
         "harness.version": "0.1.0",
         "harness.git_dirty": "False",

@@ -9,21 +9,12 @@ from records.unit_texts import better_of, si_of
 @pytest.mark.parametrize(
     ("text", "si"),
     [
-        ("MB/s", ("bytes/s", 1e6)),
-        ("MBytes/sec", ("bytes/s", 1e6)),
-        ("MiB/s", ("bytes/s", 2.0**20)),
-        ("Gb/s", ("bytes/s", 1.25e8)),
-        ("Gbps", ("bytes/s", 1.25e8)),
-        ("Gflops/seconds", ("flop/s", 1e9)),
-        ("GFLOPS", ("flop/s", 1e9)),
-        ("kIOPS", ("1/s", 1e3)),
-        ("us", ("s", 1e-6)),
-        ("seconds", ("s", 1.0)),
-        ("milliseconds", ("s", 1e-3)),
-        ("Hour", ("s", 3600.0)),
-        ("ns/day", ("ns/day", 1.0)),
-        ("W", ("W", 1.0)),
-        ("", ("1", 1.0)),
+        *(("MB/s", ("bytes/s", 1e6)), ("MBytes/sec", ("bytes/s", 1e6))),
+        *(("MiB/s", ("bytes/s", 2.0**20)), ("Gb/s", ("bytes/s", 1.25e8))),
+        *(("Gbps", ("bytes/s", 1.25e8)), ("Gflops/seconds", ("flop/s", 1e9))),
+        *(("GFLOPS", ("flop/s", 1e9)), ("kIOPS", ("1/s", 1e3)), ("us", ("s", 1e-6))),
+        *(("seconds", ("s", 1.0)), ("milliseconds", ("s", 1e-3)), ("Hour", ("s", 3600.0))),
+        *(("ns/day", ("ns/day", 1.0)), ("W", ("W", 1.0)), ("", ("1", 1.0))),
     ],
 )
 def test_units_are_read_as_benchmarks_write_them(text: str, si: tuple[str, float]) -> None:

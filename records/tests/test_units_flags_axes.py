@@ -19,12 +19,10 @@ def test_nothing_is_implausible_in_an_unknown_unit():
 
 
 def test_an_axis_is_named_and_has_the_unit_of_its_name():
-    assert (axis_of("message_bytes").title, axis_of("message_bytes").unit) == (
-        "message length",
-        "bytes",
-    )
-    assert (axis_of("delay_s").title, axis_of("delay_s").unit) == ("delay s", "s")
-    assert (axis_of("ranks").title, axis_of("ranks").unit) == ("ranks", "")
+    found = [
+        (axis.title, axis.unit) for axis in map(axis_of, ("message_bytes", "delay_s", "ranks"))
+    ]
+    assert found == [("message length", "bytes"), ("delay s", "s"), ("ranks", "")]
     assert axis_of("sizes").lists
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from virtual_cluster import host, processes
+from virtual_cluster import processes
 from virtual_cluster.processes import Process
+from virtual_cluster.tests.clusters import wait_for
 
 
 @pytest.fixture
@@ -20,10 +21,6 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sleep", "infinity"]) as child:
         yield child
         child.kill()
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    assert any(condition() for _ in host.tries(60, 0.01))
 
 
 def identity(child: subprocess.Popen[bytes]) -> Process:
@@ -40,14 +37,10 @@ def test_a_recorded_process_is_ended(sleeper: subprocess.Popen[bytes]) -> None:
 
 
 def test_a_stranger_with_a_reused_id_is_not_touched(sleeper: subprocess.Popen[bytes]) -> None:
-    stale = Process(sleeper.pid, identity(sleeper).start_ticks - 1)
+    stale, nobody = Process(sleeper.pid, identity(sleeper).start_ticks - 1), Process(2**22 + 1, 5)
     assert not stale.alive()
-    assert processes.end([stale]) == []
+    assert processes.end([stale, nobody]) == []
     assert sleeper.poll() is None
-
-
-def test_an_id_of_nobody_is_no_error() -> None:
-    assert processes.end([Process(2**22 + 1, 5)]) == []
 
 
 def test_a_name_with_parentheses_and_spaces_is_parsed(tmp_path: Path) -> None:
@@ -66,7 +59,7 @@ def test_the_identity_is_recorded_before_the_program_runs(tmp_path: Path) -> Non
     process = processes.start(
         ["touch", str(proof)], tmp_path / "log", lambda _: seen.append(proof.exists())
     )
-    wait_until(lambda: not process.alive())
+    wait_for(lambda: not process.alive())
     assert seen == [False]
     assert proof.exists()
 
@@ -81,7 +74,7 @@ def test_a_program_whose_starter_is_killed_before_recording_never_runs(tmp_path:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == -9
-    wait_until(lambda: processes.start_ticks(int(done.stdout)) is None)
+    wait_for(lambda: processes.start_ticks(int(done.stdout)) is None)
     assert not proof.exists()
 
 
