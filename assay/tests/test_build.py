@@ -159,14 +159,6 @@ def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     assert "develop" not in platform.read_text()
 
 
-def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
-    environments = read_description("virtual-newer").environments
-    assert set(environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
-    assert environments["openmpi5-prte"].compiler.startswith(str(home))
-    stand_ins = SlurmSite(read_description("virtual-newer")).with_builds("spack")
-    assert stand_ins.description.environments == environments
-
-
 def test_ranks_are_started_by_the_views_own_program_or_by_slurms(home):
     bins = {name: view_folder("virtual", name) / "bin" for name in ("mpich", "lam")}
     environments = virtual().environments
@@ -219,16 +211,13 @@ def test_what_spack_printed_becomes_one_message(sample, status, said):
     assert said in str(error) and "(log: /log)" in str(error) and "\n" not in str(error)
 
 
-def test_offline_the_mirror_replaces_every_other(home):
+def test_offline_the_mirror_replaces_every_other_and_a_platform_must_be_there(home):
     spack = Spack(Path("/bin/false"), Path("/packages"), home)
     scope = write_scope(spack, "virtual", virtual().spack, offline=True)
     assert (scope / "mirrors.yaml").read_text().startswith("mirrors::\n")
     assert "builtin: /packages" in (scope / "repos.yaml").read_text()
     write_scope(spack, "virtual", virtual().spack, offline=False)
     assert (scope / "mirrors.yaml").read_text().startswith("mirrors:\n")
-
-
-def test_an_unknown_platform_is_refused_with_those_there_are(spack):
     built = virtual().spack.model_copy(update={"platform": "debian99"})
     with pytest.raises(AssayError, match="'debian99': allowed is debian12"):
         write_scope(spack, "virtual", built, offline=False)
@@ -254,6 +243,11 @@ def test_builds_can_stand_in_under_the_same_names(home):
     assert set(site.description.environments) >= {"lam", "lam-lamd", "mpich", "openmpi"}
     assert {e.source for e in site.description.environments.values()} == {"spack"}
     assert SlurmSite(virtual()).with_builds("distribution").description == virtual()
+    newer = read_description("virtual-newer")  # which has no others
+    assert set(newer.environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
+    assert newer.environments["openmpi5-prte"].compiler.startswith(str(home))
+    stand_ins = SlurmSite(newer).with_builds("spack").description
+    assert stand_ins.environments == newer.environments
 
 
 def test_what_is_not_built_or_from_other_sources_is_not_measured(home):

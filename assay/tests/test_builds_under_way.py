@@ -193,12 +193,9 @@ def test_runs_use_a_home_together_and_keep_builds_out(home):
         pass
 
 
-def test_a_home_without_a_lock_can_be_used(tmp_path):
+def test_a_home_without_a_lock_can_be_used_and_one_that_cannot_be_made_is_told(tmp_path):
     with in_use(tmp_path):
         assert not list(tmp_path.iterdir())
-
-
-def test_a_home_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InfrastructureError, match=builds.HOME), building(tmp_path / "file" / "x"):
         pass

@@ -163,7 +163,7 @@ def test_a_failed_run_is_told_in_five_lines(place: Path, monkeypatch: pytest.Mon
     assert lines[0].startswith("FAILED: quick on virtual")
 
 
-def test_neither_a_path_nor_a_command_is_broken() -> None:
+def test_no_path_or_command_is_broken_and_lines_that_fit_stay_as_they_are() -> None:
     path, command = "/x" * 60, f"assay run --resume {'/y' * 50} --site a:b --time 5"
     text = f"{'some words ' * 6}{path} and {'more ' * 20}`{command}` or {command}; {'end ' * 30}"
     lines = folded(text, WIDTH).splitlines()
@@ -171,9 +171,6 @@ def test_neither_a_path_nor_a_command_is_broken() -> None:
     assert sum(command in line for line in lines) == 2
     assert not too_long("\n".join(lines), WIDTH)
     assert " ".join(text.split()) == " ".join(" ".join(lines).split())
-
-
-def test_lines_that_fit_stay_as_they_are() -> None:
     text = "  a table   with blanks\n\n    more   of it\n"
     assert folded(text, WIDTH) == text
     assert folded("日本" * 30 + " 語", WIDTH).splitlines()[1] == "  語"

@@ -52,8 +52,7 @@ def test_declared_chances_are_those_of_the_judge_launch_by_launch(repeats):
 @pytest.mark.parametrize("repeats", [3, 5, 8])
 def test_early_verdicts_keep_the_error_over_all_judgements(repeats, looks):
     found = chances(criteria(reruns_at_most=looks), repeats, 0.0, 0.03)
-    assert found.passed <= 0.055
-    assert found.failed <= 0.055
+    assert max(found.passed, found.failed) <= 0.055
 
 
 @pytest.mark.parametrize(("kind", "count"), [("nodes", 150), ("spread", 600)])
@@ -64,8 +63,7 @@ def test_early_verdicts_keep_the_error_for_peers_and_spreads_too(kind, count):
 
 
 def test_a_share_of_answers_cannot_be_shown_by_few_jobs():
-    assert share_chances(0.99, 50, 1.0, 0.95).passed == 0
-    assert share_chances(0.99, 299, 1.0, 0.95).passed == 1
+    assert [share_chances(0.99, jobs, 1.0, 0.95).passed for jobs in (50, 299)] == [0, 1]
 
 
 #: A site whose limits are known.

@@ -34,7 +34,7 @@ NAMES = ("mpich", "openmpi", "lam-lamd")
 
 
 def a_run(
-    folder: Path, blocks: int, *, until: int | None = None, failing: Collection[str] = ()
+    folder: Path, blocks: int, until: int | None = None, failing: Collection[str] = ()
 ) -> RunDirectory:
     """A run of a fixed number of blocks, with records up to one; some environments always fail."""
     cases = [case("startup", name, {"ranks": 2}) for name in NAMES]
@@ -92,24 +92,18 @@ def test_blocks_are_added_until_it_is_decided_with_judgements_between(tmp_path: 
     assert {block for block, _ in coming(run)} == {3, 4, 5, 6}
 
 
-def test_no_block_is_added_where_all_is_known(tmp_path: Path) -> None:
-    run = a_run(tmp_path, 12)
+def test_no_block_is_added_where_all_is_known_or_that_has_no_launch(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "known", 12)
     assert more(run, None, until_decided=True) is run
-
-
-def test_no_block_is_added_that_has_no_launch(tmp_path: Path) -> None:
     run, said = a_run(tmp_path, 6, failing=NAMES), list[str]()
     assert extend(run, run.ledger(), MoreBlocks(None, until_decided=True), said.append) is run
     assert said[0].startswith("no launch can answer what is open (no two environments have")
     assert not (run.path / "extensions.jsonl").exists()
 
 
-def test_an_unfinished_run_is_finished_first(tmp_path: Path) -> None:
+def test_an_unfinished_run_is_finished_first_and_a_judged_one_run_again(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="finish it with `assay run --resume"):
-        more(a_run(tmp_path, 3, until=2), 2)
-
-
-def test_a_run_that_criteria_judged_is_run_again_by_them(tmp_path: Path) -> None:
+        more(a_run(tmp_path / "unfinished", 3, until=2), 2)
     run = a_run(tmp_path, 3)
     (run.path / "acceptance").mkdir()
     with pytest.raises(AssayError, match=r"assay accept \S+ --rerun"):
@@ -183,6 +177,8 @@ def test_a_judgement_is_kept_and_says_what_comes_next(made: RunDirectory) -> Non
     assert {launch.block for launch in coming} == {7, 8}
     # The daemon is far slower: nothing is open about it.
     assert {launch.environment for launch in coming} == {"mpich", "openmpi"}
+    made.interims_file.unlink()
+    assert judged(made) == found, "a killed run takes the same decision again"
 
 
 def test_launches_that_end_before_they_began_lend_no_node_hours(made: RunDirectory) -> None:
@@ -203,27 +199,18 @@ def test_an_environment_is_not_proved_by_a_launch_of_a_time_to_come(made: RunDir
         assert lately_right([msgspec.structs.replace(entry, ended_at=ended)]) == proved
 
 
-def test_a_killed_run_takes_the_same_decision_again(made: RunDirectory) -> None:
-    first = judged(made)
-    made.interims_file.unlink()
-    assert judge(made, made.ledger().entries) == first
-
-
 def test_launches_of_later_blocks_change_no_earlier_judgement(tmp_path: Path) -> None:
     early, late = run_with(tmp_path / "a", up_to=6), run_with(tmp_path / "b", up_to=10)
     assert judged(early) == judged(late)
 
 
-def test_a_run_ends_when_no_block_is_left(tmp_path: Path) -> None:
+def test_a_run_ends_when_no_block_is_left_or_its_budget_does_not_suffice(tmp_path: Path) -> None:
     run = run_with(tmp_path, up_to=10)
     found = [judged(run) for _ in INTERIMS]
     assert [item.block for item in found] == INTERIMS
     assert found[-1].ended == ("blocks" if found[-1].open else "answered")
     assert judge(run, run.ledger().entries) is None
-
-
-def test_a_run_ends_when_its_budget_does_not_suffice(tmp_path: Path) -> None:
-    run = run_with(tmp_path, up_to=6, node_hours=1e-6)
+    run = run_with(tmp_path / "dear", up_to=6, node_hours=1e-6)
     assert judged(run).ended == "node_hours"
     assert judge(run, run.ledger().entries) is None
     assert run_status(run).complete
@@ -250,13 +237,11 @@ def test_the_report_tells_of_the_judgements(made: RunDirectory) -> None:
     assert {hole.case.environment for hole in analysis.holes} == {"mpich", "openmpi"}
     assert {hole.block for hole in analysis.holes} == {7, 8}
     texts = [sentence.text for sentence in summary(analysis)]
-    assert any(
-        text.startswith("Blocks are added until it is known: judged after") for text in texts
-    )
+    begins = "Blocks are added until it is known: judged after"
+    assert any(text.startswith(begins) for text in texts)
     assert not any("other questions open today" in text for text in texts)
     table = interims_table(analysis)
-    assert table is not None
-    assert len(table.rows) == 1
+    assert table is not None and len(table.rows) == 1
 
 
 def test_a_judgement_that_the_records_do_not_bear_out_is_told(made: RunDirectory) -> None:

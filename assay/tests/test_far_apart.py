@@ -18,9 +18,8 @@ CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]")
 
 
 def site(topology=CUBE):
-    return SimpleNamespace(
-        description=SimpleNamespace(topology=topology, shared_cores={}, slurm_partition="batch")
-    )
+    described = SimpleNamespace(topology=topology, shared_cores={}, slurm_partition="batch")
+    return SimpleNamespace(description=described)
 
 
 def plan(*hops, nodes=None):
@@ -52,20 +51,16 @@ def test_an_allocation_is_asked_for_with_two_nodes_of_each_number_of_hops(up):
     assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
 
 
-def test_a_job_without_such_nodes_is_refused_before_anything_runs():
+def test_a_job_without_such_nodes_or_with_fewer_is_refused_before_anything_runs():
     asked = plan(0, 1, 3)
     refuse_too_near(asked, site(), granted("n0", "n1", "n6"))
     refuse_too_near(plan(0), site(None), granted("n0", "n1"))
-    assert too_near(asked.cases, site(), granted("n0", "n7")) == (
-        "pt2pt asks for two nodes 1 hops apart"
-    )
+    told = too_near(asked.cases, site(), granted("n0", "n7"))
+    assert told == "pt2pt asks for two nodes 1 hops apart"
     with pytest.raises(AssayError, match=r"3 hops apart; job 12.*--nodelist=n0,n1,n7.*nothing"):
         refuse_too_near(asked, site(), granted("n0", "n1"))
-
-
-def test_fewer_nodes_than_such_launches_need_are_refused():
-    refuse_too_near(plan(1, 3), site(), None)
-    refuse_too_near(plan(1, 3, nodes=3), site(), None)
+    for nodes in (None, 3):
+        refuse_too_near(plan(1, 3, nodes=nodes), site(), None)
     with pytest.raises(AssayError, match=r"are n0, n1, n7\. Give --nodes 3, or run without"):
         refuse_too_near(plan(1, 3, nodes=2), site(), None)
 
