@@ -72,7 +72,11 @@ def scaled(params: dict[str, Any], ranks: int) -> dict[str, Any]:
 def lattice_params(extents: Sequence[int], ranks: int, steps: int = 100) -> dict[str, Any]:
     """Parameters of su3_rmd: one trajectory of so many steps, and no warm-up."""
     names = dict(zip(("nx", "ny", "nz", "nt"), extents, strict=True))
-    fixed = {"trajectories": 1, "warmups": 0, "trajectories_between_measurements": 1}
+    fixed: dict[str, Any] = {
+        "trajectories": 1,
+        "warmups": 0,
+        "trajectories_between_measurements": 1,
+    }
     fixed |= {"precision": "double", "ranks": ranks, "ranks_per_node": 1}
     return {**names, "steps": steps, **fixed}
 

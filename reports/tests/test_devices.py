@@ -29,7 +29,7 @@ UCX, TCP = "ch4:ucx", "ch3:nemesis:tcp"
 
 def over(run: Path, device: str) -> Path:
     """The run with what its mpich told of itself."""
-    changed(run / "provenance.json", environments={"mpich": {"device": device}})
+    changed(run / "provenance.json", environments={"mpich": {"device": device}, "lam": {}})
     return run
 
 
