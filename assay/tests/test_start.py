@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import subprocess
 import sys
@@ -24,9 +25,9 @@ SLOW = {"matplotlib", "msgspec", "numpy", "polars", "pydantic", "reframe", "rich
 
 def loaded_by(statement: str) -> set[str]:
     """The modules that are loaded after a statement."""
-    program = f"import sys; {statement}; print(*sys.modules)"
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    return set(answer.stdout.decode().split())
+    program = f"import sys; {statement}; print('loaded:', *sys.modules)"
+    answer = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, check=True)
+    return set(answer.stdout.decode().rpartition("loaded:")[2].split())
 
 
 def declaring(commands: Iterable[str]) -> str:
@@ -44,11 +45,22 @@ def test_quick_commands_load_no_analysis(module):
     assert not slow & loaded_by(f"import assay.cli.{module}")
 
 
-@pytest.mark.parametrize("module", ["assay.cli.campaign", "assay.cli.checks"])
-def test_what_only_suites_need_is_not_loaded_without_them(module):
-    loaded = loaded_by(f"import {module}")
-    assert "checks.common.reframe_tests" in loaded
-    assert not [name for name in loaded if name.startswith("checks.common.foreign")]
+#: What only foreign tests and commands of campaigns need.
+FOREIGN = re.compile(
+    r"checks\.common\.(foreign|command\.|reframe_tests\.)|assay\.plan\.suite_cases"
+    r"|assay\.schema\.command|assay\.screens\.(suite_listing|try_output)"
+    r"|records\.history\.import|reports\.load\.reframe|reports\.verdicts\.(survey|reframe_export)"
+)
+PLAN = "from assay.cli.main import main; main(['plan', 'quick', '--site', 'virtual'])"
+NIGHT = "import assay.cli.nightly, assay.cli.campaign, assay.run.start, assay.run.session"
+SESSION = "import checks.common.session.command_line, checks.common.session.launches"
+
+
+@pytest.mark.parametrize("code", [PLAN, NIGHT, SESSION, "import assay.cli.checks"])
+def test_what_only_suites_need_is_not_loaded_without_them(code):
+    found = loaded_by(code)
+    assert "checks.common.registry" in found
+    assert not [name for name in found if FOREIGN.match(name)]
 
 
 def works(parser: argparse.ArgumentParser) -> Iterator[str]:
