@@ -50,16 +50,11 @@ def test_the_ways_to_start_ranks_are_read(told):
     assert sorted(mpi_types_of(told["text"])) == told["types"]
 
 
-@pytest.mark.parametrize("state", OUTPUTS["states"]["gone"])
+@pytest.mark.parametrize("state", [*OUTPUTS["states"]["gone"], "DOWN+CLOUD+NOT_RESPONDING"])
 def test_a_node_is_gone(state):
     assert is_down(state)
 
 
-@pytest.mark.parametrize("state", OUTPUTS["states"]["others"])
+@pytest.mark.parametrize("state", [*OUTPUTS["states"]["others"], "IDLE+CLOUD+POWERING_DOWN"])
 def test_a_node_that_is_busy_drained_or_saves_power_is_not_gone(state):
     assert not is_down(state)
-
-
-def test_a_node_that_saves_power_after_a_job_did_not_die():
-    assert not is_down("IDLE+CLOUD+POWERING_DOWN")
-    assert is_down("DOWN+CLOUD+NOT_RESPONDING")
