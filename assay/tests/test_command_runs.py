@@ -36,7 +36,7 @@ def measured(folder: Path, name: str) -> list[Record]:
     assert status == 0, output
     path = the_run(folder, name)
     assert main(["verify", str(path)]) == 0
-    return records_of(path)
+    return [*records_of(path)]
 
 
 @pytest.mark.full

@@ -73,7 +73,12 @@ def to_link(path: Path) -> None:
 
 def to(make: Damage) -> Damage:
     """What is made in the place of a file."""
-    return lambda path: (path.unlink(), make(path))
+
+    def change(path: Path) -> None:
+        path.unlink()
+        make(path)
+
+    return change
 
 
 KINDS: dict[str, Damage] = {

@@ -102,9 +102,8 @@ def test_hostile_labels_come_back_as_they_were() -> None:
 
 
 def test_line_protocol_escapes_and_has_times(folder: Path, capsys: Capsys) -> None:
-    values = {"n": 3, "value": 1.5, "text": 'say "it" \\'}
     tags, day = {"a b": "", "tag": "x, y=z \\"}, datetime(2026, 1, 1, tzinfo=UTC)
-    point = Point("m", tags, values, day)
+    point = Point("m", tags, {"n": 3, "value": 1.5, "text": 'say "it" \\'}, day)
     expected = 'm,tag=x\\,\\ y\\=z n=3i,value=1.5,text="say \\"it\\" \\\\" 1767225600000000000\n'
     assert line_protocol([point]) == expected
     lines = exported(folder / HISTORY, capsys, "--format", "influx").splitlines()
@@ -160,7 +159,7 @@ def test_what_a_night_found_is_exported(tmp_path: Path, capsys: Capsys, found: b
 
 @pytest.fixture
 def history(folder: Path, tmp_path: Path) -> Path:
-    return shutil.copy(folder / HISTORY, tmp_path / "history.sqlite")
+    return Path(shutil.copy(folder / HISTORY, tmp_path / "history.sqlite"))
 
 
 def test_nights_missed_of_a_campaign_that_never_had_one(history: Path, capsys: Capsys) -> None:
