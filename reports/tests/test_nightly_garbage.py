@@ -20,10 +20,9 @@ from reports.tests.test_nightly_history import (
 HISTORY = "results/history.sqlite"
 
 
-def edited(*statements):
+def edited(statement):
     with sqlite3.connect(HISTORY) as database:
-        for statement in statements:
-            database.execute(statement)
+        database.execute(statement)
 
 
 @pytest.mark.parametrize(

@@ -227,16 +227,15 @@ def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ
 
 def drawn(history: History, most: int) -> History:
     """The history as a scheduler gives it that draws so many nodes each night."""
-    rng, nights = np.random.default_rng(1), len(history.nights)
-    values, counts, launches = history.values.copy(), history.counts.copy(), dict(history.launches)
-    for at in range(nights):
+    rng, launches = np.random.default_rng(1), dict(history.launches)
+    for at, night in enumerate(history.nights):
         here = {f"n{1 + node}" for node in rng.choice(8, most, replace=False)}
-        history.nights[at] = replace(history.nights[at], nodes=tuple(sorted(here)))
+        history.nights[at] = replace(night, nodes=tuple(sorted(here)))
         for row, key in enumerate(history.series):
             if key.at["node"] not in here:
-                values[row, at], counts[row, at] = np.nan, 0
+                history.values[row, at], history.counts[row, at] = np.nan, 0
                 del launches[row, at]
-    return replace(history, values=values, counts=counts, launches=launches)
+    return replace(history, launches=launches)
 
 
 def test_a_node_that_was_not_drawn_is_not_silent() -> None:

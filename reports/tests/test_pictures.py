@@ -99,16 +99,14 @@ def node_and_hpl(folder: Path, *, blocks: int, nodes_measured: bool = True) -> A
 def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Path) -> None:
     analysis = node_and_hpl(tmp_path / "run", blocks=3)
     roof = roof_of(analysis)
-    assert roof is not None
-    assert (roof.flop_per_s, roof.bytes_per_s) == (PEAK, MEMORY)
+    assert roof and (roof.flop_per_s, roof.bytes_per_s) == (PEAK, MEMORY)
     assert [roof.at(intensity) for intensity in (0.1, 0.5, 8.0)] == [1e9, PEAK, PEAK]
     points = {point.environment: point for point in reached(analysis)}
     assert {point.intensity for point in points.values()} == {64 / 8}
     assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
     picture = roofline_picture(analysis, "hpl")
     assert roofline_picture(analysis, "su3_rmd") is None
-    assert picture is not None
-    assert picture.caption.startswith("HPL reaches 61 % of its roof at best.")
+    assert picture and picture.caption.startswith("HPL reaches 61 % of its roof at best.")
     assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt
     assert "peak 5.00 Gflop/s" in svg_of(picture.panels[0])
 
@@ -119,8 +117,7 @@ def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) ->
     nominal = {"core_peak_flop_per_s": 2e9, "cores_per_node": 4, "memory_bytes_per_second": 2e10}
     changed(run / "provenance.json", site={"name": "virtual", **nominal})
     roof = roof_of(analyse(load_run(run)))
-    assert roof is not None
-    assert (roof.flop_per_s, roof.bytes_per_s) == (8e9, 2e10)
+    assert roof and (roof.flop_per_s, roof.bytes_per_s) == (8e9, 2e10)
     assert roof.source == "the site's nominal rates"
 
 
@@ -196,8 +193,7 @@ def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
 def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
     other = write_run(tmp_path / "b", quick_cases(("mpich", "lam")), seed=2, slower=2.4)
     picture = changes_picture(compare(run, other))
-    assert picture is not None
-    assert "2.4" in picture.panels[0].alt
+    assert picture and "2.4" in picture.panels[0].alt
     all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
 
 
