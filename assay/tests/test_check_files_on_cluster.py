@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of a check outside the tree reach the node: inputs, scripts, what its program includes."""
 
-import subprocess
 from pathlib import Path
 
-from assay.tests.test_run_on_cluster import ASSAY, SITE
+from assay.tests.test_run_on_cluster import SITE, records_of, run, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
-from records.errors import ExitStatus
-from records.run.record import read_records
 
 __all__ = ["pytestmark"]
 
@@ -55,12 +52,9 @@ static int number;
 static void prepare(void *context) {
     (void)context;
     int more = 0;
-    FILE *input = fopen("parts/input.txt", "r");
+    FILE *input = fopen("parts/input.txt", "r"), *script = popen("./helper.sh", "r");
     fail_answer(!input || fscanf(input, "%d", &number) != 1, __func__, "no parts/input.txt");
-    fclose(input);
-    FILE *script = popen("./helper.sh", "r");
     fail_answer(!script || fscanf(script, "%d", &more) != 1, __func__, "no helper.sh");
-    pclose(script);
     number = number * UNIT + more;
 }
 
@@ -102,9 +96,7 @@ def write_add(checks: Path) -> None:
 def test_what_is_beside_a_program_is_there_where_it_runs(cluster, folder):
     write_add(folder / "mine")
     (folder / "add.yaml").write_text(CAMPAIGN)
-    words = ["run", "add.yaml", "--site", SITE, "--checks", "mine/", "--no-report"]
-    done = subprocess.run([ASSAY, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == ExitStatus.PASS, done.stdout + done.stderr
-    (file,) = folder.glob("results/add/*/records.jsonl")
-    (record,) = read_records(file)
+    status, output = run("add.yaml", "--site", SITE, "--checks", "mine/", "--no-report")
+    assert status == 0, output
+    (record,) = records_of(the_run(folder, "add"))
     assert [metric.value for metric in record.metrics if metric.name == "total"] == [2 * 705]

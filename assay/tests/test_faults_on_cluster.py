@@ -171,10 +171,9 @@ def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, 
 
 def test_a_wait_ends_with_the_campaigns_own_limit_and_the_run_can_go_on(folder, slurm):
     busy(slurm)
-    text = campaign(folder, "patient", "mpich", 1, FOUR_NODES)
-    limited = (folder / "patient.yaml").read_text().replace("launch_s: 400", "queue_s: 3")
-    (folder / "patient.yaml").write_text(limited)
-    status, output = run(text, "--site", SITE)
+    limits = {"launch_s": "400, queue_s: 3"}
+    name = campaign(folder, "patient", "mpich", 1, FOUR_NODES, **limits)
+    status, output = run(name, "--site", SITE)
     assert status == 3, output
     assert "limits.queue_s = 3 is used up" in output.splitlines()[-1]
     slurm(*FREE)
