@@ -78,9 +78,9 @@ BARRIER = {(ranks, None): 1e-6 * log2(ranks) + 3e-6 for ranks in (2, 3, 4)}
 class Times(RunValues):
     """A run of one operation, without a run: times by ranks and length."""
 
-    def __init__(self, operation, times):
+    def __init__(self, name, times):
         points = {
-            (operation, str(p), str(m)): {"lam": BlockValues({1: t})} for (p, m), t in times.items()
+            (name, str(p), str(m)): {"lam": BlockValues({1: t})} for (p, m), t in times.items()
         }
         self.__dict__["field"] = Field(("at.operation", "ranks", LENGTH), points)
 
@@ -128,13 +128,8 @@ def test_values_are_picked_reduced_and_compared():
 
 
 def test_a_lead_pairs_blocks_and_takes_points_that_both_have():
-    both = {
-        ("1",): {
-            "lam": BlockValues({1: 2.2, 2: 2.4, 3: 9.0}),
-            "mpich": BlockValues({1: 2.0, 2: 2.0}),
-        },
-        ("2",): {"lam": BlockValues({1: 1.0})},
-    }
+    lam, mpich = BlockValues({1: 2.2, 2: 2.4, 3: 9.0}), BlockValues({1: 2.0, 2: 2.0})
+    both = {("1",): {"lam": lam, "mpich": mpich}, ("2",): {"lam": BlockValues({1: 1.0})}}
     lead = Field(("n",), both).lead("lam", "mpich")
     assert values(lead, "1") == pytest.approx([1.1, 1.2])
     assert ("2",) not in lead.values
@@ -245,8 +240,7 @@ tables:
   - number: Table 1
     title: Broadcasts
     file: broadcasts.csv
-    keys:
-      - {column: nodes, title: nodes, ours: ranks}
+    keys: [{column: nodes, title: nodes, ours: ranks}]
     across: [machine]
     x: nodes
     values:
@@ -289,9 +283,7 @@ def test_a_sixth_study_is_a_folder(tmp_path, capsys):
 
 DOUBLED = """\
 SHORT = {"at.message_bytes": 4}
-CALCULATIONS = {
-    "doubled": lambda run: run.values("collectives", "collective_time", SHORT) / 0.5,
-}
+CALCULATIONS = {"doubled": lambda run: run.values("collectives", "collective_time", SHORT) / 0.5}
 """
 
 

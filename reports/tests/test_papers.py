@@ -20,7 +20,7 @@ from records.errors import AssayError
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.notation.units import unbroken
-from reports.render import html, markdown
+from reports.render import html, markdown, terminal
 from reports.render.markdown import md
 from reports.show.draw import draw, put
 from reports.show.layout import Canvas, settle
@@ -136,16 +136,6 @@ def test_a_small_value_has_its_own_unit_where_there_is_one(analysis, number, col
     assert tables.own_unit(one, value).label == label
 
 
-@pytest.mark.full
-def test_the_command_writes_a_document(tmp_path, capsys):
-    run = a_run(tmp_path / "run")
-    assert main(["paper", "2003", str(run)]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "; 12 of " in said
-    assert "LAM runs the lattice program faster than MPICH. (the run has no launch of" in said
-    assert {"wyeast-2003.html", "wyeast-2003.md"} <= {p.name for p in (run / "paper").iterdir()}
-
-
 @pytest.mark.full(sample=1)
 @pytest.mark.parametrize("name", studies())
 def test_a_document_has_every_table_and_claim(analysis, name):
@@ -154,6 +144,7 @@ def test_a_document_has_every_table_and_claim(analysis, name):
     shown, text = unescape(html.page(result)), markdown.text(result)
     assert all(unbroken(t.title) in shown and md(t.number) in text for t in study.tables)
     assert all(unbroken(claim.said) in shown for claim in study.claims)
+    assert ". (the run has no " in " ".join(terminal.text(result).split())
 
 
 def test_values_of_launches_that_shared_cores_are_marked_with_what_that_means(tmp_path):
@@ -233,9 +224,8 @@ def test_ticks_have_even_names_that_do_not_meet_beside_the_names_of_curves():
     lengths = [16.0 * 4**k for k in range(8)]
     label = partial(label_beside, ends=[Label("Intel Paragon", lengths[-1], 2.0, "black")])
     line = [Series(lengths, [2.0] * len(lengths))]
-    panel = Panel(
-        "rates", line, "", Axis(scale="bytes", ticks=lengths), height_in=HEIGHT_IN, label=label
-    )
+    axis = Axis(scale="bytes", ticks=lengths)
+    panel = Panel("rates", line, "", axis, height_in=HEIGHT_IN, label=label)
     figure = Figure((WIDTH_IN, HEIGHT_IN))
     draw(figure, [(figure, panel)])
     (axes,) = figure.axes

@@ -122,11 +122,9 @@ def test_environments_stand_side_by_side_with_their_spread(generic: CheckPart) -
 
 
 def test_every_metric_has_its_complete_statistics(generic: CheckPart) -> None:
-    anchors = [table.anchor for table in generic.tables]
-    assert anchors == [
-        *(f"table-halo-{name}-side-by-side" for name in ("halo-time", "halo-rate", "setup-time")),
-        *(f"table-halo-{name}" for name in ("halo-time", "halo-rate", "setup-time")),
-    ]
+    both = product(("-side-by-side", ""), ("halo-time", "halo-rate", "setup-time"))
+    expected = [f"table-halo-{name}{end}" for end, name in both]
+    assert [table.anchor for table in generic.tables] == expected
 
 
 @pytest.mark.full
@@ -160,13 +158,9 @@ from reports.show import Section, pivot, value_cell, side_by_side, bytes_text
 
 def times(analysis):
     rows = analysis.rows_of("halo", "halo_time")
-    return pivot(
-        rows,
-        [("face", lambda row: bytes_text(row.series.at_value("face_bytes")))],
-        [side_by_side(analysis, rows, value_cell)],
-        anchor="table-own",
-        title="Own table",
-    )
+    keys = [("face", lambda row: bytes_text(row.series.at_value("face_bytes")))]
+    across = [side_by_side(analysis, rows, value_cell)]
+    return pivot(rows, keys, across, anchor="table-own", title="Own table")
 
 SECTION = Section(tables=(times,))
 """
@@ -187,6 +181,9 @@ def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_pa
     assert part.tables[1].anchor == "table-halo-halo-time"  # every metric's statistics stay
 
 
+OF = "from reports.show import Column, Section, Table\nSECTION = Section({})"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -199,16 +196,12 @@ def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_pa
         ("def f():\n    from checks.ring import CHECK", "it imports checks.ring; allowed of Assay"),
         ("from reports import render", "it imports reports.render; allowed of Assay: reports.show"),
         (
-            "from reports.show import Section\nSECTION = Section(tables=(lambda a: a.nothing,))",
-            "AttributeError: 'Analysis' object has no attribute 'nothing'",
+            OF.format("tables=(lambda a: a.nothing,)"),
+            "'Analysis' object has no attribute 'nothing'",
         ),
+        (OF.format("pictures=(lambda a: 't',)"), "TypeError: a picture is a str, not a Picture"),
         (
-            "from reports.show import Section\nSECTION = Section(pictures=(lambda a: 'text',))",
-            "TypeError: a picture is a str, not a Picture",
-        ),
-        (
-            "from reports.show import Column, Section, Table\nSECTION = Section(tables=(lambda a:"
-            " Table('a', 'own', [Column('x')], [['text']]),))",
+            OF.format("tables=(lambda a: Table('a', 'own', [Column('x')], [['text']]),)"),
             "TypeError: table own: each row must have a Cell for each column",
         ),
     ],

@@ -82,7 +82,7 @@ def test_a_node_is_out_from_the_look_that_sees_it_to_the_one_that_sees_it_back()
 def test_slurms_own_times_begin_and_end_an_outage_between_two_looks():
     down = NodeState("down", "DOWN", "Not responding", since=T0 + 20)
     back = NodeState(daemon=T0 + 130)
-    ledger = Ledger().begin().look(nodes={"n2": down}).quiet(1).look(nodes={"n2": back})
+    ledger = Ledger().begin().look(nodes={"n2": down}).look().look(nodes={"n2": back})
     assert ledger.outages == [("node down", "n2", 20, 130)]
     late = NodeState("down", "DOWN", "Not responding", since=T0 - 900)
     assert Ledger().begin().look(nodes={"n2": late}).outages == [("node down", "n2", 60, 60)]
@@ -116,7 +116,7 @@ def test_a_maintenance_is_scheduled_and_splits_what_was_down_before():
 
 
 def test_a_silent_controller_takes_all_nodes_and_hides_none_that_were_out():
-    ledger = Ledger().begin().look(nodes={"n1": DOWN}).look(fault="no contact").quiet(0)
+    ledger = Ledger().begin().look(nodes={"n1": DOWN}).look(fault="no contact")
     ledger.look(fault="no contact").look(started=T0 + 210, nodes={"n1": UP})
     assert ledger.outages == [("node down", "n1", 60, 240), ("controller", "controller", 120, 210)]
     assert ledger.booked.outages[1].nodes == {*NODES}
@@ -125,7 +125,7 @@ def test_a_silent_controller_takes_all_nodes_and_hides_none_that_were_out():
 def test_a_partition_takes_the_nodes_that_no_other_has_up():
     both = {"a": PartitionState("UP", ["n1", "n2"]), "b": PartitionState("UP", ["n2", "n3"])}
     ledger = Ledger().begin().look(partitions=both)
-    ledger.look(partitions={"a": PartitionState("DOWN", ["n1", "n2"])}).quiet(1)
+    ledger.look(partitions={"a": PartitionState("DOWN", ["n1", "n2"])}).look()
     ledger.look(partitions={"a": both["a"]})
     assert ledger.outages == [("partition", "a", 120, 240)]
     assert ledger.booked.outages[0].nodes == {"n1"}
@@ -153,8 +153,8 @@ def test_accounting_tells_what_began_and_ended_while_nobody_looked():
 
 
 def test_without_accounting_a_restart_shows_and_the_time_is_called_unseen():
-    back = NodeState(daemon=T0 + 900)
-    ledger = Ledger().begin(scale=2.0).look(1740, nodes={"n1": back}, started=T0 + 1000)
+    back = {"n1": NodeState(daemon=T0 + 900)}
+    ledger = Ledger().begin(scale=2.0).look(1740, nodes=back, started=T0 + 1000)
     controller = ("controller", "controller", 1000, 1000)
     assert ledger.outages == [("node restarted", "n1", 900, 900), controller]
     assert Figures(ledger.booked).unseen_s == 2 * 1740
@@ -186,7 +186,7 @@ def test_a_restart_of_the_bookers_host_goes_by_the_wall_clock():
 
 def test_availability_goes_by_node_hours_and_overlaps_count_once():
     ledger = Ledger().begin(up_share=0.75).look(nodes={"n1": DOWN, "n4": MAINT}).quiet(11)
-    ledger.look(fault="no contact").quiet(0).look(nodes={"n1": UP, "n4": UP}).until_the_end()
+    ledger.look(fault="no contact").look(nodes={"n1": UP, "n4": UP}).until_the_end()
     found = Figures(ledger.booked)
     lost = {word: found.swept.lost[word] for word in ("scheduled", "unknown")}
     assert lost == pytest.approx({"scheduled": 780, "unknown": 780 + 2 * 60})
@@ -213,7 +213,7 @@ def test_a_class_decides_and_the_first_word_stays():
 
 
 def test_a_lost_availability_fails_before_the_end_and_a_kept_one_waits():
-    ledger = Ledger().begin(availability=0.99).look(nodes=dict.fromkeys(NODES, DOWN)).quiet(1)
+    ledger = Ledger().begin(availability=0.99).look(nodes=dict.fromkeys(NODES, DOWN)).look()
     ledger.classed(ledger.booked.outages[0], "vendor")
     assert verdicts(ledger)["availability"][0] == "FAIL"
     found = verdicts(Ledger().begin(availability=0.99).quiet(30))["availability"]
