@@ -40,11 +40,11 @@ def test_a_launchs_raw_output_is_printed_and_proven(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record = next(read_records(run / "records.jsonl"))
-    words = ["raw", record.case_id, str(record.block), "--run"]
-    assert main([*words, str(run), "--json"]) == 0
+    words = ["raw", record.case_id, str(record.block), "--run", str(run)]
+    assert main([*words, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [one["kind"] for one in told["files"]] == ["script", "stdout", "stderr"]
-    assert main([*words, str(run)]) == 0
+    assert main(words) == 0
     text = capsys.readouterr().out
     assert all(one["text"].strip() in text for one in told["files"])
     assert main(["verify", str(run)]) == 3  # no check can judge what was made up

@@ -54,8 +54,8 @@ def test_a_re_run_asks_for_pairs_of_the_scan_only(run):
     judgement = judge(CRITERIA, gather(run, []), date(2026, 11, 22), 0)
     (pairs,) = judgement.rerun.values()
     scan = gather(run, []).scans[0].columns
-    there = {(scan.names[a], scan.names[b]) for a, b in zip(scan.low, scan.high, strict=True)}
-    assert {tuple(pair.split(":")) for pair in pairs} <= there
+    there = {f"{scan.names[a]}:{scan.names[b]}" for a, b in zip(scan.low, scan.high, strict=True)}
+    assert {*pairs} <= there
 
 
 def test_the_same_values_in_records_are_judged_alike(run):
@@ -84,8 +84,7 @@ def test_a_large_machine_is_shown_by_switch_with_its_slow_pairs(run):
 
 def test_a_file_that_is_not_of_its_record_is_refused(run, tmp_path):
     scan = run.scans[0]
-    other = tmp_path / "points"
-    other.mkdir()
+    (tmp_path / "points").mkdir()
     for one in scan.files:
         data = bytearray((scan.directory / one.name).read_bytes())
         data[100] ^= 1

@@ -36,6 +36,13 @@ def written(folder: Path, *, close: bool = True) -> Path:
     return path
 
 
+def added(path: Path) -> ArchiveWriter:
+    writer = ArchiveWriter(path, known)
+    writer.append([Packed("more.out", [b"more"])])
+    writer.close()
+    return writer
+
+
 def read(folder: Path) -> dict[str, bytes]:
     with RawFiles(folder) as files:
         names = files.members("raw/b1.zip")
@@ -58,10 +65,7 @@ def test_an_archive_that_was_not_closed_is_read_and_goes_on(tmp_path: Path) -> N
     path = written(tmp_path, close=False)
     assert not sealed(path)
     assert read(tmp_path) == TEXTS
-    writer = ArchiveWriter(path, known)
-    assert writer.cut == 0
-    writer.append([Packed("more.out", [b"more"])])
-    writer.close()
+    assert added(path).cut == 0
     assert read(tmp_path) == {**TEXTS, "more.out": b"more"}
     with zipfile.ZipFile(path) as archive:
         assert archive.read("more.out") == b"more"
@@ -74,9 +78,7 @@ def test_whatever_is_torn_off_the_members_before_are_kept(tmp_path: Path, kept: 
     path.write_bytes(whole[: len(whole) * kept // 400])
     before = read(tmp_path)
     assert list(before) == list(TEXTS)[: len(before)]
-    writer = ArchiveWriter(path, known)
-    writer.append([Packed("more.out", [b"more"])])
-    writer.close()
+    added(path)
     assert read(tmp_path) == {**before, "more.out": b"more"}
 
 

@@ -28,18 +28,13 @@ def names_in(folder):
     return sorted(file.name for file in folder.iterdir())
 
 
-def test_a_file_takes_the_place_of_the_earlier_one(tmp_path):
+def test_a_file_takes_the_place_of_the_earlier_one_which_stays_without_room(tmp_path):
     for content in (b"first", b"second"):
         write_whole(tmp_path / "plan.json", content)
         assert (tmp_path / "plan.json").read_bytes() == content
-    assert names_in(tmp_path) == ["plan.json"]
-
-
-def test_without_room_the_earlier_file_stays(tmp_path):
-    write_whole(tmp_path / "plan.json", b"first")
     with room_for(1000), pytest.raises(OSError, match="File too large"):
         write_whole(tmp_path / "plan.json", bytes(5000))
-    assert (tmp_path / "plan.json").read_bytes() == b"first"
+    assert (tmp_path / "plan.json").read_bytes() == b"second"
     assert names_in(tmp_path) == ["plan.json"]
 
 

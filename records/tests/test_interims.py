@@ -34,13 +34,10 @@ def interim(block, going=BOTH, ended=None):
     ],
 )
 def test_blocks_are_asked_up_to_the_next_judgement(interims, a_hpl, a_ring, b_hpl):
+    assert {*asked_blocks(plan(None), []).values()} == {10}, "a fixed design"
     asked = asked_blocks(plan(), interims)
     cases = [(name, check) for name in ("a", "b") for check in ("hpl", "ring")]
     assert asked == dict(zip(cases, (a_hpl, a_ring, b_hpl, b_hpl), strict=True))
-
-
-def test_a_fixed_design_asks_for_all_blocks():
-    assert {*asked_blocks(plan(None), []).values()} == {10}
 
 
 def test_what_goes_on_is_told():

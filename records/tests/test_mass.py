@@ -45,16 +45,14 @@ def floors() -> dict[str, int]:
 
 
 @cache
-def functions() -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions of each module of the product."""
-    return {
-        name: [
-            node
-            for node in ast.walk(ast.parse(file.read_text()))
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
+def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """The functions of the product, each with its module."""
+    return [
+        (name, node)
         for name, file in product().items()
-    }
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
 def test_reports_is_few_floors_deep() -> None:
@@ -86,8 +84,7 @@ def test_a_thin_module_has_several_importers() -> None:
 def test_few_functions_are_long() -> None:
     long = [
         f"{name}.{node.name}"
-        for name, nodes in functions().items()
-        for node in nodes
+        for name, node in functions()
         if (node.end_lineno or 0) - node.lineno + 1 > LINES_OF_PYTHON
     ]
     assert len(long) <= LONG_FUNCTIONS, long
@@ -96,7 +93,7 @@ def test_few_functions_are_long() -> None:
 def test_few_functions_are_shards_used_once() -> None:
     texts = (file.read_text() for file in product().values())
     words = Counter(word for text in texts for word in re.findall(r"\b_[a-z]\w*", text))
-    names = [node.name for nodes in functions().values() for node in nodes]
+    names = [node.name for _, node in functions()]
     once = {n for n in names if re.match(r"_[^_]", n) and words[n] <= 2}
     assert len(once) / len(names) <= USED_ONCE, f"{len(once)} of {len(names)}"
 
@@ -104,14 +101,11 @@ def test_few_functions_are_shards_used_once() -> None:
 def test_no_function_of_c_is_long() -> None:
     files = sorted(ROOT.glob("checks/**/*.[ch]"))
     assert files
-    long = []
-    for file in files:
-        begun = 0
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            if line == "}" and begun and number - begun >= LINES_OF_C:
-                long.append(f"{file.relative_to(ROOT)}:{begun}")
-            if line.startswith("}") or line.endswith(";"):
-                begun = begun if line.startswith(" ") else 0
-            elif not begun and re.match(r"\w", line):
-                begun = number
-    assert long == []
+    function = re.compile(r"^\w[^;{}]*\{\n((?:[^}\n].*)?\n)*\}$", re.MULTILINE)
+    lines = {
+        f"{file.relative_to(ROOT)}: {found[0].splitlines()[0]}": found[0].count("\n") + 1
+        for file in files
+        for found in function.finditer(file.read_text())
+    }
+    assert len(lines) > len(files)
+    assert {place for place, count in lines.items() if count > LINES_OF_C} == set()

@@ -35,10 +35,7 @@ def test_it_is_kept_until_there_is_nothing_to_tell(tmp_path):
     ("state", "told"),
     [
         (STATE, "waits {} (job 17): Resources; estimated start: 2026-11-22 09:30:00 UTC"),
-        (
-            changed(expected_start=None, reason=""),
-            "waits {} (job 17); estimated start: not known",
-        ),
+        (changed(expected_start=None, reason=""), "waits {} (job 17); estimated start: not known"),
         (
             changed(state="not-taken", job_id=None, reason="AssocMaxSubmitJobLimit"),
             "waits {} for Slurm to take its job: AssocMaxSubmitJobLimit",

@@ -55,12 +55,8 @@ def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
         mine = [line for line in found if line.split()[0] == str(uid) and " Z" not in line]
         return [line for line in mine if "sleep 1000" in line]  # the next cluster may get the uid
 
-    with subprocess.Popen(
-        cluster.user_command(["srun", "--nodelist=n1,n2", "sleep", "100"]),
-        cwd="/",
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ):
+    sleep = cluster.user_command(["srun", "--nodelist=n1,n2", "sleep", "100"])
+    with subprocess.Popen(sleep, cwd="/", stderr=subprocess.DEVNULL):
         wait_for(lambda: all(sleepers(Path(f"/run/netns/assay-{name}-{n}")) for n in ("n1", "n2")))
         wait_for(lambda: any("unshare" not in line for line in left()))
         assert virtual_cluster.down(name)
@@ -153,8 +149,7 @@ def test_each_node_has_its_own_names_processes_ipc_and_shared_memory(shared: Clu
 
 def test_nodes_are_pinned_to_their_cores(shared: Cluster) -> None:
     cores = shared.site_facts()["cores"]
-    seen = on_nodes(shared, "echo $(hostname) $(taskset -cp $$ | cut -d: -f2)")
-    for line in seen:
+    for line in on_nodes(shared, "echo $(hostname) $(taskset -cp $$ | cut -d: -f2)"):
         node, affinity = line.split()
         assert affinity == ",".join(map(str, cores[node]))
     if len(host.usable_cores()) > 1:
@@ -165,13 +160,12 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     wait_until_idle(shared)
     job = as_user(shared, "sbatch", "--parsable", "-o", "out.%j", "--wrap", "hostname").strip()
     wait_for(lambda: "COMPLETED" in as_user(shared, "scontrol", "show", "job", "-o", job))
-    output = Path(shared.site_facts()["work_dir"]) / f"out.{job}"
+    output = Path(shared.site_facts()["work_dir"], f"out.{job}")
     assert output.read_text() == "n1\n"
     assert output.stat().st_uid == shared.site_facts()["uid"]
     jobs = as_user(shared, "scontrol", "show", "job", "-o").splitlines()
-    behind = [line for line in jobs if "JobName=kick " in line]
-    assert behind
-    assert all(" TimeLimit=00:01:00 " in line for line in behind)
+    behind = [" TimeLimit=00:01:00 " in line for line in jobs if "JobName=kick " in line]
+    assert behind and all(behind)
 
 
 def test_orphans_of_jobs_are_reaped(shared: Cluster) -> None:
@@ -201,9 +195,7 @@ print(8_000_000 / (time.monotonic() - start))
 
 
 def test_a_fast_ethernet_link_carries_what_fast_ethernet_carries(shared: Cluster) -> None:
-    enter = [
-        f"nsenter --net=/run/netns/assay-{shared.name}-{node}".split() for node in ("n1", "n2")
-    ]
+    enter = [f"nsenter --net=/run/netns/assay-{shared.name}-{n}".split() for n in ("n1", "n2")]
     receiver = [*enter[0], sys.executable, "-c", RECEIVE]
     with subprocess.Popen(receiver, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -28,11 +28,8 @@ def test_the_bucket_holds_a_frame_and_little_more(name: str) -> None:
     assert WIRE_BYTES <= link.burst_bytes <= 5 * WIRE_BYTES
 
 
-def test_an_unlimited_link_is_not_shaped() -> None:
+def test_tc_understands_the_lines_and_an_unlimited_link_is_not_shaped() -> None:
     assert _speed_lines(NETWORKS["unlimited"], ["eth0"]) == []
-
-
-def test_tc_understands_the_lines() -> None:
     line = _speed_lines(NETWORKS["gigabit"], ["no-such-device"])[0]
     answer = subprocess.run(["tc", *line.split()], capture_output=True, text=True, check=False)
     assert "Cannot find device" in answer.stderr

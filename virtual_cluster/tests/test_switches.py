@@ -67,9 +67,7 @@ def _send(cluster: Cluster, node: str, peer: str) -> None:
 
 @NEEDS_CLUSTER[0]
 @NEEDS_CLUSTER[1]
-def test_slurm_knows_the_tree_and_messages_go_through_it(
-    cluster: Cluster,
-) -> None:
+def test_slurm_knows_the_tree_and_messages_go_through_it(cluster: Cluster) -> None:
     before = _passed(cluster, "d-s1")
     _send(cluster, "n1", "n2")
     near = _passed(cluster, "d-s1") - before

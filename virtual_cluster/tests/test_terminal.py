@@ -16,15 +16,7 @@ import pytest
 
 from records.errors import InfrastructureError
 from virtual_cluster.api import Cluster
-from virtual_cluster.tests.clusters import (
-    NEEDS_CLUSTER,
-    PATIENCE_S,
-    as_user,
-    on_nodes,
-    own_name,
-    sleepers,
-    wait_for,
-)
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, PATIENCE_S, as_user, on_nodes, own_name
 
 pytestmark = NEEDS_CLUSTER
 
@@ -91,13 +83,8 @@ def test_a_planted_bashrc_cannot_type_into_roots_shell(
 def test_a_command_without_a_terminal_has_none_and_keeps_its_streams(shared: Cluster) -> None:
     script = "echo out; echo err >&2; cat; (: < /dev/tty) 2>/dev/null || echo none; exit 3"
     words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
-    done = subprocess.run(
-        [*words, "--", "sh", "-c", script],
-        input="in\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words += ["--", "sh", "-c", script]
+    done = subprocess.run(words, input="in\n", capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\nin\nnone\n", "err\n")
 
 
@@ -123,14 +110,6 @@ def test_a_link_of_a_job_does_not_make_root_unmount(shared: Cluster, target: str
         (name / "osu").rmdir()
         name.rmdir()
     assert on_nodes(shared, _OWN_MOUNTS) == before
-
-
-def test_a_job_cannot_pass_for_a_shell_of_root(shared: Cluster) -> None:
-    """The end of a job ends all of it, whatever it has in its environment."""
-    script = "ASSAY_CLUSTER_SHELL=n1 setsid sleep 1000 </dev/null >/dev/null 2>&1 & sleep 0.2"
-    as_user(shared, "srun", "-N1", "-wn1", "sh", "-c", script)
-
-    wait_for(lambda: not sleepers(Path(f"/run/netns/assay-{shared.name}-n1")))
 
 
 @pytest.mark.parametrize(

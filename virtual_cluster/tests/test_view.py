@@ -27,11 +27,8 @@ def suite() -> Iterator[Path]:
         yield Path(name)
 
 
-def test_what_a_run_keeps_private_hinders_no_command(suite: Path) -> None:
+def test_a_private_folder_of_sources_is_named_and_what_a_run_keeps_is_not(suite: Path) -> None:
     assert command([suite], NOBODY, NOBODY, suite / "aside") == []
-
-
-def test_a_private_folder_of_sources_is_named_with_what_helps(suite: Path) -> None:
     (suite / "src").mkdir(mode=0o700)
     with pytest.raises(InfrastructureError, match=r"src: cannot be read .*chmod -R go\+rX"):
         command([suite], NOBODY, NOBODY, suite / "aside")
