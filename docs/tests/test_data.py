@@ -144,10 +144,7 @@ def test_every_key_of_a_form_is_described() -> None:
 
 
 def test_the_examples_of_polars_run(
-    report: Path,
-    history: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    report: Path, history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names: dict[str, Any] = {}
     for folder, of in ((history.parent, "history.sqlite"), (report, "values.parquet")):

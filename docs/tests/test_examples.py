@@ -23,13 +23,11 @@ def commands(node: Any) -> list[str]:
     """Every line of shell of a pipeline."""
     if isinstance(node, list):
         return [line for one in node for line in commands(one)]
-    if not isinstance(node, dict):
-        return []
     found: list[str] = []
-    for key, value in node.items():
+    for key, value in node.items() if isinstance(node, dict) else ():
         if key in COMMANDS:
             texts = value if isinstance(value, list) else [value]
-            found += [line for text in texts for line in text.splitlines()]
+            found += "\n".join(texts).splitlines()
         else:
             found += commands(value)
     return found

@@ -73,5 +73,5 @@ class TestOfClusters(OnOneCluster):
 
 def test_each_page_that_needs_a_cluster_is_followed() -> None:
     classes = OnOneCluster.__subclasses__()
-    followed = [page for one in classes for page in one.pytestmark[0].args[1]]
+    followed = [page for one in classes for page in vars(one)["pytestmark"][0].args[1]]
     assert sorted(followed) == sorted(page for page in PAGES if needs_cluster(page))
