@@ -96,7 +96,7 @@ def damaged(path: Path) -> bytes:
     content = bytearray(path.read_bytes())
     content[content.index(b"PK\3\4", 10) + 1] = 0
     path.write_bytes(content)
-    return content
+    return bytes(content)
 
 
 @pytest.mark.parametrize(

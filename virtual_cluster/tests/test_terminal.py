@@ -4,19 +4,18 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from records.errors import InfrastructureError
+from records.waiting import COMMAND_S, scaled
+from setup.foreign_cluster.tests.person import Person
 from virtual_cluster.api import Cluster
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, PATIENCE_S, as_user, on_nodes, own_name
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, on_nodes, own_name
 
 pytestmark = NEEDS_CLUSTER
 
@@ -41,19 +40,11 @@ exit 7
 
 def typed_into_a_shell_of_root(command: str) -> tuple[str, str]:
     """What a shell of root in a terminal of its own printed, and that terminal's name."""
-    pid, master = pty.fork()
-    if pid == 0:
-        os.execvp("bash", ["bash", "--norc", "--noprofile"])  # noqa: S606
-    os.write(master, f"tty; {command}; echo DO''NE status=$?\n".encode())
-    printed, end = b"", time.monotonic() + PATIENCE_S
-    while not re.search(rb"DONE status=\d", printed):
-        assert time.monotonic() < end, printed
-        if select.select([master], [], [], 1.0)[0]:
-            printed += os.read(master, 4096)
-    os.write(master, b"exit\n")
-    os.waitpid(pid, 0)
-    os.close(master)
-    text = printed.decode(errors="replace")
+    with Person(["bash", "--norc", "--noprofile"], scaled(COMMAND_S)) as person:
+        person.presses(f"tty; {command}; echo DO''NE status=$?\n")
+        text = person.sees(r"(?s).*DONE status=\d")
+        person.presses("exit\n")
+        person.ends()
     found = re.search(r"/dev/pts/\d+", text)
     assert found, text
     return text, found[0]
