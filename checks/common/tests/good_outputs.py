@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from checks.common import json_lines
 from checks.common.answer import Reading, beyond_window
 from checks.common.definition import CheckDefinition
 from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
+from checks.common.tests.evidence_of import evidence_of
 from checks.hpl.run import read_test as read_hpl
 from checks.netpipe.run import read_table as read_netpipe
 from checks.osu import output as osu_output
@@ -110,7 +114,8 @@ def _launches() -> Iterator[Sample]:
         if errors.exists():
             text = f"{text}\n{errors.read_text()}"
         params = definition.parameters.model_validate_json(file.read_text())
-        own, ends, read = True, True, _read_printed(definition)
+        own, ends = True, True
+        read: Reader = partial(_read_printed, definition)
         if definition.name == "su3_rmd":
             read = read_own
         elif definition.name == "hpl":
@@ -122,11 +127,10 @@ def _launches() -> Iterator[Sample]:
         yield Sample(f"{definition.name} {name}", definition, params, text, read, own, ends)
 
 
-def _read_printed(definition: CheckDefinition[Any]) -> Reader:
-    def read(params: Any, output: json_lines.Output, _: str) -> Reading:
-        return definition.read(params, output)
-
-    return read
+def _read_printed(
+    definition: CheckDefinition[Any], params: Any, output: json_lines.Output, _: str
+) -> Reading:
+    return definition.read(params, output)
 
 
 def _osu_tables() -> Iterator[Sample]:
@@ -134,13 +138,10 @@ def _osu_tables() -> Iterator[Sample]:
         # What the launcher adds where a whole table came before the time limit.
         text = re.sub(r"(?m)^srun: error: .*\n", "", file.read_text())
         test = next(part for part in file.name.split(".") if part.startswith("osu_"))
-        asked = {
-            "full": ".full." in file.name,
-            "validate_data": "validate" in file.name,
-            "tails": ".tail." in file.name,
-            "iterations": 50,
-        }
-        yield _osu_sample(file.name.removesuffix(".txt"), text, {"test": test, **asked})
+        asked: dict[str, Any] = {"full": ".full." in file.name}
+        asked |= {"validate_data": "validate" in file.name}
+        asked |= {"tails": ".tail." in file.name, "iterations": 50, "test": test}
+        yield _osu_sample(file.name.removesuffix(".txt"), text, asked)
 
 
 def _osu_sample(name: str, text: str, asked: Mapping[str, Any]) -> Sample:
@@ -199,24 +200,16 @@ def _framed(text: str, hosts: list[str], seconds: float) -> str:
     begin = 1795317103.560122
     stamps = {"session_begin": begin, "launch_begin": begin, "launch_end": begin + seconds}
     printed = [{"assay": "stamp", "name": name, "at": round(at, 6)} for name, at in stamps.items()]
-    ranks = [
-        {"rank": rank, "host": host, "pid": 45, "cpus": [rank], "boot_id": "e468", "start": begin}
-        for rank, host in enumerate(hosts)
-    ]
-    links = [
-        {"from": i, "to": k, "from_host": hosts[i], "to_host": hosts[k], "sent_bytes": 262144}
-        | {"arrived_bytes": 263584}
-        for i, k in ((0, 1), (1, 0))
-        if len(hosts) > 1
-    ]
-    library = {"library": "MPICH 4.0.2; MPICH Device: ch4:ucx", "library_file": "libmpich.so.12"}
-    evidence = {"assay": "evidence", **library, "standard": "4.0", "variables": {}}
+    found = evidence_of(*hosts, library="MPICH 4.0.2; MPICH Device: ch4:ucx")
+    ranks = [replace(one, pid=45, start=begin) for one in found.ranks]
+    links = found.links if len(hosts) > 1 else []
+    evidence = {"assay": "evidence", **to_builtins(replace(found, ranks=ranks, links=links))}
     last = begin + seconds + 0.000072
     lines = [
         {"assay": "allocation", "nodes": ",".join(hosts), "host": hosts[0], "daemons": "none"},
         *printed[:2],
         text.rstrip("\n"),
-        {**evidence, "ranks": ranks, "links": links, "probe_s": 0.017},
+        evidence | {"probe_s": 0.017},
         printed[2],
         {"assay": "exit", "status": 0},
         {"assay": "stamp", "name": "session_end", "at": round(last, 6)},

@@ -19,10 +19,10 @@ HOSTILE = ["a b", "$(touch x)", "`id`", "'", '"; rm -rf x', "{ranks}", "a\nb", "
 
 
 def line(command: str = "./x {text}", **others: object) -> CommandLine:
-    given = {"title": "x", "command": command, "build": "", "files": [brought(b"a")]}
-    given |= {"launch": "mpi", "ranks": 2, "ranks_per_node": "fill", "right": [], "wrong": []}
-    given |= {"names": placeholders(command), "metrics": [caught("only")]}
-    return CommandLine(**given | others)  # type: ignore[arg-type]
+    given: dict[str, Any] = {"title": "x", "command": command, "build": "", "launch": "mpi"}
+    given |= {"ranks": 2, "ranks_per_node": "fill", "right": [], "wrong": []}
+    given |= {"files": [brought(b"a")], "names": placeholders(command), "metrics": [caught("only")]}
+    return CommandLine(**given | others)
 
 
 def caught(choice: Any) -> Caught:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from assay.tests.campaign_texts import SITE_FILE
 from checks.common import registry
 from checks.common.registry import CHECKS, FOLDERS, add_folder
 from checks.common.sources import FURTHER_CHECKS
-from checks.common.tests.program_runs import ran
 from records.errors import AssayError, ExitStatus
 from records.run.plan import Plan
 
@@ -106,6 +104,7 @@ def test_a_check_outside_the_tree_is_one_like_ours(folder):
     assert os.environ[FURTHER_CHECKS] == str(folder)
     params = hello.parameters.model_validate({})
     assert hello.command(params, Path("/out")) == ["/out/hello", "--sums=10", "--label=plain"]
+    assert [one.metric for one in hello.expected(params, [])] == ["sum_time"]
 
 
 @pytest.mark.parametrize(
@@ -147,11 +146,6 @@ def test_a_folder_that_is_none_is_refused(folder, tmp_path):
     (tmp_path / "a:b").mkdir()
     with pytest.raises(AssayError, match="cannot be handed on"):
         add_folder(tmp_path / "a:b")
-
-
-def test_the_environment_names_folders_too(folder):
-    script = "from checks.common.registry import CHECKS; print(CHECKS['hello'].title)"
-    assert ran([sys.executable, "-c", script], {FURTHER_CHECKS: str(folder)}).stdout == "Hello\n"
 
 
 def test_commands_take_a_folder_and_say_what_is_wrong_with_it(folder, capsys):

@@ -125,14 +125,6 @@ def test_a_syntax_error_elsewhere_is_none_of_the_check(tmp_path):
     assert line_below([tmp_path], raised.value) == f"{tmp_path}/elsewhere.py:1"
 
 
-def test_a_right_check_is_what_it_was(folder):
-    add_folder(folder)
-    hello = CHECKS["hello"]
-    assert (type(hello).__name__, hello.folder) == ("HelloDefinition", folder / "hello")
-    params = hello.parameters.model_validate({})
-    assert [one.metric for one in hello.expected(params, [])] == ["sum_time"]
-
-
 RUN = """
 from checks.common.answer import Reading
 from checks.common.base import MpiCheck

@@ -109,12 +109,6 @@ def test_a_line_with_our_mark_that_is_not_whole_is_refused(text):
             json_lines.parse(f"before\n{text}\nafter\n", {}, secrets)
 
 
-def test_a_program_run_by_hand_needs_no_secret():
-    text = '{"assay":"note","key":"warmup","value":10}\n{"assay":"end","ok":true}\n'
-    output = json_lines.parse(text, {})
-    assert (output.notes, output.ended) == ({"warmup": 10}, True)
-
-
 def test_secrets_of_two_launches_differ():
     one, other = Secrets.new(), Secrets.new()
     assert len({one.session, one.program, other.session, other.program}) == 4
