@@ -98,13 +98,9 @@ class Chaos:
     def _start(self, *arguments: str) -> None:
         self._log = self.folder / "driver.log"
         with self._log.open("wb") as log:
+            words = [sys.executable, "-c", _ASSAY, "run", *arguments]
             self._driver = subprocess.Popen(
-                [sys.executable, "-c", _ASSAY, "run", *arguments],
-                cwd=self.folder,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+                words, cwd=self.folder, stdin=-3, stdout=log, stderr=log, start_new_session=True
             )
 
     def _begun(self, name: str) -> RunDirectory:
@@ -215,9 +211,8 @@ class Chaos:
     def kill_driver(self) -> bool:
         """SIGKILL, or a signal that asks it to end."""
         assert self._driver is not None
-        choices = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        ran = not self._over()
-        self._driver.send_signal(self.chance.choice(choices))
+        ran, choices = not self._over(), ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
+        self._driver.send_signal(signal.Signals[self.chance.choice(choices)])
         return ran
 
     def kill_recorded(self, name: str) -> bool:
