@@ -161,10 +161,8 @@ def _osu_forms() -> Iterator[Sample]:
     yield _osu_sample("mbw_mr", text, {"test": "osu_mbw_mr"})
     names = ["Overall", "Compute", "Coll. Init", "MPI_Test", "MPI_Wait", "Pure Comm."]
     names = [f"{name}(us)" for name in (*names, "Min Comm.", "Max Comm.")] + ["Overlap(%)"]
-    for test, name, points in (
-        ("osu_ibarrier", "Barrier", [0]),
-        ("osu_ialltoall", "All-to-All", sizes),
-    ):
+    forms = {"osu_ibarrier": ("Barrier", [0]), "osu_ialltoall": ("All-to-All", sizes)}
+    for test, (name, points) in forms.items():
         text = title.format(f"Non-blocking {name} Latency")
         text += "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
         text += f"{'# Size':<10}" if any(points) else "# "
@@ -187,9 +185,8 @@ def _originals() -> Iterator[Sample]:
     for file in sorted(folder.glob("*.out")):
         ranks = 2 if "2ranks" in file.name else 1
         precision = "double" if "double" in file.name else "single"
-        params = CHECKS["su3_rmd"].parameters.model_validate(
-            {**asked, "ranks": ranks, "precision": precision, "implementation": "milc"}
-        )
+        more = {"ranks": ranks, "precision": precision, "implementation": "milc"}
+        params = CHECKS["su3_rmd"].parameters.model_validate({**asked, **more})
         text = _framed(file.read_text(), ["n1", "n2"][:ranks], 1.0)
         name = f"su3_rmd original.{precision}"
         yield Sample(name, CHECKS["su3_rmd"], params, text, read_original, own=False, ends=False)

@@ -18,10 +18,6 @@ def params_of(check, **given):
     return CHECKS[check].parameters.model_validate({**CHECKS[check].example, **given})
 
 
-def time_metric(name, value, samples=None):
-    return Metric(name, "s", "lower", value, samples=samples)
-
-
 def test_a_launch_is_short_if_more_than_half_of_its_values_are():
     assert LEAST_ONCE_S > 100 * LEAST_REPEATED_S
     assert shortfall([LEAST_ONCE_S], LEAST_ONCE_S) is None
@@ -33,34 +29,35 @@ def test_a_launch_is_short_if_more_than_half_of_its_values_are():
 
 
 @pytest.mark.parametrize(
-    ("check", "given", "metric", "short"),
+    ("check", "name", "value", "samples", "short"),
     [
-        ("hpl", {}, time_metric("time", 0.025), True),
-        ("hpl", {}, time_metric("time", 0.3), False),
-        ("su3_rmd", {}, time_metric("program_time", 0.1), True),
-        ("pt2pt", {}, time_metric("half_round_trip", 1e-6, [1e-6] * 20), True),
-        ("pt2pt", {}, time_metric("half_round_trip", 5e-5, [5e-5] * 20), False),
-        ("echo", {}, time_metric("half_round_trip", 1e-6, [1e-6] * 500), False),
-        ("collectives", {}, time_metric("collective_time", 1e-5, [1e-5] * 5), True),
-        ("collectives", {}, time_metric("collective_time", 1e-3, [1e-3] * 5), False),
-        ("startup", {}, time_metric("whole_start", 0.01), False),
+        ("hpl", "time", 0.025, None, True),
+        ("hpl", "time", 0.3, None, False),
+        ("su3_rmd", "program_time", 0.1, None, True),
+        ("pt2pt", "half_round_trip", 1e-6, 20, True),
+        ("pt2pt", "half_round_trip", 5e-5, 20, False),
+        ("echo", "half_round_trip", 1e-6, 500, False),
+        ("collectives", "collective_time", 1e-5, 5, True),
+        ("collectives", "collective_time", 1e-3, 5, False),
+        ("startup", "whole_start", 0.01, None, False),
     ],
 )
-def test_what_was_timed_decides_by_check(check, given, metric, short):
+def test_what_was_timed_decides_by_check(check, name, value, samples, short):
     definition = CHECKS[check]
-    durations_s = definition.durations_s(params_of(check, **given), [metric])
+    metric = Metric(name, "s", "lower", value, samples=samples and [value] * samples)
+    durations_s = definition.durations_s(params_of(check), [metric])
     assert (shortfall(durations_s, definition.least_measured_s) is not None) == short
 
 
 @pytest.mark.parametrize(
     ("check", "given"),
     [
-        ("hpl", {"n": 200}),
-        ("hpl", {"n": 1000, "p": 4, "q": 4}),
-        ("su3_rmd", {"trajectories": 1}),
-        ("pt2pt", {"iterations": 1, "sizes": [8]}),
-        ("echo", {"iterations": 2, "sizes": [8]}),
-        ("collectives", {"repetitions": 1, "ranks": 4}),
+        *(("hpl", {"n": 200}), ("hpl", {"n": 1000, "p": 4, "q": 4})),
+        *(("su3_rmd", {"trajectories": 1}), ("pt2pt", {"iterations": 1, "sizes": [8]})),
+        *(
+            ("echo", {"iterations": 2, "sizes": [8]}),
+            ("collectives", {"repetitions": 1, "ranks": 4}),
+        ),
         ("node", {"ranks": 1, "kernels": ["dgemm"], "dgemm_n": 100}),
         ("node", {"ranks": 1, "kernels": ["stream"], "stream_bytes": 8192}),
         ("alltoall_pairs", {"ranks": 4, "latency_iterations": 2, "bandwidth_iterations": 40}),

@@ -53,11 +53,6 @@ def start(program, tmp_path):
     return lambda *command: subprocess.Popen([program, str(tmp_path / "ready"), *command])
 
 
-def daemon_script(then: str, trap: str = "") -> str:
-    wait = "while ! [ -s $1 ]; do sleep 0.05; done"
-    return DAEMON.format(trap=trap, then=then.replace("WAIT", wait))
-
-
 def pid_in(folder: Path) -> int:
     file = folder / "pid"
     assert holds(lambda: file.exists() and file.read_text().strip())
@@ -69,7 +64,8 @@ def start_daemon(start, tmp_path):
     """Starts the keeper with a command that leaves a daemon; the keeper, and the daemon's pid."""
 
     def run(then: str, trap: str = ""):
-        process = start("sh", "-c", daemon_script(then, trap), "sh", str(tmp_path / "pid"))
+        script = DAEMON.format(trap=trap, then=then)
+        process = start("sh", "-c", script, "sh", str(tmp_path / "pid"))
         return process, pid_in(tmp_path)
 
     return run
@@ -100,14 +96,19 @@ def test_a_daemon_that_ignores_sigterm_is_killed_after_a_while(start_daemon, tmp
 
 
 def test_a_command_that_fails_takes_its_daemon_with_it(start_daemon, tmp_path):
-    process, daemon = start_daemon("WAIT; exit 3")
+    process, daemon = start_daemon("while ! [ -s $1 ]; do sleep 0.05; done; exit 3")
     assert process.wait(PATIENCE_S) == 3
     assert (tmp_path / "ready").read_text() == "3\n"
     assert not alive(daemon)
 
 
 def test_the_death_of_its_parent_ends_the_daemon(program, tmp_path):
-    words = [program, str(tmp_path / "ready"), daemon_script("exit 0"), str(tmp_path / "pid")]
+    words = [
+        program,
+        str(tmp_path / "ready"),
+        DAEMON.format(trap="", then="exit 0"),
+        str(tmp_path / "pid"),
+    ]
     parent = subprocess.Popen(["sh", "-c", '"$0" "$1" sh -c "$2" sh "$3" & wait', *words])
     daemon = pid_in(tmp_path)
     assert holds((tmp_path / "ready").exists)

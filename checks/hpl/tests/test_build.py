@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """HPL's source in netlib's layout is built as it is, with its own main program."""
 
-import shutil
-import subprocess
-
 import pytest
 
 from checks.common.json_lines import Output
 from checks.common.sources import CHECKS, LIBRARY
+from checks.common.tests.program_runs import ran, require
 from checks.hpl import HplParameters
 from checks.hpl.run import read_other_build
 from checks.hpl.settings import hpl_dat
@@ -27,16 +25,13 @@ int main(int argc, char **argv) {
 """
 HPCCS_OWN = ('"hpccinf.txt"', "fid = 8; ", 'strcpy( file, "hpccoutf.txt" );')
 
-pytestmark = [
-    pytest.mark.skipif(not ARCHIVE.is_file(), reason="needs HPL's source: make hpl-source"),
-    pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="needs mpich: make packages"),
-]
+pytestmark = pytest.mark.skipif(not ARCHIVE.is_file(), reason="needs HPL's source: make hpl-source")
 
 
 @pytest.fixture
 def source(tmp_path):
     """HPL 2.0 in the layout of netlib's archive, which HPCC keeps in its folder `hpl`."""
-    subprocess.run(["tar", "-xf", ARCHIVE, "-C", tmp_path], check=True)
+    ran(["tar", "-xf", ARCHIVE, "-C", tmp_path])
     top = tmp_path / "hpcc-1.5.0" / "hpl"
     tests = top / "testing" / "ptest"
     driver, info = tests / "HPL_pddriver.c", tests / "HPL_pdinfo.c"
@@ -50,9 +45,10 @@ def source(tmp_path):
 
 
 def make(tmp_path, source):
-    words = ["make", "-s", "-j2", "-C", LIBRARY, "hpl", "CC=mpicc.mpich", "OPTIMISE=-O0"]
+    words = ["make", "-s", "-j2", "-C", str(LIBRARY), "hpl", "CC=mpicc.mpich", "OPTIMISE=-O0"]
     words += [f"FOLDERS={CHECKS / 'hpl'}", f"OUT={tmp_path / 'out'}", f"HPL_SOURCE={source}"]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    require("mpicc.mpich")
+    return ran(words, check=False)
 
 
 @pytest.mark.full
@@ -62,8 +58,7 @@ def test_an_archive_of_netlib_is_built_and_its_result_is_read(tmp_path, source):
     assert [path.name for path in (tmp_path / "out").glob("xhpl*")] == ["xhpl-netlib"]
     asked = HplParameters(n=300, nb=32, p=1, q=1)
     (tmp_path / "HPL.dat").write_text(hpl_dat(asked))
-    program = [tmp_path / "out" / "xhpl-netlib"]
-    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = ran([tmp_path / "out" / "xhpl-netlib"], cwd=tmp_path)
     reading = read_other_build(asked, Output(), done.stdout)
     assert reading.wrong is None
     assert [metric.name for metric in reading.metrics] == ["rate", "time"]

@@ -8,7 +8,6 @@ import pytest
 
 from checks.common.evidence.ranks import Claim, flags
 from checks.common.json_lines import Output, measured
-from checks.common.registry import CHECKS
 from checks.common.tests.evidence_of import evidence_of
 from checks.node import CHECK, NodeParameters
 
@@ -30,9 +29,8 @@ def reading(changed=None, further=(), notes=()):
         samples = [value, *further] if asked.metric == "operation_time" else [value]
         metrics.append(measured(definition, value, dict(asked.at), samples))
     said = [("others", note) for note in notes]
-    return CHECK.check_values(
-        PARAMS, Output(metrics=metrics, all_notes=said, evidence=evidence_of(*HOSTS))
-    )
+    output = Output(metrics=metrics, all_notes=said, evidence=evidence_of(*HOSTS))
+    return CHECK.check_values(PARAMS, output)
 
 
 def note(share, node="n1", kernel="dgemm"):
@@ -42,10 +40,8 @@ def note(share, node="n1", kernel="dgemm"):
 def test_a_disturbed_launch_is_flagged():
     found = reading(notes=[note(0.01), note(0.5, "n2")])
     assert found.flags == ["disturbed"]
-    assert [(m.value, m.at["node"]) for m in found.metrics if m.name == "others"] == [
-        (0.01, "n1"),
-        (0.5, "n2"),
-    ]
+    shares = {m.at["node"]: m.value for m in found.metrics if m.name == "others"}
+    assert shares == {"n1": 0.01, "n2": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -98,10 +94,8 @@ def test_all_memory_may_be_asked_for_and_too_little_not():
 
 
 def test_memory_is_that_of_the_greatest_kernel():
-    params = NodeParameters.model_validate(
-        {"ranks": 4, "ranks_per_node": 2, "stream_bytes": 10**9, "kernels": ["stream", "dgemm"]}
-    )
-    layout = CHECKS["node"].layout(params, 8)
+    asked = {"ranks_per_node": 2, "stream_bytes": 10**9, "kernels": ["stream", "dgemm"]}
+    layout = CHECK.layout(NodeParameters(ranks=4, **asked), 8)
     assert layout.nodes == 2
     assert 6e9 < layout.memory_bytes_per_node < 6.2e9
 

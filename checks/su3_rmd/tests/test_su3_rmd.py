@@ -74,12 +74,8 @@ def test_an_answer_in_single_precision_is_not_one_in_double():
 @pytest.mark.parametrize(
     ("lattice", "ranks", "fits"),
     [
-        ((4, 4, 4, 8), 1, True),
-        ((4, 4, 4, 8), 3, False),
-        ((4, 4, 4, 8), 512, True),
-        ((4, 4, 4, 8), 1024, False),
-        ((6, 6, 6, 12), 3, True),
-        ((6, 6, 6, 12), 5, False),
+        *(((4, 4, 4, 8), 1, True), ((4, 4, 4, 8), 3, False), ((4, 4, 4, 8), 512, True)),
+        *(((4, 4, 4, 8), 1024, False), ((6, 6, 6, 12), 3, True), ((6, 6, 6, 12), 5, False)),
     ],
 )
 def test_the_original_s_layout_rule(lattice, ranks, fits):
