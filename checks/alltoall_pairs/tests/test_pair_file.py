@@ -92,11 +92,8 @@ def with_rows(folder, output):
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("bandwidth", np.nan, "which cannot be measured"),
-        ("bandwidth", 0, "which cannot be measured"),
-        ("latency", -1e-6, "which cannot be measured"),
-        ("node", 70, "of 50 are no pair"),
-        ("bandwidth", 1e14, "which cannot be measured"),
+        *(("bandwidth", value, "which cannot be measured") for value in (np.nan, 0, 1e14)),
+        *(("latency", -1e-6, "which cannot be measured"), ("node", 70, "of 50 are no pair")),
     ],
 )
 def test_impossible_values_are_refused(launch, column, value, said):
@@ -159,8 +156,7 @@ def test_the_chance_to_miss_is_that_of_many_seeds():
 
 
 def test_many_pairs_come_in_a_file_and_few_as_lines():
-    few = CHECK.parameters.model_validate({"ranks": 100})
-    many = CHECK.parameters.model_validate({"ranks": 1000})
+    few, many = (CHECK.parameters.model_validate({"ranks": ranks}) for ranks in (100, 1000))
     assert few.pairs < MOST_IN_RECORD < many.pairs
     assert not CHECK.in_file(few) and CHECK.options(many)["file"] == FILE
     assert "file" not in CHECK.options(few) and few.complete().keys() >= {"ranks", "seed"}

@@ -57,15 +57,12 @@ def test_in_an_allocation_the_pair_is_one_of_its_nodes(tmp_path, monkeypatch):
 def test_a_site_without_a_topology_is_asked_for_no_nodes_and_gives_no_hops():
     assert MpiCheck.nodes_asked(launch(hops=3, topology=None)) is None
     assert hops_of(launch(topology=None), "n0", "n1") == []
+    assert hops_of(launch(), "n2", "n2") == [], "ranks of one node have none"
 
 
 def test_the_ends_are_the_first_and_the_last_rank_by_their_short_names():
     (found,) = hops_of(launch("echo"), "n0.cluster", "n1", "n3.cluster")
     assert (found.name, found.value, found.at) == ("hops", 2.0, None)
-
-
-def test_ranks_of_one_node_have_no_hops():
-    assert hops_of(launch(), "n2", "n2") == []
 
 
 def test_nodes_that_lie_elsewhere_make_the_launch_wrong():

@@ -89,18 +89,15 @@ def test_a_line_that_a_program_made_itself_is_refused(tmp_path, line):
         read(session(tmp_path, f"echo '{line}'; kill -9 $$"))
 
 
+END = '{"assay":"end","ok":true}'
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        'so far {"assay":"end","ok":true}',
-        '{"other":{"assay":"end","ok":true}}',
-        '[{"assay":"end","ok":true}]',
-        '{"assay":"end","ok":true} and more',
-        '{"assay":"end","ok":',
-        '"assay":"end","ok":true}',
-        '{"assay":"end","ok":true,"ok":false}',
+        *(f"so far {END}", f'{{"other":{END}}}', f"[{END}]", f"{END} and more", f" {END}\x00"),
+        *(END.removesuffix("true}"), END.removeprefix("{"), '{"assay":"end","ok":true,"ok":false}'),
         '{"assay":"end","secret":"' + SECRETS.program + '","assay":"end","ok":true}',
-        ' {"assay":"end","ok":true}\x00',
     ],
 )
 def test_a_line_with_our_mark_that_is_not_whole_is_refused(text):
