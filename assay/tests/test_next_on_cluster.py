@@ -9,8 +9,10 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Container
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,9 +29,7 @@ from assay.tests.test_run_on_cluster import (
     the_run,
     wait_for_records,
 )
-from assay.tests.test_run_on_cluster import (
-    of_full as pytestmark,
-)
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.history.store import Store
 from records.run.chain import read_seal
 from records.run.extensions import read_plan
@@ -49,24 +49,21 @@ ENVIRONMENT = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "
 USERS_SHELL = f"export PATH={BIN}:$PATH NO_COLOR=1; cd ~/mine 2>/dev/null || cd ~; "
 
 
-def typed(command: str, cluster: Cluster | None = None, answers: str = "") -> tuple[int, str]:
-    """Status and output of a command line, by the user of a cluster or here; with `answers` on a
-    terminal. A `next:` is broken over lines on a screen."""
+def typed(
+    command: str, cluster: Cluster | None = None, answers: str = "", ends: Container[int] = (0,)
+) -> str:
+    """The output of a command line that ends with such a status, by the user of a cluster or here;
+    with `answers` on a terminal. A `next:` is broken over lines on a screen."""
     argv = ["bash", "-c", command]
     if answers:
         argv = ["script", "-qec", shlex.join(argv), "/dev/null"]
     if cluster is not None:
         argv = cluster.user_command(["bash", "-c", f"{USERS_SHELL}exec {shlex.join(argv)}"])
-    done = subprocess.run(
-        argv,
-        env=ENVIRONMENT,
-        input=answers,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    return done.returncode, (done.stdout + done.stderr).replace("\r", "")
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 600}
+    done = subprocess.run(argv, env=ENVIRONMENT, input=answers, check=False, **how)
+    output = f"{done.stdout}{done.stderr}".replace("\r", "")
+    assert done.returncode in ends, output
+    return output
 
 
 def next_of(output: str) -> str:
@@ -78,54 +75,41 @@ def test_a_run_of_one_block_leads_to_more_of_the_same_run_which_still_verifies(
     cluster: Cluster, folder: Path
 ) -> None:
     name = campaign(folder, "small", "mpich, lam", 1, CASES)
-    status, output = typed(f"assay run {name} --site {SITE} --with distribution")
-    assert status == 0, output
+    command = next_of(typed(f"assay run {name} --site {SITE} --with distribution"))
     path = the_run(folder, "small")
     before = (path / "records.jsonl").read_bytes()
-    command = next_of(output)
     assert command == f"assay run --resume {path.name} --blocks 5"
-    status, output = typed(command)
-    assert status == 0, output
+    typed(command)
     run = load_run(path)
     assert (run.done, run.blocks, run.plan.blocks) == (12, 6, 6)
     assert (path / "records.jsonl").read_bytes().startswith(before)
-    status, output = typed(f"assay verify {path}")
-    assert status == 0, output
-    status, output = typed(f"assay run --resume {path} --until decided --blocks 3")
-    assert status == 0, output
+    typed(f"assay verify {path}")
+    output = typed(f"assay run --resume {path} --until decided --blocks 3")
     assert ("all that is asked is known" in output) == (read_plan(path / "plan.json").blocks == 6)
-    assert typed(f"assay verify {path}")[0] == 0
-    assert typed(f"assay status {path}")[0] == 0
+    typed(f"assay verify {path}")
+    typed(f"assay status {path}")
 
 
 def test_a_damaged_extension_breaks_the_chain(cluster: Cluster, folder: Path) -> None:
     name = campaign(folder, "added", "mpich", 1, CASES)
-    assert typed(f"assay run {name} --site {SITE} --no-report")[0] == 0
+    typed(f"assay run {name} --site {SITE} --no-report")
     path = the_run(folder, "added")
-    status, output = typed(f"assay run --resume {path} --blocks 1 --no-report")
-    assert status == 0, output
+    typed(f"assay run --resume {path} --blocks 1 --no-report")
     seal = read_seal(path)
     assert seal is not None and seal.records == 2
     file = path / "extensions.jsonl"
     file.write_text(file.read_text().replace('"interims":[2]', '"interims":[3]'))
-    status, output = typed(f"assay verify {path}")
-    assert status == 1 and "the chain is broken" in output
+    assert "the chain is broken" in typed(f"assay verify {path}", ends=(1,))
 
 
 def test_a_night_leads_to_the_next_one_with_its_path_cluster_and_history(
     cluster: Cluster, folder: Path
 ) -> None:
-    name = campaign(folder, "night", "mpich", 3, CASES)
-    status, output = typed(
-        f"assay nightly run --campaign {name} --site {SITE} --history 'h 1.sqlite'"
-    )
-    assert status in (0, 3), output
-    command = next_of(output)
-    assert (
-        command == f"assay nightly run --campaign night.yaml --site {SITE} --history 'h 1.sqlite'"
-    )
-    status, output = typed(command)
-    assert status in (0, 3), output
+    campaign(folder, "night", "mpich", 3, CASES)
+    again = f"assay nightly run --campaign night.yaml --site {SITE} --history 'h 1.sqlite'"
+    begun = again.replace("night.yaml", str(folder / "night.yaml"))
+    assert next_of(typed(begun, ends=(0, 3))) == again
+    typed(again, ends=(0, 3))
     assert len([*(folder / "results" / "night").iterdir()]) >= 2
 
 
@@ -142,49 +126,35 @@ NO_SPREAD = (
 )
 
 
-def judged_run(folder: Path, criteria: str) -> str:
-    """The command that an ended run with these criteria leads to."""
+def judged_run(folder: Path, criteria: str, ends: int = 0) -> tuple[str, str]:
+    """The run of these criteria, and the command that its judgement leads to."""
     path = folder / "campaigns" / "criteria" / "mine.yaml"
     path.parent.mkdir(parents=True)
     path.write_text(criteria)
     name = campaign(folder, "judged", "mpich", 3, CASES, variants="judged_by: {virtual: mine}")
-    status, output = typed(f"assay run {name} --site {SITE}")
-    assert status == 0, output
-    return next_of(output)
-
-
-def test_an_acceptance_leads_to_its_judgement_and_that_to_its_verification(
-    cluster: Cluster, folder: Path
-) -> None:
-    command = judged_run(folder, CRITERIA)
+    command = next_of(typed(f"assay run {name} --site {SITE}"))
     run = the_run(folder, "judged").name
     assert command == f"assay accept {run}"
-    status, output = typed(command)
-    assert status == 0, output
-    command = next_of(output)
+    return run, next_of(typed(command, ends=(ends,)))
+
+
+def test_a_judgement_leads_to_its_verification(cluster: Cluster, folder: Path) -> None:
+    run, command = judged_run(folder, CRITERIA)
     assert command == f"assay verify results/judged/{run}"
-    status, output = typed(command)
-    assert status == 0, output
+    typed(command)
 
 
 def test_a_suspect_leads_to_a_rerun_that_decides(cluster: Cluster, folder: Path) -> None:
-    status, output = typed(judged_run(folder, CRITERIA + NO_SPREAD))
-    assert status == 3, output
-    command = next_of(output)
-    assert command == f"assay accept results/judged/{the_run(folder, 'judged').name} --rerun"
-    status, output = typed(command)
-    assert status == 1, output
-    assert "confirmed" in output
+    run, command = judged_run(folder, CRITERIA + NO_SPREAD, ends=3)
+    assert command == f"assay accept results/judged/{run} --rerun"
+    assert "confirmed" in typed(command, ends=(1,))
 
 
 def test_a_failed_acceptance_leads_to_another_run(cluster: Cluster, folder: Path) -> None:
     missed = CRITERIA.splitlines()[-1].replace("id: time", "id: no-time").replace("1000", "1e-9")
-    status, output = typed(judged_run(folder, f"{CRITERIA}{missed}\n"))
-    assert status == 1, output
-    command = next_of(output)
+    _, command = judged_run(folder, f"{CRITERIA}{missed}\n", ends=1)
     assert command == f"assay run judged.yaml --site {SITE}"
-    status, output = typed(command)
-    assert status == 0, output
+    typed(command)
 
 
 @pytest.mark.parametrize(
@@ -200,31 +170,25 @@ def test_failed_launches_lead_to_what_the_site_lacks_and_to_their_reasons(
     write_add(folder / "mine")
     (folder / "mine" / "add" / "parts" / "input.txt").unlink()
     (folder / "add.yaml").write_text(CAMPAIGN)
-    status, output = typed(f"assay {begun} --site {SITE} --checks mine")
-    assert status == 1, output
-    command = next_of(output)
+    command = next_of(typed(f"assay {begun} --site {SITE} --checks mine", ends=(1,)))
     assert command.startswith(leads_to)
-    status, output = typed(command)
-    assert status == ends, output
+    typed(command, ends=(ends,))
 
 
 @pytest.mark.parametrize(
-    ("name", "cases", "status", "leads_to"),
+    ("name", "cases", "leads_to"),
     [
-        ("ornl-1996", CASES, 0, "assay paper ornl-1996 "),
-        ("vast", CASES.replace("[2]", "[4000]"), 0, "assay plan vast.yaml --site virtual:"),
+        ("ornl-1996", CASES, "assay paper ornl-1996 "),
+        ("vast", CASES.replace("[2]", "[4000]"), "assay plan vast.yaml --site virtual:"),
     ],
 )
-def test_a_study_leads_to_its_document_and_what_fits_nowhere_to_its_plan(  # noqa: PLR0917
-    cluster: Cluster, folder: Path, name: str, cases: str, status: int, leads_to: str
+def test_a_study_leads_to_its_document_and_what_fits_nowhere_to_its_plan(
+    cluster: Cluster, folder: Path, name: str, cases: str, leads_to: str
 ) -> None:
     file = campaign(folder, name, "mpich", 1, cases)
-    found, output = typed(f"assay run {Path(file).name} --site {SITE}")
-    assert found == status, output
-    command = next_of(output)
+    command = next_of(typed(f"assay run {Path(file).name} --site {SITE}"))
     assert command.startswith(leads_to)
-    found, output = typed(command)
-    assert found == 0, output
+    typed(command)
 
 
 def test_an_interrupted_run_leads_to_its_rest(cluster: Cluster, folder: Path) -> None:
@@ -232,11 +196,9 @@ def test_an_interrupted_run_leads_to_its_rest(cluster: Cluster, folder: Path) ->
     path = wait_for_records(folder, "stopped", 1)
     process.send_signal(signal.SIGINT)
     assert finish(process)[0] == 4
-    status, output = typed(f"assay status {path}")
-    command = next_of(output)
+    command = next_of(typed(f"assay status {path}"))
     assert command == f"assay run --resume {path}"
-    status, output = typed(command)
-    assert status == 0, output
+    typed(command)
     assert len(read_plan(path / "plan.json").cases) * 6 == len(records_of(path))
 
 
@@ -245,7 +207,7 @@ def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
 ) -> None:
     """Thirty earlier nights are a thousandth of a real one: no load makes its launches as fast."""
     name = campaign(folder, "night", "mpich", 3, CASES)
-    assert typed(f"assay run {name} --site {SITE} --no-report")[0] == 0
+    typed(f"assay run {name} --site {SITE} --no-report")
     path = the_run(folder, "night")
     night, values = read_night(path)
     rng = np.random.default_rng(1)
@@ -257,28 +219,20 @@ def test_a_slower_night_leads_to_fresh_launches_and_those_to_its_acceptance(
                 for one in values
             ]
             store.add(before, lesser)
-    assert typed(f"assay history add {path} --history 'h 1.sqlite'")[0] == 0
-    status, output = typed("assay history check --history 'h 1.sqlite'")
-    assert status == 3, output
-    command = next_of(output)
+    typed(f"assay history add {path} --history 'h 1.sqlite'")
+    command = next_of(typed("assay history check --history 'h 1.sqlite'", ends=(3,)))
     assert command.startswith("assay history check --rerun --campaign night --site virtual")
-    status, output = typed(command)
-    assert status == 1, output
-    command = next_of(output)
+    command = next_of(typed(command, ends=(1,)))
     assert re.fullmatch(r"assay history accept-change [\d ]+ --history 'h 1.sqlite'", command)
-    status, output = typed(command, answers="a new switch\n")
-    assert status == 0, output
+    typed(command, answers="a new switch\n")
 
 
 def test_a_folder_of_ones_own_leads_to_a_site_and_that_to_its_first_run(cluster: Cluster) -> None:
     cluster.show([ROOT, *map(Path, (sys.prefix, sys.base_prefix))])
-    home = Path(typed("pwd", cluster)[1].strip())
-    command = next_of(typed("assay init mine", cluster)[1])
+    home = Path(typed("pwd", cluster).strip())
+    command = next_of(typed("assay init mine", cluster))
     assert command == "cd mine && assay site init"
-    status, output = typed(f"cd ~; {command}", cluster, answers="\n" * 40)
-    assert status == 0, output
-    command = next_of(output)
+    command = next_of(typed(f"cd ~; {command}", cluster, answers="\n" * 40))
     assert command == f"assay run quick --site assay-{CLUSTER}"
     (home / "mine" / "campaigns" / "quick.yaml").write_text(QUICK)
-    status, output = typed(command, cluster)
-    assert status == 0, output
+    typed(command, cluster)
