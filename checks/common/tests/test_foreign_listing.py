@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from checks.common.foreign.children import list_file, list_files
-from checks.common.foreign.listing import ListedReference, Listing, Surroundings
+from checks.common.foreign.listing import ListedReference, Listing
 from checks.common.tests.test_foreign_hostile import suite
 
 __all__ = ["suite"]
@@ -49,10 +48,10 @@ class Ring(rfm.RunOnlyRegressionTest):
 '''
 
 
-def listed(folder: Path, text: str, **how: Any) -> Listing:
+def listed(folder: Path, text: str) -> Listing:
     file = folder / "suite_file.py"
     file.write_text(text)
-    return list_file(file, Surroundings(**how))
+    return list_file(file)
 
 
 def test_a_class_is_described(suite: Path) -> None:
@@ -62,13 +61,10 @@ def test_a_class_is_described(suite: Path) -> None:
     assert (ring.name, ring.kind, ring.doc) == ("Ring", "run", "Sends a token around.")
     assert ring.tags == ["net", "quick"]
     assert [(p.name, p.values) for p in ring.parameters] == [("size", [1, 2])]
-    assert [(v.name, v.value, v.required) for v in ring.variables] == [
-        ("laps", None, True),
-        ("label", "x", False),
-    ]
-    assert [(f.name, f.test_class, f.scope) for f in ring.fixtures] == [
-        ("program", "build", "environment")
-    ]
+    variables = [(v.name, v.value, v.required) for v in ring.variables]
+    assert variables == [("laps", None, True), ("label", "x", False)]
+    (program,) = ring.fixtures
+    assert (program.name, program.test_class, program.scope) == ("program", "build", "environment")
     first, second = ring.variants
     assert (first.valid_systems, first.valid_prog_environs) == (["+remote"], ["PrgEnv-gnu", "+mpi"])
     assert (first.num_tasks, first.modules) == (0, ["ring/1.0"])

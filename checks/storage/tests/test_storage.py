@@ -87,10 +87,7 @@ def test_memory_has_no_caches_to_avoid(out):
 
 @pytest.mark.parametrize(
     ("word", "advice", "message"),
-    [
-        ("--inject-fault", False, "of transfer"),
-        ("--caches=dropped", True, "a cached read"),
-    ],
+    [("--inject-fault", False, "of transfer"), ("--caches=dropped", True, "a cached read")],
 )
 def test_a_wrong_byte_and_a_read_that_memory_answers_are_wrong_answers(
     out, disk, word, advice, message
