@@ -90,11 +90,10 @@ def harness(tmp_path, monkeypatch):
 def test_a_launch_that_a_preemption_ends_is_lost_and_no_further_one_begins(harness):
     one = harness(lambda: "is being preempted by another job", at_once=1)
     job, waiting = one.submit(FAILS), one.submit(FAILS)
-    loss = one.ended(job).loss
-    assert (loss.fault, loss.ran) == ("allocation", True)
-    assert loss.reason == "allocation 12 is being preempted by another job"
-    loss = one.ended(waiting).loss
-    assert (loss.fault, loss.ran) == ("allocation", False)
+    for each, ran in ((job, True), (waiting, False)):
+        loss = one.ended(each).loss
+        assert (loss.fault, loss.ran) == ("allocation", ran)
+    assert job.loss.reason == "allocation 12 is being preempted by another job"
     assert waiting.step is None
 
 

@@ -80,12 +80,8 @@ def test_commands_of_the_site_come_before_modules_and_variables_after(init):
 
 def test_a_value_is_no_command(tmp_path):
     odd = "a $HOME ${HOME} $(touch x) `touch x` \" \\ ' ; touch x # $1 ${HOME:-$(touch x)}"
-    answer = run(
-        site(system="nomod"),
-        {"modules": [], "variables": {"ODD": odd}},
-        f'cd {tmp_path}; printf %s "$ODD"; ls',
-        HOME="/h",
-    )
+    last, asked = f'cd {tmp_path}; printf %s "$ODD"; ls', {"modules": [], "variables": {"ODD": odd}}
+    answer = run(site(system="nomod"), asked, last, HOME="/h")
     assert answer.stdout == odd.replace("$HOME ", "/h ", 1).replace("${HOME} ", "/h ", 1)
 
 

@@ -63,9 +63,8 @@ def launched(tmp_path):
 def test_ranks_stay_on_the_nodes_of_the_launch_though_a_module_puts_another_srun_first(launched):
     real, run = launched
     handed = "overlap=1 --nodelist=n7,n8 --job-name=assay-quick-1f.ranks-of-12-3 -n 2 ./prog a b"
-    assert run("srun", "-n", "2", "./prog", "a b") == [handed]
-    assert run(str(real), "-n", "2", "./prog", "a b") == [handed]
-    assert run("env", "X=1", str(real), "-n", "2", "./prog", "a b") == [handed]
+    for begin in (["srun"], [str(real)], ["env", "X=1", str(real)]):
+        assert run(*begin, "-n", "2", "./prog", "a b") == [handed]
 
 
 def test_ranks_of_a_step_that_was_killed_are_ended(tmp_path, monkeypatch):

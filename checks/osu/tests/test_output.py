@@ -5,7 +5,6 @@ import pytest
 from pydantic import ValidationError
 
 from checks.common.json_lines import OutputError
-from checks.common.registry import CHECKS
 from checks.osu import OsuParameters
 from checks.osu import output as osu
 
@@ -113,10 +112,9 @@ def test_data_that_fail_the_suites_own_validation_are_a_wrong_answer():
 
 
 def test_full_statistics_are_those_of_collective_operations():
-    parameters = CHECKS["osu"].parameters
-    assert parameters.model_validate({"test": "osu_ibarrier", "full": True}).full
+    assert OsuParameters(test="osu_ibarrier", full=True).full
     with pytest.raises(ValidationError, match="osu_latency has no option -f"):
-        parameters.model_validate({"test": "osu_latency", "full": True})
+        OsuParameters(test="osu_latency", full=True)
 
 
 def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
