@@ -11,13 +11,12 @@ from checks.common.slurm.allocation import Allocation
 from checks.common.switches import drawn_at, nodes_to_be_sure, unfit_switches
 
 NODES = [f"n{number}" for number in range(1, 9)]
+LAUNCHES = [f"ring-12.{block}.{attempt}" for block in range(100) for attempt in (1, 2)]
+LEAVES = {"s1": NODES[:4], "s2": NODES[4:7], "s3": NODES[7:]}
 
 
 def allocation(**more):
     return Allocation(job_id="12", nodes=NODES, ends_at=1e10, **more)
-
-
-LAUNCHES = [f"ring-12.{block}.{attempt}" for block in range(100) for attempt in (1, 2)]
 
 
 def test_nodes_are_drawn_by_the_seed_and_what_names_the_launch():
@@ -39,9 +38,6 @@ def test_nodes_that_share_cores_are_drawn_together_only_where_they_must():
         (one,), (other,) = (cores[node] for node in shared.drawn(2, NODES, launch))
         assert one != other
     assert len(shared.drawn(3, NODES, "x")) == 3
-
-
-LEAVES = {"s1": NODES[:4], "s2": NODES[4:7], "s3": NODES[7:]}
 
 
 def at(nodes):

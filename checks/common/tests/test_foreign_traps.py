@@ -175,11 +175,9 @@ found = [str(one) for one in rt.runtime().modules_system.available_modules('')]
 
 
 def test_a_package_of_the_suite_is_found(suite: Path) -> None:
-    package = suite / "suite_modules"
-    package.mkdir()
-    (package / "utils.py").write_text(
-        f"{HEAD}\nclass SpackTest(rfm.RegressionTest):\n    spack_spec = variable(str)\n"
-    )
+    (suite / "suite_modules").mkdir()
+    text = f"{HEAD}\nclass SpackTest(rfm.RegressionTest):\n    spack_spec = variable(str)\n"
+    (suite / "suite_modules/utils.py").write_text(text)
     assert f"--env PYTHONPATH={suite}," in refused(listed(suite, "apps/hpl.py", SPACK))
     found = {"PYTHONPATH": str(suite)}
     said = refused(listed(suite, "apps/hpl.py", SPACK, environment=found))

@@ -8,12 +8,8 @@ from checks.common.tests.program_runs import built_programs, run_each
 pytestmark = pytest.mark.full
 
 
-@pytest.fixture(scope="module")
-def out():
-    return built_programs("lam", ["prove_short"])
-
-
-def launched(out, sizes):
+def launched(*sizes):
+    out = built_programs("lam", ["prove_short"])  # where it is built, make finds nothing to do
     command = f"2 prove_short --sizes={','.join(map(str, sizes))}"
     run = run_each("lam", out, [command])[command]
     assert run.output.ended, run.text
@@ -21,17 +17,17 @@ def launched(out, sizes):
 
 
 @pytest.mark.parametrize("limit", [16384, 65536, 131072, None])
-def test_the_short_message_limit_of_64_kib_moves_the_protocol_switch(out, monkeypatch, limit):
+def test_the_short_message_limit_of_64_kib_moves_the_protocol_switch(monkeypatch, limit):
     monkeypatch.setenv("LAM_MPI_SSI_rpi", "tcp")
     if limit:
         monkeypatch.setenv("LAM_MPI_SSI_rpi_tcp_short", str(limit))
     limit = limit or 65536
-    notes = launched(out, (limit, limit + 1))
+    notes = launched(limit, limit + 1)
     assert notes[f"sent_at_once_{limit}"] == 1
     assert notes[f"sent_at_once_{limit + 1}"] == 0
 
 
 @pytest.mark.parametrize("module", ["lamd", "sysv", "tcp", "usysv"])
-def test_each_mode_is_the_module_that_was_asked_for(out, monkeypatch, module):
+def test_each_mode_is_the_module_that_was_asked_for(monkeypatch, module):
     monkeypatch.setenv("LAM_MPI_SSI_rpi", module)
-    assert launched(out, (8,))["library"] == f"LAM/MPI 7.1.4 (rpi {module})"
+    assert launched(8)["library"] == f"LAM/MPI 7.1.4 (rpi {module})"
