@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m bench profile_cost`, with programs that are too short to say what a profile costs."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans in files are loaded, judged and shown; who is bad is named, from all pairs or a sample."""
 
-from __future__ import annotations
-
 import dataclasses
 from datetime import date
 

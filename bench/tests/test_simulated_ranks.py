@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ranks of a simulated machine print passes for a launch's answer, and holds the truth."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A class name means one thing in the whole tree: a search finds one definition."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/data.md names every column and key of the real files, and its examples run."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of continuous integration: they are YAML, and their commands are Assay's."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages whose commands need a virtual cluster: each class of them on one, in one folder."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

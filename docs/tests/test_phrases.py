@@ -6,8 +6,6 @@ pages. `FORBIDDEN` occurs nowhere; a word of `AT_MOST` occurs at most so often: 
 after you have removed some.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re

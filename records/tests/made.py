@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans and records that tests of this room share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The form of an application's profile: written and read again; contradictions are refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

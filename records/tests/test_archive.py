@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Archives of raw output: whole after every append, whatever kills their writer."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

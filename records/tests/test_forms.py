@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A key is written once: its bytes, its JSON Schema and its row in docs follow from one field."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any
 

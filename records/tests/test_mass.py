@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree stays easy to take up: floors, folders, thin modules, long and one-use functions."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter, defaultdict

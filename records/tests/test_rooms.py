@@ -5,8 +5,6 @@ Every import is read from the source: absolute and relative ones, those inside f
 `import_module("…")`. Tests may import any package; the rule for functions holds for them too.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

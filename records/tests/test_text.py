@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reasons that differ in names and numbers only are one; paths of a checkout are shortened."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import records

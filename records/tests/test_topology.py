@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hop counts by a declared topology: trees of switches, tori, what contradicts itself, plans."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from itertools import combinations

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that need programs of Debian packages."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wheels made from installed packages, for tests that install without internet."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import zipfile

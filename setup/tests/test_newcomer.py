@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A change passes what a newcomer types, and what a test starts runs as from a shell."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of real clusters share: where they can be made, commands in them, traces of them."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import secrets

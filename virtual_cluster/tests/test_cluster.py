@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real clusters: they come up, keep what they promise, and leave nothing behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

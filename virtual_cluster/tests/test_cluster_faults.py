@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real clusters whose nodes lose power, end, or are made slow."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

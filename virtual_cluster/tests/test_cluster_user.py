@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ordinary user of a real cluster: whose jobs they are, and what commands and jobs see."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line refuses what cannot work, with one message and the right exit status."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a job ends all of its processes, and none of another job on the node."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A shaped link counts frames as a wire does."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

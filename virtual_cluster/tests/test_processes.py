@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes are neither forgotten nor mistaken."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster that looks like a certain site: its hosts, users, files, daemons, and what is left."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

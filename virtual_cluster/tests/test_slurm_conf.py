@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of Slurm's files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of a cluster and the plans that follow from it."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address, ip_network
 from typing import Any
 

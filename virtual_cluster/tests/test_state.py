@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is remembered of a cluster."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

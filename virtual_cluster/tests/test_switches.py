@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tree of switches: how nodes are dealt to it, and that messages really go through it."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

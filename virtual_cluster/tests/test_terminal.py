@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the jobs' user has planted cannot reach the terminal of root's shell, nor root's mounts."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a folder the jobs' user must be able to read before a command is shown it."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the walks on several clusters share."""
 
-from __future__ import annotations
-
 import pytest
 
 from setup.foreign_cluster.tests.walk import Wheels, fetch_wheels

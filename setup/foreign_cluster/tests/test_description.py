@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the descriptions of foreign clusters ask virtual_cluster for."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

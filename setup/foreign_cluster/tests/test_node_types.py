@@ -5,8 +5,6 @@ Run by `make test-site` on the cluster of twain.yaml, whose names, limits, modul
 unlike those of test_site.py; Slurm manages memory and GPUs there.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time
@@ -27,10 +25,7 @@ ASSAY = ".venv/bin/assay"
 FORM = Path(__file__).parents[3] / "docs/schemas/site-init.schema.json"
 #: Into which partitions the cluster is cut, and which partition of the written site.yaml leads to
 #: which kind of nodes.
-LAYOUTS = {
-    "one": {"work-thin": "t", "work-fat": "f"},
-    "two": {"slim": "t", "thick": "f"},
-}
+LAYOUTS = {"one": {"work-thin": "t", "work-fat": "f"}, "two": {"slim": "t", "thick": "f"}}
 ASKED = """\
 schema: 1
 name: asked
@@ -84,9 +79,8 @@ def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
     jsonschema.validate(json.loads(done.stdout), json.loads(FORM.read_text()))
     assert set(site_of(walk, layout)["partitions"]) == set(kinds)
     for key, first_letter in kinds.items():
-        done = walk.user(
-            USER, f"{ASSAY} run quick --site {layout}:{key} --checks startup --blocks 1"
-        )
+        words = f"{ASSAY} run quick --site {layout}:{key} --checks startup --blocks 1"
+        done = walk.user(USER, words)
         assert done.returncode == 0, done.stderr
         records = walk.records(USER, "quick")
         assert {record["status"] for record in records} <= {"ok", "skipped"}
@@ -123,9 +117,8 @@ def one(walk: Walk) -> Iterator[Walk]:
     file = walk.home(USER) / "site-config" / "one" / "site.yaml"
     text = file.read_text()
     site = yaml.safe_load(text)
-    site["environments"]["mpich"]["prepare"] = [
-        'echo "$SLURM_JOB_NAME ${SLURM_JOB_GPUS:-none}" >>$HOME/granted'
-    ]
+    told = 'echo "$SLURM_JOB_NAME ${SLURM_JOB_GPUS:-none}" >>$HOME/granted'
+    site["environments"]["mpich"]["prepare"] = [told]
     walk.write(USER, "site-config/one/site.yaml", yaml.safe_dump(site))
     yield walk
     walk.write(USER, "site-config/one/site.yaml", text)
@@ -139,9 +132,8 @@ def test_slurm_grants_gpus_memory_and_switches_as_asked(one):
     print(job)
     assert re.search(r"TRES=\S*mem=1400M\S*gres/gpu=4", job)
     assert re.search(r"Switches=1@", job)
-    steps = one.admin(
-        *("sacct", "-nP", "--allusers", "-j", str(record["job_id"]), "--format=JobID,AllocTRES")
-    )
+    words = "sacct", "-nP", "--allusers", "-j", str(record["job_id"]), "--format=JobID,AllocTRES"
+    steps = one.admin(*words)
     print(steps)
     assert re.search(r"^\d+\.\d+\|.*gres/gpu=4", steps, re.MULTILINE)
     granted = (one.cluster.users()[USER] / "granted").read_text()
@@ -151,10 +143,7 @@ def test_slurm_grants_gpus_memory_and_switches_as_asked(one):
 
 @pytest.mark.parametrize(
     ("resources", "said"),
-    [
-        ("gpu: {count: 3}", "gres=gpu:3"),
-        ("memory: {megabytes: 9000}", "mem=9000M"),
-    ],
+    [("gpu: {count: 3}", "gres=gpu:3"), ("memory: {megabytes: 9000}", "mem=9000M")],
 )
 @pytest.mark.parametrize("reserved", [False, True], ids=["free", "before a maintenance"])
 def test_what_cannot_be_granted_is_refused_before_the_run(one, resources, said, reserved):

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,11 +82,23 @@ class Walk:
         """Command list for a user's command in the checkout; it becomes that very process."""
         return self.cluster.login_command(user, ["env", "-C", "assay", *words])
 
-    def user(self, user: str, script: str) -> subprocess.CompletedProcess[str]:
-        """A line of a user's login shell; what it printed is shown when the test fails."""
-        argv = self.cluster.login_command(user, ["bash", "-c", f"cd assay 2>/dev/null; {script}"])
-        print(f"[{time.monotonic() - self.begun:5.0f} s] {user}$ {script}", flush=True)
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    def say(self, what: str) -> None:
+        """Print what somebody does now; it is shown when the test fails."""
+        print(f"[{time.monotonic() - self.begun:5.0f} s] {what}", flush=True)
+
+    def user(
+        self, user: str, script: str, within: Sequence[str] = ("bash",), stdin: int | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """A line of a user's login shell."""
+        argv = [*within, "-c", f"cd assay 2>/dev/null; {script}"]
+        self.say(f"{user}$ {script}")
+        done = subprocess.run(
+            self.cluster.login_command(user, argv),
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         print(done.stdout + done.stderr, flush=True)
         return done
 
@@ -95,17 +107,8 @@ class Walk:
         home = self.cluster.users()[user]
         account = f"assay-{self.name}-{user}"
         words = [f"HOME={home}", f"LOGNAME={account}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin"]
-        argv = ["env", "-i", "-C", str(home / "assay"), *words, "setsid", "--wait", "/bin/sh", "-c"]
-        print(f"[{time.monotonic() - self.begun:5.0f} s] cron of {user}: {script}", flush=True)
-        done = subprocess.run(
-            self.cluster.login_command(user, [*argv, script]),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        print(done.stdout + done.stderr, flush=True)
-        return done
+        within = ["env", "-i", "-C", str(home), *words, "setsid", "--wait", "/bin/sh"]
+        return self.user(user, script, within, subprocess.DEVNULL)
 
     def cron_measures_every_mpi(self, user: str, site: str, environments: Sequence[str]) -> None:
         """A check of the site, a run and a report, all by cron, with each of its environments."""
@@ -123,7 +126,7 @@ class Walk:
 
     def admin(self, *words: str) -> str:
         """What a command of an administrator prints."""
-        print(f"[{time.monotonic() - self.begun:5.0f} s] admin# {shlex.join(words)}", flush=True)
+        self.say(f"admin# {shlex.join(words)}")
         return host.run(self.cluster.admin_command(words)).stdout
 
     def home(self, user: str) -> Path:
@@ -143,7 +146,7 @@ class Walk:
 
     def start(self, user: str, *words: str) -> Running:
         """A command of a user that goes on by itself."""
-        print(f"[{time.monotonic() - self.begun:5.0f} s] {user}$ {shlex.join(words)} &", flush=True)
+        self.say(f"{user}$ {shlex.join(words)} &")
         log = folders(self.name).root / "log" / f"walk-{user}-{time.monotonic_ns()}.out"
         with log.open("wb") as out:
             started = subprocess.Popen(
@@ -169,10 +172,10 @@ class Running:
         """All that it has printed."""
         return self.log.read_text(errors="replace")
 
-    def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait until something holds; fails when it does not, or when the command ends first."""
+    def until_shown(self, text: str, what: str) -> None:
+        """Wait until it has printed a text; fails when it does not, or when it ends first."""
         deadline = time.monotonic() + PATIENCE_S
-        while not holds():
+        while text not in self.text():
             assert self.process.poll() is None, f"ended before: {what}\n{self.text()}"
             assert time.monotonic() < deadline, f"not seen: {what}\n{self.text()}"
             time.sleep(0.5)
