@@ -10,15 +10,11 @@ from html import unescape
 import pytest
 from pypdf import PdfReader
 
-from assay.tests.test_run_on_cluster import (
-    ASSAY,
-    own_name,
-)
-from assay.tests.test_run_on_cluster import (
-    of_full as pytestmark,  # noqa: F401  what these tests need
-)
+from assay.tests.test_run_on_cluster import ASSAY, own_name
+from assay.tests.test_run_on_cluster import of_full as pytestmark
 from reports.render.pdf import find_browser
 
+__all__ = ["pytestmark"]
 #: Two test runs on one machine do not meet.
 CLUSTER = own_name("w")
 SITE = f"virtual:{CLUSTER}"
@@ -26,14 +22,9 @@ SITE = f"virtual:{CLUSTER}"
 
 def assay(*arguments, folder=None):
     """The exit status of a command, and what the screen says: its words, without line breaks."""
-    done = subprocess.run(
-        [ASSAY, *map(str, arguments)],
-        check=False,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=1800,
-    )
+    argv = [ASSAY, *map(str, arguments)]
+    how = {"capture_output": True, "text": True, "timeout": 1800}
+    done = subprocess.run(argv, check=False, cwd=folder, **how)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
