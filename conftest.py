@@ -184,10 +184,13 @@ def pytest_pyfunc_call() -> None:
 
 @pytest.fixture
 def vets_alone() -> Iterator[None]:
-    """No other test with this fixture runs: a second vetting of a host is refused meanwhile."""
-    with Path(__file__).open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    """No other test with this fixture runs on this host, in this clone or another: a second vetting
+    of a host is refused meanwhile.
+    """
+    lock = os.open("/", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    yield
+    os.close(lock)
 
 
 @pytest.hookimpl(optionalhook=True)
