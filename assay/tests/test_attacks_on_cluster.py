@@ -189,7 +189,9 @@ def attacked(cluster, tmp_path_factory):
     words = [ASSAY, "run", name, "--site", site, "--checks", str(folder / "checks")]
     rights = {}
     try:
-        with subprocess.Popen(words, cwd=folder, stdout=-1, stderr=-2, text=True) as process:
+        with subprocess.Popen(
+            words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
             while process.poll() is None:
                 rights |= rights_of(facts["uid"])
                 time.sleep(0.2)

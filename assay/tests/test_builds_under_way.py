@@ -135,7 +135,9 @@ wait
 
 
 def running(mark: str) -> bool:
-    return not subprocess.run(["pgrep", "-fx", f"sleep {mark}"], stdout=-3, check=False).returncode
+    return not subprocess.run(
+        ["pgrep", "-fx", f"sleep {mark}"], stdout=subprocess.DEVNULL, check=False
+    ).returncode
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace needs root: sudo make test")
@@ -171,7 +173,7 @@ def home(tmp_path, monkeypatch):
 
 def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, said):
     words = [sys.executable, "-c", HOLDER, home]
-    with subprocess.Popen(words, stdin=-1, stdout=-1, cwd=ROOT) as holder:
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         assert "another build, or a run on its libraries, is under way" in said(

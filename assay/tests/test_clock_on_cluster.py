@@ -52,8 +52,8 @@ def start(clock, *words):
     return subprocess.Popen(
         [sys.executable, "-c", _ASSAY, str(python), "run", *words],
         env={**os.environ, **clock.variables},
-        stdout=-1,
-        stderr=-2,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
 

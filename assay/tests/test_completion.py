@@ -64,7 +64,9 @@ def complete(shell_and_script, folder, monkeypatch):
     def ask(*words: str) -> set[str]:
         (folder / "offered").unlink(missing_ok=True)
         command = [shell, "-c", ASKING[shell], shell, *words]
-        offered = subprocess.run(command, stdout=-1, text=True, check=True, timeout=600)
+        offered = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, check=True, timeout=600
+        )
         return set(offered.stdout.split())
 
     return ask

@@ -38,7 +38,7 @@ stages:
 
 def acceptance(*words):
     words = [ASSAY, "acceptance", *words]
-    return subprocess.Popen(words, stdout=-1, stderr=-2, text=True)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def test_a_contract_is_walked_from_start_to_its_signed_document(cluster, folder):

@@ -108,7 +108,7 @@ def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, 
     path = place / "run" / folder
     shutil.rmtree(path, ignore_errors=True)
     made = {"link": lambda: path.symlink_to(elsewhere), "file": path.touch}
-    made.get(kind, lambda: os.mkfifo(path))()
+    (made | {"FIFO": lambda: os.mkfifo(path)})[kind]()
     words = {
         "report": ["report", "run", "--format", "csv"],
         "acceptance": ["accept", "run", "--criteria", "file.yaml"],

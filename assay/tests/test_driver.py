@@ -2,6 +2,7 @@
 """What is still to be run, from a plan and the records so far; jobs of a run: ended and waited for,
 told that they are needed; without a cluster."""
 
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from assay.run import allocation as allocations_module
 from assay.run import infrastructure
 from assay.run.allocation import BEAT_S, Allocations, InOneJob
 from assay.run.infrastructure import end_jobs
+from assay.run.interruption import Interruption
 from assay.run.launches import Attempts, in_sessions, launches_to_come
 from assay.schema import campaign_from_text
 from assay.tests.test_shapes import SITE, say
@@ -215,3 +217,20 @@ def test_a_launch_lost_by_what_is_not_its_own_has_its_attempt_still(fault):
     retried = Attempts(retries=1)
     retried.made(other, Outcome("lost", "node n1 died", fault="nodes"))
     assert retried.left(other)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_each_signal_asks_a_run_to_end_unless_it_is_ignored(name):
+    number = signal.Signals[name]
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        with Interruption() as interruption:
+            signal.raise_signal(number)
+            with pytest.raises(InfrastructureError, match=f"ended by {name}"):
+                interruption.check()
+        signal.signal(number, signal.SIG_IGN)  # as in background
+        with Interruption() as interruption:
+            signal.raise_signal(number)
+            interruption.check()
+    finally:
+        signal.signal(number, before)

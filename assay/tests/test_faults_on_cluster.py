@@ -87,7 +87,9 @@ def slurm(cluster):
     def command(*argv):
         conf = f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"
         words = [*enter_login(cluster.name), "--", "env", conf, *argv]
-        return subprocess.run(words, stdout=-1, text=True, check=False, cwd="/").stdout.strip()
+        return subprocess.run(
+            words, stdout=subprocess.PIPE, text=True, check=False, cwd="/"
+        ).stdout.strip()
 
     yield command
     command("scancel", "--user=nobody", f"--user={cluster.site_facts()['user']}")
@@ -291,7 +293,9 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
     job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 600 {launched}\necho left\n{count}\n"
     submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
     words = cluster.user_command(["sh", "-c", submit])
-    answer = subprocess.run(words, input=job, stdout=-1, text=True, check=True, cwd="/")
+    answer = subprocess.run(
+        words, input=job, stdout=subprocess.PIPE, text=True, check=True, cwd="/"
+    )
     before, after = answer.stdout.split("left\n")
     assert sum(int(line) for line in before.splitlines() if line.isdigit()) >= 2, answer
     assert after.split() == ["0", "0"], answer

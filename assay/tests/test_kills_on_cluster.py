@@ -100,7 +100,12 @@ class Chaos:
         with self._log.open("wb") as log:
             words = [sys.executable, "-c", _ASSAY, "run", *arguments]
             self._driver = subprocess.Popen(
-                words, cwd=self.folder, stdin=-3, stdout=log, stderr=log, start_new_session=True
+                words,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def _begun(self, name: str) -> RunDirectory:

@@ -69,7 +69,7 @@ tmpfs /run/user/0 tmpfs rw 0 0
 nfs01:/home /home nfs4 rw,vers=4.2 0 0
 10.0.0.1@o2ib:/scratch /scratch lustre rw 0 0
 /etc/auto.home /misc autofs rw 0 0
-"""
+""".replace("\n== ", "\n\n== ")
 
 
 def test_facts_of_an_infiniband_node():
@@ -167,7 +167,7 @@ status=0 begun=102.0 ended=102.5
 ready=yes status=0
 | loading
 == end
-"""
+""".replace("\n== ", "\n\n== ")
 
 
 def read(text, told="abc"):

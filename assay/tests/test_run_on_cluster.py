@@ -66,7 +66,9 @@ needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: 
 
 
 def start(*arguments):
-    return subprocess.Popen([ASSAY, "run", *arguments], stdout=-1, stderr=-2, text=True)
+    return subprocess.Popen(
+        [ASSAY, "run", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def finish(process):

@@ -225,7 +225,7 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
         if live:
             progress._console.print(progress._picture())
     progress.end()
-    return f"{caught.get()}\f" * live + stream.getvalue()
+    return (f"{caught.get()}\f" if live else "") + stream.getvalue()
 
 
 def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) -> None:

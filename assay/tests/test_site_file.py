@@ -386,10 +386,10 @@ SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
 
 @pytest.mark.parametrize("own", ["--exclude=n[7-8],n9", "--exclude n[7-8],n9", "-xn[7-8],n9", ""])
 def test_launches_are_kept_off_nodes_beside_those_that_the_site_excludes_itself(own):
-    access = ["-x n0", *own.split()] * bool(own)
+    access = ["-x n0", *own.split()] if own else []
     description = read_description("virtual").model_copy(update={**SIZE, "access": access})
     site = SlurmSite(description).without_nodes({"n2", "n3"})
-    also = "n[7-8],n9," * bool(own)
+    also = "n[7-8],n9," if own else ""
     assert site.description.access[-1] == f"--exclude={also}n2,n3"
     assert site.facts().nodes == 2
     assert site.without_nodes({"n1"}).description.access[-1] == f"--exclude={also}n2,n3,n1"

@@ -62,7 +62,9 @@ def test_what_another_command_recorded_meanwhile_is_not_lost() -> None:
 def test_the_lock_goes_to_the_commands_of_its_holder() -> None:
     with (
         cluster_lock("x"),
-        subprocess.Popen(["cat"], stdin=-1, stdout=-1, bufsize=0, close_fds=False) as command,
+        subprocess.Popen(
+            ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, close_fds=False
+        ) as command,
     ):
         assert command.stdin and command.stdout
         command.stdin.write(b"begun")

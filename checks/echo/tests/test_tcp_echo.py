@@ -39,7 +39,9 @@ def asking_end(program: str, options: list[str]) -> tuple[subprocess.Popen[str],
         kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         kept.bind(("127.0.0.1", 0))
         port = kept.getsockname()[1]
-        asking = subprocess.Popen([program, f"--port={port}", *options], stdout=-1, text=True)
+        asking = subprocess.Popen(
+            [program, f"--port={port}", *options], stdout=subprocess.PIPE, text=True
+        )
         with Path("/proc/net/tcp").open() as table:
             while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
                 table.seek(0)
@@ -51,7 +53,7 @@ def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen
     """The asking end and the other one, joined as soon as the first listens."""
     asking, port = asking_end(program, options)
     words = [program, f"--port={port}", *options, "--host=localhost"]
-    other = subprocess.Popen(words, stdout=-1, text=True)
+    other = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
         yield [asking, other]
     finally:
@@ -201,12 +203,16 @@ def test_no_library_joins_a_login_node_to_a_node():
 
 def test_the_end_on_the_login_node_waits_for_the_other_or_the_end_of_the_launch(program, tmp_path):
     script = str(Path(CHECK.folder, "login-end.sh"))
-    waiting = subprocess.Popen([script, program, *FEW], cwd=tmp_path, stdout=-1, text=True)
+    waiting = subprocess.Popen(
+        [script, program, *FEW], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
     asking, port = asking_end(program, FEW)
     (tmp_path / "listening").write_text(f"localhost {port}\n")
     assert outcome(asking)[0] == 0
     assert outcome(waiting) == (0, "")
     (tmp_path / "listening").unlink()
-    idle = subprocess.Popen([script, program, *FEW], cwd=tmp_path, stdout=-1, text=True)
+    idle = subprocess.Popen(
+        [script, program, *FEW], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
     (tmp_path / "launch.ended").touch()
     assert outcome(idle) == (0, "")

@@ -122,7 +122,9 @@ def test_a_spoiled_byte_is_caught(program, daemon, construct):
 
 def test_a_partner_that_dies_ends_the_run(program, daemon):
     options = ["--within-node", "--sizes=1000", "--iterations=1000000"]
-    asking = subprocess.Popen([program, *options], env=daemon, stdout=-1, cwd="/", **ORDINARY)
+    asking = subprocess.Popen(
+        [program, *options], env=daemon, stdout=subprocess.PIPE, cwd="/", **ORDINARY
+    )
     partners = set()
     while not partners and asking.poll() is None:
         found = subprocess.run(["pgrep", "-f", program], capture_output=True, check=False)
