@@ -263,7 +263,7 @@ def sixth(tmp_path, text):
     folder = tmp_path / "sixth-2026"
     folder.mkdir()
     (folder / "study.yaml").write_text(text)
-    table = "".join(f"{n},Nowhere,{10 * n}\n" for n in (2, 3, 4))
+    table = "".join(f"{n},Nowhere,{10 * n}\n" for n in (2, 3, 4, 5))
     (folder / "broadcasts.csv").write_text(f"nodes,machine,time_us\n{table}")
     return folder
 
@@ -272,7 +272,7 @@ def test_a_sixth_study_is_a_folder(tmp_path, capsys):
     folder = sixth(tmp_path, SIXTH)
     run = collective_run(tmp_path / "run")
     assert main(["paper", str(folder), str(run)]) == 0
-    assert "1 claim: 1 does not hold; 3 of 3 printed values" in capsys.readouterr().out
+    assert "1 claim: 1 does not hold; 3 of 4 printed values" in capsys.readouterr().out
     text = (run / "paper" / "sixth-2026.md").read_text()
     assert "Echoes of Nowhere" in text
     assert "does not hold" in text
@@ -290,7 +290,7 @@ CALCULATIONS = {"doubled": lambda run: run.values("collectives", "collective_tim
 @pytest.mark.parametrize(
     ("code", "status", "said"),
     [
-        (DOUBLED, 0, "3 of 3 printed values"),
+        (DOUBLED, 0, "3 of 4 printed values"),
         ("CALCULATIONS = {}", 2, "no doubled in CALCULATIONS"),
         ("import nothing_of_the_kind", 2, "study.py: ModuleNotFoundError"),
         ("", 2, "no attribute 'CALCULATIONS'"),

@@ -43,11 +43,18 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     return found
 
 
+def test_a_planted_step_is_found_at_its_night(survey: Survey) -> None:
+    (change,) = survey.history.changes
+    title = survey.history.series[change.series].check_title
+    assert (title, change.kind) == ("Stream0", "regression")
+    assert survey.history.position(change.since) == step_at(NIGHTS)
+
+
 def test_references_are_held_against_what_the_launches_support(survey: Survey) -> None:
     series = survey.history.series
     found = sorted((series[one.series].check_title, one.advice) for one in survey.references)
     # That of Stream0, which became slower, was right before.
-    assert found.pop(2)[1] in ("missed", "too tight")
+    assert found.pop(2) in [("Stream2", word) for word in ("missed", "too tight")]
     fits = [(f"Stream{number}", "fits") for number in (3, 4, 5)]
     assert found == [("Stream0", "fits"), ("Stream1", "too loose"), *fits]
 

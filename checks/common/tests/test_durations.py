@@ -54,10 +54,8 @@ def test_what_was_timed_decides_by_check(check, name, value, samples, short):
     [
         *(("hpl", {"n": 200}), ("hpl", {"n": 1000, "p": 4, "q": 4})),
         *(("su3_rmd", {"trajectories": 1}), ("pt2pt", {"iterations": 1, "sizes": [8]})),
-        *(
-            ("echo", {"iterations": 2, "sizes": [8]}),
-            ("collectives", {"repetitions": 1, "ranks": 4}),
-        ),
+        ("echo", {"iterations": 2, "sizes": [8]}),
+        ("collectives", {"repetitions": 1, "ranks": 4}),
         ("node", {"ranks": 1, "kernels": ["dgemm"], "dgemm_n": 100}),
         ("node", {"ranks": 1, "kernels": ["stream"], "stream_bytes": 8192}),
         ("alltoall_pairs", {"ranks": 4, "latency_iterations": 2, "bandwidth_iterations": 40}),

@@ -101,6 +101,7 @@ def test_a_check_outside_the_tree_is_one_like_ours(folder):
     add_folder(f"{folder}/../mine")
     hello = CHECKS["hello"]
     assert (hello.folder, FOLDERS) == (folder / "hello", [folder])
+    assert type(hello).__name__ == "HelloDefinition"
     assert os.environ[FURTHER_CHECKS] == str(folder)
     params = hello.parameters.model_validate({})
     assert hello.command(params, Path("/out")) == ["/out/hello", "--sums=10", "--label=plain"]

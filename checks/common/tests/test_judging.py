@@ -27,7 +27,13 @@ SAMPLES = [("pt2pt", "mpich"), ("ring", "lam"), ("startup", "mpich"), ("startup"
 GUARD = "judging failed"
 
 #: Any JSON value, those that no record can hold among them.
-LEAVES = [st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)]
+LEAVES = [
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(st.characters(), max_size=8),
+]
 LEAVES += [st.sampled_from([10**400, -(10**30), 2**63, 2**64 - 1])]
 LEAVES += [st.sampled_from(["\ud800", "n1", "\x00", "1e999", "session"])]
 ODD = st.recursive(

@@ -46,6 +46,7 @@ def test_real_output_gives_its_result():
         lambda text, line: text.replace(line, f"{line}\n{line}"),
         lambda text, line: text.replace(line, line[:30] + "slurmstepd: error\n" + line[30:]),
         lambda text, line: text + text,
+        lambda text, line: bytes(range(256)).decode("latin-1") * 50,
     ],
 )
 @pytest.mark.parametrize("find", [result_line, residual_line])
