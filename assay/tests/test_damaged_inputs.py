@@ -40,7 +40,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told_by(words: list[str], capsys: Capsys) -> tuple[int, list[str]]:
     """Exit status and lines on standard error of a command that must not hang."""
     capsys.readouterr()
-    with no_longer_than(20):
+    with no_longer_than(120):
         status = main(words)
     text = capsys.readouterr().err
     assert all(line.isprintable() for line in text.splitlines())
