@@ -33,10 +33,10 @@ from virtual_cluster.slurm import ask
 from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import as_user as slurm
 
-#: Lasts until there is a file `go`.
+#: Lasts until there is a file `go`; its two ranks make files `go.HOST`.
 HELD = """\
   - name: held
-    command: sh -c 'until [ -e {go} ]; do sleep 0.1; done; echo went on at 1'
+    command: sh -c 'touch {go}.$(hostname); until [ -e {go} ]; do sleep 0.1; done; echo went on at 1'
     fixed: {{ranks: 2}}
     ranks_per_node: 1
     metrics: {{went: {{find: '^went on at (.)$', unit: '1', of: first, better: lower}}}}
@@ -191,7 +191,8 @@ def test_steps_of_a_harness_that_is_killed_end(cluster, folder, in_job):
     go = Path(cluster.site_facts()["work_dir"], "go")
     name = campaign(folder, "killed", "mpich", 2, HELD.format(go=go))
     process = start(name, "--site", SITE)
-    wait_for(lambda: ranks(cluster, job))
+    # Slurm ends no step whose srun was killed before its ranks were begun.
+    wait_for(lambda: len([*go.parent.glob("go.*")]) == 2)
     process.send_signal(signal.SIGKILL)
     finish(process)
     # The launch's own step ends at once.
