@@ -15,6 +15,7 @@ from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark as needs
 from records.errors import ExitStatus
 from records.run.provenance import read_provenance
+from setup.tests.needs import NEEDS_HPL
 from virtual_cluster import Cluster
 
 CAMPAIGN = """\
@@ -99,6 +100,7 @@ def test_an_installed_assay_vets_from_any_folder(packages: Path, tmp_path: Path)
 @needs[0]
 @needs[1]
 @needs[2]
+@NEEDS_HPL
 def test_an_installed_assay_runs(packages: Path, cluster: Cluster, tmp_path: Path) -> None:
     before, site = contents(packages), ("--site", f"virtual:{cluster.name}")
 

@@ -8,10 +8,12 @@ from itertools import pairwise
 from assay.tests.test_run_on_cluster import ASSAY, SITE
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.run.record import read_records
+from setup.tests.needs import NEEDS_HPL
 
 __all__ = ["pytestmark"]
 
 
+@NEEDS_HPL
 def test_a_mix_of_jobs_is_handed_in_at_once(cluster, tmp_path):
     mix = ("mix", "--site", SITE, "--blocks", "2", "--scale", "small", "--no-report")
     subprocess.run([ASSAY, "run", *mix], cwd=tmp_path, capture_output=True, check=True)

@@ -35,6 +35,7 @@ from records.run.chain import read_seal
 from records.run.extensions import read_plan
 from reports.load.loading import load_run
 from reports.verdicts.nightly.night import read_night
+from setup.tests.needs import NEEDS_HPL
 from virtual_cluster import Cluster
 
 __all__ = ["pytestmark"]
@@ -160,7 +161,7 @@ def test_a_failed_acceptance_leads_to_another_run(cluster: Cluster, folder: Path
 @pytest.mark.parametrize(
     ("begun", "leads_to", "ends"),
     [
-        ("run add.yaml", "assay doctor --site virtual:", 0),
+        pytest.param("run add.yaml", "assay doctor --site virtual:", 0, marks=NEEDS_HPL),
         ("nightly run --campaign add.yaml --history h", "assay status results/add/", 1),
     ],
 )

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from docs.tests.test_docs import PAGES, ROOT, needs_cluster, open_folder, to_follow
+from setup.tests.needs import NEEDS_HPL
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, own_name
 
 CLUSTER = own_name("d")
 FIRST = ROOT / "docs/first-run.md"
 
-pytestmark = [pytest.mark.full, *NEEDS_CLUSTER]
+pytestmark = [pytest.mark.full, *NEEDS_CLUSTER, NEEDS_HPL]
 
 
 def in_order(*names: str) -> pytest.MarkDecorator:

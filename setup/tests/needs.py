@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that need programs of Debian packages."""
+"""Tests that need programs of Debian packages, or HPL's source."""
 
 import shutil
+from pathlib import Path
 
 import pytest
+
+ARCHIVE = Path(__file__).parents[2] / "build/sources/hpcc_1.5.0.orig.tar.gz"
+NEEDS_HPL = pytest.mark.skipif(not ARCHIVE.is_file(), reason="needs HPL's source: make hpl-source")
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:

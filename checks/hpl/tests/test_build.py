@@ -9,8 +9,8 @@ from checks.common.tests.program_runs import ran, require
 from checks.hpl import HplParameters
 from checks.hpl.run import read_other_build
 from checks.hpl.settings import hpl_dat
+from setup.tests.needs import ARCHIVE, NEEDS_HPL
 
-ARCHIVE = CHECKS.parent / "build" / "sources" / "hpcc_1.5.0.orig.tar.gz"
 #: What netlib's HPL has and that of HPCC, which is called by HPCC's main program, has not.
 MAIN = """
 int HPCC_Defaults(void) { return 1; }
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
 """
 HPCCS_OWN = ('"hpccinf.txt"', "fid = 8; ", 'strcpy( file, "hpccoutf.txt" );')
 
-pytestmark = pytest.mark.skipif(not ARCHIVE.is_file(), reason="needs HPL's source: make hpl-source")
+pytestmark = NEEDS_HPL
 
 
 @pytest.fixture
