@@ -36,7 +36,8 @@ from virtual_cluster.tests.clusters import as_user as slurm
 #: Lasts until there is a file `go`; its two ranks make files `go.HOST`.
 HELD = """\
   - name: held
-    command: sh -c 'touch {go}.$(hostname); until [ -e {go} ]; do sleep 0.1; done; echo went on at 1'
+    command: >-
+      sh -c 'touch {go}.$(hostname); until [ -e {go} ]; do sleep 0.1; done; echo went on at 1'
     fixed: {{ranks: 2}}
     ranks_per_node: 1
     metrics: {{went: {{find: '^went on at (.)$', unit: '1', of: first, better: lower}}}}
