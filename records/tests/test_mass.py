@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
-from records.tests.test_rooms import ROOT, imports_of, modules_of
+from records.tests.test_rooms import ROOT, imports_of, modules_of, parsed
 
 MODULES_IN_A_FOLDER = 20
 #: Fewer lines than these are no module of their own for a single importer.
@@ -48,7 +48,7 @@ def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     return [
         (name, node)
         for name, file in product().items()
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in ast.walk(parsed(file.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
