@@ -93,8 +93,9 @@ def end_steps(site: Site, name: str, job: str) -> None:
             return
         if time.monotonic() - since > limit_s:
             raise InfrastructureError(
-                f"step {left[0]} of this run does not end: Slurm ends no step whose srun was killed"
-                " before its ranks were begun. Go on in another job, or outside of one"
+                f"step {left[0]} of this run does not end, though it was cancelled (Slurm ends none"
+                " whose srun was killed before its ranks began). Go on in another job, or outside"
+                " of one"
             )
         slurm.cancel(*left)
         time.sleep(0.5)

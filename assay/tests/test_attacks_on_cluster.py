@@ -16,14 +16,13 @@ from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.tests.test_run_on_cluster import (
     ASSAY,
     campaign,
-    own_name,
     pytestmark,  # noqa: F401  what these tests need
     records_of,
     the_run,
 )
 from checks.common.sources import CHECKS
 from records.run.archive import RawFiles
-from virtual_cluster import ClusterSpec, up
+from virtual_cluster.tests.clusters import made
 
 #: The start-up program, after an attack from within the job; its outcome is changed before it is
 #: sent.
@@ -158,9 +157,8 @@ def rights_of(uid):
 @pytest.fixture(scope="module")
 def cluster():
     """One of its own: what these jobs leave on it hurts no other test."""
-    made = up(ClusterSpec(own_name("a"), nodes=4, network="unlimited"), lambda _: None)
-    yield made
-    made.down(lambda _: None)
+    with made("a", nodes=4, network="unlimited") as cluster:
+        yield cluster
 
 
 def planted(folder):
@@ -300,9 +298,8 @@ PLANT = 'cd "$1" && printf %s "$2" >other && chmod 755 other && mv other startup
 
 @pytest.fixture
 def another():
-    made = up(ClusterSpec(own_name("q"), nodes=1, network="unlimited"), lambda _: None)
-    yield made
-    made.down(lambda _: None)
+    with made("q", nodes=1, network="unlimited") as cluster:
+        yield cluster
 
 
 @pytest.mark.full

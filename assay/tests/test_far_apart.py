@@ -11,7 +11,7 @@ from assay.run.infrastructure import end_steps
 from assay.run.nodes import nodes_far_apart, refuse_too_near, too_near
 from checks.common.slurm.allocation import Allocation
 from checks.common.slurm.commands import Answer
-from records.errors import AssayError
+from records.errors import AssayError, InfrastructureError
 from records.site.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]")
@@ -87,3 +87,6 @@ def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
     end_steps(site(), "quick-1f", "12")
     assert ran[1] == ("scancel", "12.0", "12.1")
     assert sorted(steps) == ["12.2", "12.3", "12.batch"]
+    monkeypatch.setattr(infrastructure, "JOBS_END_S", 0)
+    with pytest.raises(InfrastructureError, match=r"step 12\.2 of .* Go on in another job"):
+        end_steps(site(), "quick-1", "12")

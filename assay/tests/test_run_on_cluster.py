@@ -14,7 +14,6 @@ import pytest
 from records.run.archive import RawFiles
 from records.run.plan import Plan
 from records.run.record import read_records
-from virtual_cluster import ClusterSpec, up
 from virtual_cluster.host import tries
 from virtual_cluster.tests import clusters
 
@@ -204,11 +203,8 @@ def test_a_rank_that_dies_does_not_leave_the_job_hanging(
 
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
     name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
-    made = up(ClusterSpec(own_name("c"), nodes=2, isolated=False), lambda _: None)
-    try:
-        status, output = run(name, "--site", f"virtual:{made.name}")
-    finally:
-        made.down(lambda _: None)
+    with clusters.made("c", nodes=2, isolated=False) as cluster:
+        status, output = run(name, "--site", f"virtual:{cluster.name}")
     assert status == 2, output
     assert "environment mpich: " in output
     assert "the network was not used" in output

@@ -17,12 +17,10 @@ from assay.cli import main
 from assay.sites import site_file
 from assay.tests.rewritten_runs import rewritten
 from assay.tests.test_accept_every_campaign import stored_run
-from assay.tests.test_run_on_cluster import own_name
 from records.run.archive import RawFiles
 from records.run.run_directory import RunDirectory
 from records.text.withheld import WITHHELD, masked, masked_script, secrets_of
-from virtual_cluster import ClusterSpec, up
-from virtual_cluster.tests.clusters import REASON
+from virtual_cluster.tests.clusters import REASON, made
 
 #: What sites, people and programs write, each with one secret in the place of {}.
 VARIABLES = {
@@ -246,9 +244,8 @@ limits: {node_hours: 1, launch_s: 100}
 
 @pytest.fixture
 def cluster():
-    made = up(ClusterSpec(own_name("x"), nodes=2, network="unlimited"), lambda _: None)
-    yield made
-    made.down(lambda _: None)
+    with made("x", nodes=2, network="unlimited") as cluster:
+        yield cluster
 
 
 @pytest.mark.full

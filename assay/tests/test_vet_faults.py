@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from assay import ROOT
-from assay.tests.test_run_on_cluster import own_name, pytestmark
+from assay.tests.test_run_on_cluster import pytestmark
 from assay.vet.measuring import build_program, program_path
 from assay.vet.nodes import own_command
 from checks.common.slurm.text import fields
@@ -25,9 +25,10 @@ from records.files import write_whole
 from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
 from records.vetting import KindReference, Level, Reference, Vetting
-from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster import Cluster
 from virtual_cluster.processes import end
 from virtual_cluster.state import load_state
+from virtual_cluster.tests.clusters import made
 
 __all__ = ["pytestmark"]
 SITE = """\
@@ -138,10 +139,9 @@ FAULTS = {
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     build_program()
-    made = up(ClusterSpec(own_name("vf"), nodes=2, cpus_per_node=1), lambda _: None)
-    made.show([ROOT])
-    yield made
-    made.down(lambda _: None)
+    with made("vf", nodes=2, cpus_per_node=1) as cluster:
+        cluster.show([ROOT])
+        yield cluster
 
 
 def told(cluster: Cluster, *words: str) -> str:

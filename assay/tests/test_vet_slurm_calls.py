@@ -12,11 +12,12 @@ import msgspec
 import pytest
 
 from assay import ROOT
-from assay.tests.test_run_on_cluster import own_name, pytestmark, wait_for
+from assay.tests.test_run_on_cluster import pytestmark, wait_for
 from assay.tests.test_vet_faults import admin, prepared, state_of, told, write_reference
 from assay.vet.nodes import own_command
 from records.vetting import Vetting, vetting_of
-from virtual_cluster import Cluster, ClusterSpec, up
+from virtual_cluster import Cluster
+from virtual_cluster.tests.clusters import made
 
 __all__ = ["pytestmark"]
 PAGE = Path(__file__).parents[2] / "docs" / "vetting.md"
@@ -24,10 +25,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "vetting.md"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    made = up(ClusterSpec(own_name("vc"), nodes=3, cpus_per_node=1), lambda _: None)
-    made.show([ROOT])
-    yield made
-    made.down(lambda _: None)
+    with made("vc", nodes=3, cpus_per_node=1) as cluster:
+        cluster.show([ROOT])
+        yield cluster
 
 
 def in_job(cluster: Cluster, nodes: int, *words: str) -> subprocess.CompletedProcess[str]:
