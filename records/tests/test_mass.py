@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
-from records.tests.test_rooms import ROOT, imports_of, modules_of, parsed
+from records.tests.test_rooms import ROOT, imports_of, modules_of
 
 MODULES_IN_A_FOLDER = 20
 #: Fewer lines than these are no module of their own for a single importer.
@@ -43,12 +43,13 @@ def floors() -> dict[str, int]:
 
 
 @cache
-def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """The functions of the product, each with its module."""
+def functions() -> list[tuple[str, str, int]]:
+    """Module, name and length of the product's functions; trees are not kept: they are slow to
+    collect."""
     return [
-        (name, node)
+        (name, node.name, (node.end_lineno or 0) - node.lineno + 1)
         for name, file in product().items()
-        for node in ast.walk(parsed(file.read_text()))
+        for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
@@ -80,18 +81,14 @@ def test_a_thin_module_has_several_importers() -> None:
 
 
 def test_few_functions_are_long() -> None:
-    long = [
-        f"{name}.{node.name}"
-        for name, node in functions()
-        if (node.end_lineno or 0) - node.lineno + 1 > LINES_OF_PYTHON
-    ]
+    long = [f"{where}.{name}" for where, name, lines in functions() if lines > LINES_OF_PYTHON]
     assert len(long) <= LONG_FUNCTIONS, long
 
 
 def test_few_functions_are_shards_used_once() -> None:
     texts = (file.read_text() for file in product().values())
     words = Counter(word for text in texts for word in re.findall(r"\b_[a-z]\w*", text))
-    names = [node.name for _, node in functions()]
+    names = [name for _, name, _ in functions()]
     once = {n for n in names if re.match(r"_[^_]", n) and words[n] <= 2}
     assert len(once) / len(names) <= USED_ONCE, f"{len(once)} of {len(names)}"
 

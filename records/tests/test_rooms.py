@@ -63,12 +63,6 @@ def modules_of(root: Path) -> dict[str, Path]:
 
 
 @cache
-def parsed(text: str) -> ast.Module:
-    """The tree of a source."""
-    return ast.parse(text)
-
-
-@cache
 def imports_of(root: Path) -> list[Import]:
     """Every import in the packages below `root`, of our modules and of others."""
     modules = modules_of(root)
@@ -76,7 +70,7 @@ def imports_of(root: Path) -> list[Import]:
     for name, file in modules.items():
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
         lines = file.read_text().splitlines()
-        for node, in_function in nodes_of(parsed(file.read_text())):
+        for node, in_function in nodes_of(ast.parse("\n".join(lines))):
             for target in targets_of(node, package, modules):
                 assert isinstance(node, ast.stmt | ast.expr)
                 beside = lines[max(0, node.lineno - 2) : node.end_lineno]
