@@ -97,9 +97,10 @@
   if (innerWidth >= 1280) {
     document.querySelectorAll("table").forEach((table) => {
       const frame = table.parentElement;
-      if (visible(table) && frame.scrollWidth > frame.clientWidth + 1) {
-        faults.push(["columns are hidden", short(table.tHead ? table.tHead.textContent : table.textContent)]);
-      }
+      const name = short(table.tHead ? table.tHead.textContent : table.textContent);
+      if (visible(table) && frame.scrollWidth > frame.clientWidth + 1) { faults.push(["columns are hidden", name]); }
+      // Browsers differ in whether a head sticks to a box that scrolls or to the page.
+      if (scrolls(getComputedStyle(frame)) || clips(getComputedStyle(frame))) { faults.push(["a table has a box that scrolls", name]); }
     });
   }
   return { texts: texts.length, pictures, faults };
