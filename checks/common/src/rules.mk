@@ -5,7 +5,8 @@ HOSTCC ?= cc
 OUT ?= out
 BLAS ?= -lopenblas
 OPTIMISE ?= -O2
-WARNINGS = -Wall -Wextra -Wstrict-prototypes -Werror
+# WERROR: -Werror where warnings are to fail, as in `make lint`.
+WARNINGS = -Wall -Wextra -Wstrict-prototypes $(WERROR)
 ASSAY_CFLAGS = -std=c11 $(OPTIMISE) $(WARNINGS) -MMD -MP -I. $(CFLAGS)
 # No MPI in these: any C compiler.
 HOST_CFLAGS = -std=c11 $(OPTIMISE) $(WARNINGS) $(CFLAGS)

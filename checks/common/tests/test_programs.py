@@ -109,7 +109,7 @@ HELLO = """
 #include "greeting.h"
 
 static void measure(void *run) { (void)run; greet(); }
-static void nothing(void *run) { (void)run; }
+static void nothing(void *run) { int unused; (void)run; }
 
 int main(int argc, char **argv) {
     static const struct program hello = {"hello", "greets", 0, 0, nothing, measure, 0};
@@ -146,6 +146,17 @@ def test_a_folder_outside_the_tree_is_a_program(hello, tmp_path):
     said = ran([tmp_path / "out" / "hello"]).stdout
     assert '{"assay":"note","key":"answer","value":42}' in said
     assert '{"assay":"evidence"' in said
+
+
+@pytest.mark.parametrize("folder", [".", "mpiprofile", "../../su3_rmd/src"])
+def test_warnings_are_errors_only_where_werror_says_so(folder, tmp_path):
+    def commands(*words):
+        dry = ["make", "-nB", "-C", str(LIBRARY / folder), "CC=cc", f"OUT={tmp_path}", *words]
+        return [line for line in ran(dry).stdout.splitlines() if " -Wall " in line]
+
+    assert commands()
+    assert not any("-Werror" in line for line in commands())
+    assert all("-Werror" in line for line in commands("WERROR=-Werror"))
 
 
 def test_a_folder_outside_the_tree_joins_programs_that_were_built_beforehand(hello, tmp_path):
