@@ -20,6 +20,8 @@ from records.text.plain_text import one_line
 #: The sections of an attempt.
 _PARTS = ("attempt", "out", "err")
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
+#: Open MPI's warnings of several lines.
+_BOXED_WARNING = re.compile(r"^-{9,}\n(WARNING:.*?)^-{9,}$", re.MULTILINE | re.DOTALL)
 #: Lines of a build's or a program's output that a message shows.
 _SHOWN_LINES = 40
 
@@ -41,10 +43,11 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """Why it was not right, in a line."""
+        """Why it was not right, in a line: a warning only where nothing else was said."""
         said = [line for line in self.output.splitlines() if line.startswith("placement: ")]
-        errors = (line.strip() for line in self.errors.splitlines())
-        said += [line for line in errors if line and not re.fullmatch(r"[-=*\s]+", line)]
+        errors = _BOXED_WARNING.sub(lambda box: one_line(box[1]), self.errors).splitlines()
+        lines = [line.strip() for line in errors if not re.fullmatch(r"[-=*\s]*", line)]
+        said += sorted(lines, key=lambda line: "warning:" in line.lower())
         if self.status in (124, 137):
             said.insert(0, f"did not end within its {self.seconds:.0f} s")
         return one_line(said[0])[:300] if said else f"ended with status {self.status}, said nothing"

@@ -9,7 +9,7 @@ import pytest
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
 from assay.probe.probe import HERE as PROBE
-from assay.probe.reading import read_probe
+from assay.probe.reading import AttemptResult, read_probe
 from assay.probe.trials import Attempt, Trial, login_build_script
 from checks.common.sources import LIBRARY
 from setup.tests.needs import needs
@@ -185,6 +185,37 @@ def test_the_first_start_that_places_ranks_right_is_kept():
     assert "1 ranks instead of 2" in trial.attempts[0].reason
     assert trial.right is trial.attempts[1]
     assert trial.right.evidence.library == "MPICH 4.0.2"
+
+
+NOT_SET = '[n1:17588] Warning: could not find environment variable "ASSAY_PROGRAM_SECRET"'
+NO_PORTS = """\
+--------------------------------------------------------------------------
+WARNING: There is at least non-excluded one OpenFabrics device found,
+but there are no active ports detected (or Open MPI was unable to use
+them).  This is most certainly not what you wanted.
+
+  Local host: n1
+--------------------------------------------------------------------------
+"""
+NO_PAIRING = "Unable to find reachable pairing between local and remote interfaces"
+
+
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        (f"{NOT_SET}\n{NO_PAIRING}\n", NO_PAIRING),
+        (f"srun: warning: no partition\n{NO_PORTS}\n{NO_PAIRING}", NO_PAIRING),
+        (f"{NO_PAIRING}\nWarning: late", NO_PAIRING),
+        (f"{NOT_SET}\n", NOT_SET),
+        (
+            NO_PORTS,
+            "WARNING: There is at least non-excluded one OpenFabrics device found, but there",
+        ),
+    ],
+)
+def test_a_warning_is_the_reason_only_where_nothing_else_was_said(errors, reason):
+    attempt = AttemptResult(label="mpirun", status=1, seconds=1.0, output="", errors=errors)
+    assert attempt.reason.startswith(reason)
 
 
 def test_a_folder_that_a_node_does_not_see_is_not_shared():

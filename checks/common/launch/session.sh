@@ -76,7 +76,8 @@ if [ "$daemons" != none ]; then
     boot
 fi
 now
-export ASSAY_LAUNCHED_AT=$now
+# Set in any case: mpirun warns of a variable that it is to forward and is not there.
+export ASSAY_LAUNCHED_AT=$now ASSAY_PROGRAM_SECRET=${ASSAY_PROGRAM_SECRET:-}
 ASSAY_LAUNCH_HOST=$(hostname)
 export ASSAY_LAUNCH_HOST
 stamp launch_begin

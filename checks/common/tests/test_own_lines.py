@@ -13,6 +13,7 @@ import pytest
 
 from checks.common import json_lines
 from checks.common.json_lines import OutputError, Secrets
+from checks.common.session.launch_commands import FORWARDED
 from checks.common.sources import LIBRARY
 from checks.common.tests.judged import SECRETS, Launch
 from checks.common.tests.program_runs import COMPILERS, built_programs, ran, require
@@ -29,6 +30,15 @@ def session(folder: Path, script: str, **more: str) -> str:
 
 def read(text: str) -> json_lines.Output:
     return json_lines.parse(text, {}, SECRETS)
+
+
+def test_mpirun_does_not_warn_of_a_forwarded_variable_without_a_harness(tmp_path):
+    require("mpirun.openmpi")
+    forwarded = [word for name in FORWARDED for word in ("-x", name)]
+    words = [str(LAUNCH / "session.sh"), "none", "60", "mpirun.openmpi", *forwarded, "true"]
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = ran(words, {"SLURM_JOB_NODELIST": gethostname(), **root}, cwd=tmp_path)
+    assert "environment variable" not in done.stderr
 
 
 @pytest.mark.parametrize("ending", ["the end", '{"open":', '"', "\\", "\r", "\x01", "\x1b[2K"])
