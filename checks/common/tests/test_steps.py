@@ -33,6 +33,17 @@ def there(file: Path) -> bool:
     return file.exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--external-launcher"], ["-n", "-x"]])
+def test_a_remote_shell_passes_over_options_before_the_host(tmp_path, options):
+    """MPICH's hydra gives one since 4.2."""
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\necho "$6" "$9"\n')
+    srun.chmod(0o755)
+    words = [f"{LAUNCH}/remote-shell.sh", *options, "n2", "hydra_pmi_proxy", "--proxy-id", "1"]
+    said = ran(words, {"PATH": f"{tmp_path}:/usr/bin:/bin"}).stdout
+    assert said == "n2 hydra_pmi_proxy --proxy-id 1\n"
+
+
 def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
     session = subprocess.Popen([sys.executable, "-c", SESSION, str(tmp_path), SRUN])
     assert there(tmp_path / "begun")
