@@ -2,6 +2,7 @@
 """What Assay needs of a machine: found or missing, with the command that installs it.
 
 The programs of a virtual cluster are in `setup/packages.txt`, each after the package that has it.
+Those of a package with "?" are optional, and not mentioned where the release of Debian has none.
 """
 
 from __future__ import annotations
@@ -59,9 +60,13 @@ def site_machine() -> Iterator[Requirement]:
 def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
     """What this machine needs to host a virtual cluster, besides that."""
     for line in PACKAGES.read_text().splitlines():
-        package, *programs = line.partition("#")[0].split() or [""]
+        name, *programs = line.partition("#")[0].split() or [""]
+        package, in_every_release = name.rstrip("?"), not name.endswith("?")
         for program in programs:
-            yield _program(program, f"apt-get install {package}", needed=needed)
+            required = needed and in_every_release
+            one = _program(program, f"apt-get install {package}", needed=required)
+            if one.found or in_every_release or output_of(["apt-cache", "madison", package]):
+                yield one
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
     archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
     uid, interpreter = os.geteuid(), Path(os.path.realpath(sys.executable))

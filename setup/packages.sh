@@ -2,21 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the virtual cluster and the tests need and is missing: Debian packages and HPL's source,
 # by `make packages`. Needs Debian and, when a package is missing, root. A site needs none of it.
-# Arguments: files with a package a line and the programs that `assay doctor` looks for in it (packages.txt).
+# Arguments: files with a package a line and the programs that `assay doctor` looks for in it (packages.txt); a
+# package with "?" is left out where the release has none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- setup/packages.txt
 
 dpkg-query --version >/dev/null 2>&1 || {
-    echo "setup: the virtual cluster and the tests need packages of Debian 12, and this machine has no" \
+    echo "setup: the virtual cluster and the tests need packages of Debian 12 or 13, and this machine has no" \
         "dpkg. To run on a Slurm site, \`make setup\` is enough: docs/sites.md" >&2
     exit 4
 }
-mapfile -t missing < <(sed 's/#.*//' "$@" | while read -r package _; do
+mapfile -t absent < <(sed 's/#.*//' "$@" | while read -r package _; do
     [ -z "$package" ] && continue
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
+    dpkg-query -W -f='${Status}' "${package%\?}" 2>/dev/null | grep -q '^install ok installed$' ||
         echo "$package"
 done)
+if [ "$(id -u)" -eq 0 ] && printf '%s\n' "${absent[@]}" | grep -q '[^?]$'; then apt-get -q update; fi
+missing=() left_out=()
+for package in "${absent[@]}"; do
+    name=${package%\?}
+    if [ "$name" = "$package" ] || [ -n "$(apt-cache madison "$name")" ]; then
+        missing+=("$name")
+    else
+        left_out+=("$name")
+    fi
+done
+[ ${#left_out[@]} -eq 0 ] ||
+    echo "setup: left out, as this release of Debian has none: ${left_out[*]}"
 if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" -ne 0 ]; then
         echo "setup: the virtual cluster and the tests need packages, which only root can install:" \
@@ -32,7 +45,6 @@ if [ ${#missing[@]} -gt 0 ]; then
         printf '#!/bin/sh\nexit 101\n' >"$policy"
         chmod +x "$policy"
     fi
-    apt-get -q update
     apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
 fi
 setup/hpl-source.sh

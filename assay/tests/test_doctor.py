@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import requirements
 from assay.cli.doctor import doctor_command, tell
 from assay.onboarding.requirements import site_requirements
 from assay.requirements import Requirement
@@ -66,6 +67,20 @@ def test_without_path_and_variables_it_says_what_is_missing():
     found = {finding["what"]: finding for finding in published("doctor", answer.stdout)["findings"]}
     assert found["Python"]["found"]
     assert not found["mpicc.lam"]["needed"]
+
+
+def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch):
+    monkeypatch.setattr(requirements, "_path_of", lambda _: None)
+
+    def told(release):
+        monkeypatch.setattr(requirements, "output_of", lambda words, *_: release.get(words[-1], ""))
+        return {one.what: (one.needed, one.remedy) for one in requirements.cluster_machine()}
+
+    lacking, having = told({}), told({"pvm": "pvm | 3.4", "pvm-dev": "pvm-dev | 3.4"})
+    assert lacking["mpicc.lam"] == (True, "apt-get install lam4-dev")
+    assert not {"pvm", "aimk"} & lacking.keys()
+    assert having["pvm"] == (False, "apt-get install pvm")
+    assert having["aimk"] == (False, "apt-get install pvm-dev")
 
 
 @pytest.mark.parametrize("use", ["needed by a virtual cluster only", "optional"])

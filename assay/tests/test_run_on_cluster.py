@@ -61,7 +61,9 @@ FOUR_NODES = "  - check: startup\n    fixed: {ranks: 4, ranks_per_node: 1}\n"
 PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup: 2}\n"
 ENDLESS = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
 ENDLESS_PVM = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
-needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make packages")
+needs_pvm = pytest.mark.skipif(
+    shutil.which("pvmd") is None, reason="needs PVM, which Debian 13 lacks: run make packages"
+)
 
 
 def start(*arguments):

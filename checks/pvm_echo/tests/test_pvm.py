@@ -43,7 +43,7 @@ def parse(text):
 def program():
     require("make", "cc", "pvmd")
     if not Path("/usr/include/pvm3.h").exists():
-        pytest.skip("needs PVM's headers: make packages, as root")
+        pytest.skip("needs PVM's headers, which Debian 13 lacks: make packages, as root")
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         ran(["make", "-C", str(LIBRARY), "pvm", "CC=cc", f"OUT={folder}"])
         Path(folder).chmod(0o755)
@@ -167,7 +167,10 @@ def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
     }
 
 
-@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: make packages, as root")
+@pytest.mark.skipif(
+    not NPPVM.exists(),
+    reason="needs NetPIPE for PVM, which Debian 13 lacks: make packages, as root",
+)
 def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
     words = ["--within-node", str(NPPVM), *options]
