@@ -20,6 +20,7 @@ from assay import IS_CLONE, ROOT
 from assay.commands import output_of
 from assay.probe.reading import TrialResult
 from assay.sites.site import Site
+from checks.common.evidence.ranks import Evidence
 from records.run.plan import Plan
 from records.run.provenance import (
     EnvironmentAsRun,
@@ -38,6 +39,8 @@ _SLURM_SETTINGS = (
     *("SelectType", "SelectTypeParameters", "TaskPlugin", "ProctrackType", "MpiDefault"),
     *("LaunchParameters", "SchedulerParameters"),
 )
+#: The version of the package named next.
+_VERSION = ("dpkg-query", "-W", "-f=${Version}")
 #: What a run keeps of an environment as the site describes it.
 _AS_DESCRIBED = (
     *("description", "source", "compiler", "launcher", "launcher_options", "launcher_command"),
@@ -149,8 +152,19 @@ def with_facts(
             library_file=evidence and evidence.library_file,
             device=(evidence and evidence.device) or None,
             started_by=right.label if right else None,
+            packages=environment.packages | _package_of(environment, evidence),
         )
     return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
+
+
+def _package_of(environment: EnvironmentAsRun, evidence: Evidence | None) -> dict[str, str | None]:
+    """The package of the library that ranks proved, whose name changes with the distribution's
+    release, and its version; of an environment that consists of packages."""
+    if not environment.packages or evidence is None:
+        return {}
+    name = output_of(["dpkg-query", "-S", "--", evidence.library_file]).rpartition(": ")[0]
+    version = name and output_of([*_VERSION, name])
+    return {name.partition(":")[0]: version} if version else {}
 
 
 def _host() -> Host:
@@ -168,7 +182,6 @@ def _host() -> Host:
 def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
     """An environment with the settings in effect, and what Spack built it from."""
     described = site.description.environments[name]
-    version = ("dpkg-query", "-W", "-f=${Version}")
     defaults = {name: setting.default for name, setting in described.settings.items()}
     # What the compiler wrapper calls, a NUL, and its version.
     compiler_facts = (
@@ -187,6 +200,6 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
         blas=" ".join(blas.link_words()) if blas else None,
         settings={**defaults, **described.chosen},
         preload=described.preload or None,
-        packages={name: output_of([*version, name]) or None for name in described.packages},
+        packages={name: output_of([*_VERSION, name]) or None for name in described.packages},
         spack=msgspec.convert(site.spack_facts(name), SpackBuild | None),
     )

@@ -124,7 +124,9 @@ class EnvironmentKeys(Section):
     preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
     source: str = key("Who built it: distribution, spack or site.", default="site")
     ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
-    packages: list[str] = key("Packages of the distribution that it consists of.", default=[])
+    packages: list[str] = key(
+        "Packages of the distribution that it consists of, besides that of its library.", default=[]
+    )
 
     @model_validator(mode="after")
     def _one_launcher(self) -> EnvironmentKeys:

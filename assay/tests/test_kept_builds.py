@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from assay.probe.reading import TrialResult
-from assay.run import kept_builds
+from assay.probe.reading import AttemptResult, TrialResult
+from assay.run import kept_builds, provenance
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
 from assay.run.work_folder import WorkFolder
@@ -22,6 +22,7 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
 from assay.tests.test_stored_run import RUN
+from checks.common.evidence.ranks import Evidence
 from checks.common.session.outcome import CompleteBuild
 from records.errors import InfrastructureError
 from records.run.provenance import EnvironmentAsRun, Provenance
@@ -295,3 +296,20 @@ def test_the_compiler_is_that_of_the_builds(tmp_path, build_on, version, words) 
     known = replace(run, environments={"mpich": environment_as_run(site, "mpich")})
     found = with_facts(known, {}, {"mpich": ON_NODE}).environments["mpich"]
     assert (found.compiler_version, found.compiles_with) == (version, words)
+
+
+@pytest.mark.parametrize("found", ["libopenmpi40:amd64: {file}", ""])
+def test_the_package_of_the_library_is_found_from_the_file_that_ranks_proved(monkeypatch, found):
+    """Its name changes with the release of Debian: libopenmpi3, libopenmpi40."""
+    file = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.40.7"
+    told = {file: found.format(file=file), "libopenmpi40:amd64": "5.0.7-1"}
+    monkeypatch.setattr(provenance, "output_of", lambda words: told.get(words[-1], ""))
+    evidence = Evidence(library="Open MPI v5.0.7", library_file=file, ranks=[], links=[])
+    right = AttemptResult(label="x", status=0, seconds=1.0, output="", errors="", evidence=evidence)
+    trial = TrialResult(name="openmpi", attempts=[right])
+    described = EnvironmentAsRun(packages={"openmpi-bin": "5.0.7-1"})
+    run = Provenance(run_id="1", environments={"openmpi": described, "foreign": EnvironmentAsRun()})
+    proved = with_facts(run, {}, {"openmpi": trial, "foreign": trial}).environments
+    known = {"libopenmpi40": "5.0.7-1"} if file in told[file] else {}
+    assert proved["openmpi"].packages == {"openmpi-bin": "5.0.7-1", **known}
+    assert proved["foreign"].packages == {}
