@@ -4,6 +4,7 @@
 import json
 import os
 import pwd
+import re
 from pathlib import Path
 
 import jsonschema
@@ -379,6 +380,23 @@ def test_a_virtual_cluster_asks_for_root(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(AssayError, match="belongs to root: run assay with sudo"):
         load_site("virtual:t-nowhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "tried", "untried"),
+    [
+        ("mpich", ("MPICH 4.0.2", "MPICH 4.2.1", "MPICH 5.0.2"), ("MPICH 3.4", "MPICH 6.0")),
+        (
+            "openmpi",
+            ("Open MPI v4.1.4, package", "Open MPI v5.0.7", "Open MPI v6.0.0rc2"),
+            ("Open MPI v3.1.3", "Open MPI v7.0"),
+        ),
+    ],
+)
+def test_the_virtual_cluster_takes_the_versions_that_were_tried(name, tried, untried):
+    pattern = read_description("virtual").environments[name].library
+    assert all(re.search(pattern, one) for one in tried)
+    assert not any(re.search(pattern, one) for one in untried)
 
 
 SIZE = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}

@@ -152,7 +152,8 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
     named = f"{evidence.library} {evidence.library_file}"
     if not re.search(claim.library_pattern, named):
         found.append(
-            f"the library calls itself {named!r:.300}; expected was {claim.library_pattern!r}"
+            f"the library calls itself {named!r:.300}; expected was {claim.library_pattern!r}: if"
+            " it is the one that is meant, change `library` of the environment in site.yaml"
         )
     if claim.device and not is_device(evidence.device, claim.device):
         said = f"is {evidence.device:.100}" if evidence.device else "is not reported by the library"

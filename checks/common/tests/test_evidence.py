@@ -43,7 +43,7 @@ def test_no_evidence_is_a_contradiction():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda found: found.update(library="Open MPI v4.1.4"), "calls itself"),
+        (lambda found: found.update(library="Open MPI v4.1.4"), "change `library`"),
         (lambda found: found["links"][1].update(arrived_bytes=312), "the network was not used"),
         (lambda found: found["links"].pop(), "1 links between 2 nodes were probed"),
         (lambda found: found["ranks"][1].update(host="n3"), "outside the job's nodes"),
