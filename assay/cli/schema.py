@@ -10,8 +10,6 @@ import argparse
 import json
 from typing import Any
 
-import msgspec
-
 from assay import ROOT, forms
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
@@ -27,7 +25,7 @@ from assay.sites.json_schema import key_tables, site_schema
 from checks.common.foreign.suite import SuiteForm
 from records.application_profile import ApplicationProfile
 from records.errors import AssayError, ExitStatus
-from records.forms import DIALECT, Part, json_schema, key_table
+from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.run.plan import SCHEMA, Plan
 from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.against import AgainstForm
@@ -114,7 +112,7 @@ def form_schema(name: str) -> dict[str, Any]:
     form = FORMS[name]
     if form is not None:
         return json_schema(form, name)
-    found = msgspec.json.schema(Plan)
+    found = struct_schema(Plan)
     found["$defs"]["Plan"]["properties"]["schema"] = {"const": SCHEMA}
     return {"$schema": DIALECT, **found, "title": name}
 
