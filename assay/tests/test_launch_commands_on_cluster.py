@@ -24,7 +24,7 @@ CLUSTER = own_name("l")
 NEEDED = ("slurmctld", "slurmd", "munged", "mpiexec.hydra", "mpirun.openmpi", "ip")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 #: What Open MPI 5 alone may lack.
-PRRTE = {name: shutil.which(name) for name in ("prte", "prun", "pterm")}
+PRRTE = {name: shutil.which(name) for name in ("prte", "prun")}
 MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
 
 pytestmark = [
@@ -129,7 +129,7 @@ def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
 
 @pytest.mark.skipif(
     not all(PRRTE.values()),
-    reason="needs prte, prun and pterm on the PATH, which Debian 12 lacks: build PRRTE 3 on PMIx 5,"
+    reason="needs prte and prun on the PATH, which Debian 12 lacks: build PRRTE 3 on PMIx 5,"
     " or Open MPI 5 by assay build --site virtual-newer",
 )
 def test_daemons_of_prrte_start_ranks_on_all_nodes_and_end_with_the_launch(site):

@@ -44,6 +44,17 @@ def test_a_remote_shell_passes_over_options_before_the_host(tmp_path, options):
     assert said == "n2 hydra_pmi_proxy --proxy-id 1\n"
 
 
+@pytest.mark.parametrize("name", ["pterm.openmpi", "pterm.prrte", "prte-term", "pterm"])
+def test_daemons_of_prrte_are_ended_by_the_pterm_of_their_distribution(tmp_path, name):
+    """Debian calls it otherwise: its pterm is PuTTY's terminal."""
+    for program in ("prte", "pterm", name):
+        (tmp_path / program).write_text(f"#!/bin/sh\necho {program} $*\n")
+        (tmp_path / program).chmod(0o755)
+    script = f"halt_s=60 keeper=999999999; . {LAUNCH}/prte.sh; daemon_halt"
+    said = ran(["bash", "-c", script], {"PATH": f"{tmp_path}:/usr/bin:/bin"}).stdout
+    assert said == f"{name} --dvm-uri file:prte.uri\n"
+
+
 def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
     session = subprocess.Popen([sys.executable, "-c", SESSION, str(tmp_path), SRUN])
     assert there(tmp_path / "begun")
