@@ -182,7 +182,9 @@ class ReframeClass(Section):
     file: str = key("Its file.", min_length=1)
     class_: str = key("The class.", alias="class", min_length=1, max_length=200)
     params: dict[str, Any] = key(
-        "Values of its parameters, one or a list; without it all.", default={}
+        "Values of its parameters, one or a list, of its fixtures' as FIXTURE.NAME; without it"
+        " all.",
+        default={},
     )
     path: list[str] = key(
         "Folders of Python modules that the file needs and does not find; relative to the"

@@ -17,6 +17,7 @@ from assay.sites import site_file
 from assay.sites.loading import load_site
 from assay.tests.test_suites_on_cluster import HEAD, SUITE
 from checks.common.brought import checks_with
+from checks.common.reframe_tests.derived import class_of, variant_of
 from records.errors import AssayError
 from records.run.plan import Plan
 
@@ -74,6 +75,22 @@ def test_parameters_select_variants_and_variables_are_part_of_the_id(planned):
     )
     assert (one.params["size"], one.ranks, other.ranks) == (20, 1, 4)
     assert one.id != other.id
+
+
+@pytest.mark.parametrize(
+    ("params", "kinds"),
+    [("{}", ["double", "float"]), ("{stored.element.kind: float}", ["float"])],
+)
+def test_variants_that_differ_by_a_fixture_are_cases_and_are_chosen(planned, params, kinds):
+    plan = planned(entry(f"params: {params}, environments: {{PrgEnv-gnu: mpich}}", "ByFixture"))
+    found = {one.params["stored.element.kind"]: one.params for one in plan.cases}
+    assert sorted(found) == kinds
+    definition = checks_with(plan.brought)["by_fixture"]
+    cls = class_of(str(SUITE), "ByFixture", ())
+    for kind, planned_params in found.items():
+        wanted = definition.parameters.model_validate(planned_params).model_extra
+        made = cls.get_variant_info(variant_of(cls, wanted), recurse=True)
+        assert made["fixtures"]["stored"]["fixtures"]["element"]["params"] == {"kind": kind}
 
 
 @pytest.mark.parametrize(
@@ -153,6 +170,7 @@ def test_an_environment_that_the_class_does_not_take_is_left_out_with_the_remedy
         (entry(MAP, "Bothunits"), "no test 'Bothunits' (did you mean BothUnits?)"),
         (entry(f"params: {{sizes: 1}}, {MAP}"), "params: no 'sizes'"),
         (entry(f"params: {{size: 30}}, {MAP}"), "params.size: 30; allowed"),
+        (entry("params: {element.kind: int}", "ByFixture"), "did you mean stored.element.kind?"),
         (entry(MAP, file="gone.py"), "gone.py: cannot be read"),
         (entry("environments: {PrgEnv-gnu: other}"), "no 'other' on the site"),
         (entry(MAP, "NeedsModules"), "asks for modules GROMACS/2024, and the site has no module"),

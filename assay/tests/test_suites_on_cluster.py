@@ -69,6 +69,7 @@ TRAPS: dict[str, tuple[str, list[str], str, str]] = {
     "OwnSrun": ("ok", [UNPROVEN], "", ""),
     "Compiles": ("ok", [], "", ""),
     "Fixture": ("ok", [], "", ""),
+    "ByFixture": ("ok", [UNPROVEN], "", "params: {stored.element.kind: double}"),
 }
 
 

@@ -336,3 +336,35 @@ class Fixture(rfm.RunOnlyRegressionTest):
     @sanity_function
     def right(self):
         return sn.assert_found("ranks=2", self.stdout)
+
+
+class _Local(rfm.RunOnlyRegressionTest):
+    local = True
+    executable = "true"
+
+    @sanity_function
+    def there(self):
+        return sn.assert_true(self.is_local())
+
+
+class Element(_Local):
+    """A fixture with a parameter."""
+
+    kind = parameter(["float", "double"])
+
+
+class Stored(_Local):
+    element = fixture(Element, scope="session")
+    depth = parameter([1])
+
+
+@rfm.simple_test
+class ByFixture(_Prints):
+    """Its variants differ only by the parameter of a fixture's fixture."""
+
+    stored = fixture(Stored, scope="session")
+    both = fixture(Element, scope="session", action="join")
+
+    @sanity_function
+    def printed(self):
+        return sn.assert_eq([self.stored.element.kind, len(self.both)], ["double", 2])

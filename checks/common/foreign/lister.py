@@ -42,6 +42,7 @@ from checks.common.foreign.listing import (
     ListedVariable,
     ListedVariant,
     Listing,
+    parameters_of,
     plain,
 )
 from checks.common.foreign.touching import Watch
@@ -84,6 +85,12 @@ def listing(file: str, variables: Mapping[str, Any]) -> Listing:
 def _class(cls: Any) -> ListedClass:
     variants = [_variant(cls, number) for number in range(min(cls.num_variants, MOST_VARIANTS))]
     space = cls.var_space.vars
+    of_fixtures = dict[str, list[Any]]()
+    for variant in variants:
+        for name in variant.parameters.keys() - cls.raw_params.keys():
+            values = of_fixtures.setdefault(name, [])
+            if (value := variant.parameters[name]) not in values:
+                values.append(value)
 
     def default(name: str, otherwise: Any) -> Any:
         return space[name].default_value if space[name].is_defined() else otherwise
@@ -97,7 +104,8 @@ def _class(cls: Any) -> ListedClass:
         parameters=[
             ListedParameter(name, [*map(plain, param.values[:KEPT_ENTRIES])])
             for name, param in cls.raw_params.items()
-        ],
+        ]
+        + [ListedParameter(name, values) for name, values in sorted(of_fixtures.items())],
         variables=[
             ListedVariable(name, plain(default(name, None)), not var.is_defined())
             for name, var in space.items()
@@ -125,11 +133,10 @@ def _fixtures(cls: Any, above: str = "") -> Iterator[ListedFixture]:
 
 def _variant(cls: Any, number: int) -> ListedVariant:
     """A variant after its `init` hooks; what these raise refuses it and not the class."""
-    info = cls.get_variant_info(number)
     known = ListedVariant(
         number=number,
         unique_name=cls.variant_name(number),
-        parameters={name: plain(value) for name, value in info["params"].items()},
+        parameters=parameters_of(cls, number),
     )
     try:
         unset = [name for name in _VALID if not cls.var_space.vars[name].is_defined()]

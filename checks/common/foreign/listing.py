@@ -8,7 +8,7 @@ are the text that Python's `repr` gives.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct, field
@@ -36,6 +36,20 @@ def plain(value: Any) -> Any:
         pairs = [*value.items()][:KEPT_ENTRIES]
         return {str(name)[:KEPT_CHARACTERS]: plain(one) for name, one in pairs}
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))[:KEPT_CHARACTERS]
+
+
+def parameters_of(cls: Any, number: int) -> dict[str, Any]:
+    """The parameters of a variant of a test class, and those of its fixtures as FIXTURE.NAME; a
+    fixture that is there in several variants at once has none."""
+
+    def flat(info: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+        for name, value in info["params"].items():
+            yield f"{above}{name}", plain(value)
+        for name, one in info["fixtures"].items():
+            if isinstance(one, Mapping):
+                yield from flat(one, f"{above}{name}.")
+
+    return dict(flat(cls.get_variant_info(number, recurse=True), ""))
 
 
 class ListedFigure(Part):
@@ -68,7 +82,7 @@ class ListedFixture(Part):
 class ListedParameter(Part):
     """A parameter of a class."""
 
-    name: Annotated[str, key("Its name.")]
+    name: Annotated[str, key("Its name; of a fixture FIXTURE.NAME.")]
     values: Annotated[list[Any], key("Its values, in the class's order.")]
 
 
@@ -85,7 +99,9 @@ class ListedVariant(Part):
 
     number: Annotated[int, key("Its `variant_num`.")]
     unique_name: Annotated[str, key("ReFrame's name of it.")]
-    parameters: Annotated[dict[str, Any], key("The parameters' values.")]
+    parameters: Annotated[
+        dict[str, Any], key("Values of its parameters, and of its fixtures' as FIXTURE.NAME.")
+    ]
     valid_systems: Annotated[list[str] | None, key("As the class says; null: it does not.")] = None
     valid_prog_environs: Annotated[
         list[str] | None, key("As the class says; null: it does not.")
@@ -109,7 +125,7 @@ class ListedClass(Part):
     kind: Annotated[str, key("What it does: compile and run, run or compile.")]
     doc: Annotated[str, key("Its `descr` or documentation, the first paragraph.")]
     tags: Annotated[list[str], key("Its tags.")]
-    parameters: Annotated[list[ListedParameter], key("Its parameters.")]
+    parameters: Annotated[list[ListedParameter], key("Its parameters, and its fixtures'.")]
     variables: Annotated[list[ListedVariable], key("The suite's variables.")]
     fixtures: Annotated[list[ListedFixture], key("Its fixtures, and theirs.")]
     num_variants: Annotated[int, key("Number of its variants; 0: a parameter has no value.")]

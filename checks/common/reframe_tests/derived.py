@@ -19,7 +19,7 @@ from reframe.core.builtins import fixture, run_after, run_before
 from reframe.core.exceptions import ReframeFatalError, SkipTestError
 from reframe.core.meta import make_test
 
-from checks.common.foreign.listing import plain
+from checks.common.foreign.listing import parameters_of
 from checks.common.json_lines import Secrets
 from checks.common.reframe_tests import (
     ReframeDefinition,
@@ -58,8 +58,7 @@ def class_of(file: str, name: str, path: tuple[str, ...]) -> Any:
 def variant_of(cls: Any, wanted: Mapping[str, Any]) -> int:
     """The number of the first variant with these parameters. Raises UnfitTestError."""
     for number in range(cls.num_variants):
-        found = cls.get_variant_info(number)["params"]
-        if planned({name: plain(value) for name, value in found.items()}) == wanted:
+        if planned(parameters_of(cls, number)) == wanted:
             return number
     raise UnfitTestError(f"{cls.__name__} has no variant with {dict(wanted)!s:.200}")
 
