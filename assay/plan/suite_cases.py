@@ -125,6 +125,7 @@ class SuiteTest:
             own = around.environment.get("PYTHONPATH", "")
             around.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*self.path, own]))
         listing = list_file(self.file, around)
+        self.path += listing.path
         if listing.refused:
             raise AssayError(f"{self.file}: {listing.refused}")
         found, name = {one.name: one for one in listing.classes}, self.asked.class_

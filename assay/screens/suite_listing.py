@@ -22,7 +22,7 @@ def suite_command(arguments: argparse.Namespace) -> int:
     form = suite_form(arguments.reframe, _surroundings(arguments), arguments.site)
     if arguments.json:
         print(as_text(form), end="")
-        return ExitStatus.PASS
+        return _status(form)
     screen, base = Screen(), arguments.reframe.absolute()
     here = {(one.file, one.name): one for one in form.classes}
 
@@ -49,7 +49,15 @@ def suite_command(arguments: argparse.Namespace) -> int:
             screen.line(f"{cls.name}: {cls.kind}, {size}; ", *says, end, indent=2, hang=2)
     screen.blank()
     screen.line(_total(form))
-    return ExitStatus.PASS
+    if path := sorted({folder for listing in form.files for folder in listing.path}):
+        screen.line(f"modules of the suite were found in {', '.join(path)}")
+    return _status(form)
+
+
+def _status(form: SuiteForm) -> ExitStatus:
+    """FAIL where every file was refused."""
+    refused = [bool(listing.refused) for listing in form.files]
+    return ExitStatus.FAIL if refused and all(refused) else ExitStatus.PASS
 
 
 def _total(form: SuiteForm) -> str:

@@ -14,8 +14,8 @@ from records.errors import ExitStatus
 __all__ = ["suite"]
 
 
-def told(capsys, *words: str) -> str:
-    assert main(["checks", *words]) == ExitStatus.PASS
+def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
+    assert main(["checks", *words]) == status
     return str(capsys.readouterr().out)
 
 
@@ -82,7 +82,7 @@ def files(suite):
 
 def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
     words = ("--reframe", str(files), "--site", "virtual")
-    text = " ".join(told(capsys, *words).split())
+    text = " ".join(told(capsys, *words, status=ExitStatus.FAIL).split())
     assert "exits.py refused: ends the process that loads it, with status 3" in text
     assert "give it with --env SCRATCH=VALUE" in text
     assert "2 files, 2 refused; 0 classes, 0 run here" in text

@@ -140,6 +140,17 @@ def readable():
     shutil.rmtree(folder)
 
 
+def test_a_module_of_the_suite_is_found_and_kept_in_the_plan(planned, readable):
+    (readable / ".git").mkdir()
+    (readable / "kept").mkdir()
+    (readable / "kept" / "of_the_suite.py").touch()
+    copy = readable / "traps.py"
+    copy.write_text(
+        SUITE.read_text().replace("import math\n", "import math\nimport of_the_suite\n")
+    )
+    assert planned(entry(MAP), copy).brought["both_units"].path == [str(readable / "kept")]
+
+
 def test_a_changed_file_is_another_case_and_is_not_resumed(planned, readable):
     copy = readable / "traps.py"
     copy.write_text(SUITE.read_text())

@@ -6,6 +6,7 @@ Runs in a process made for this file, which the file may ruin.
 
 from __future__ import annotations
 
+import ast
 import errno
 import inspect
 import os
@@ -20,6 +21,7 @@ from typing import Any
 
 import reframe.core.runtime as reframe_runtime
 from reframe.core.config import load_config
+from reframe.core.decorators import TestRegistry
 from reframe.core.exceptions import ReframeFatalError, ReframeSyntaxError, SkipTestError
 from reframe.core.pipeline import (
     CompileOnlyRegressionTest,
@@ -51,6 +53,8 @@ from checks.common.foreign.touching import Watch
 SPARE_BYTES = 16 << 20
 #: Folders above a file in which its modules are looked for, outside of a repository.
 _LEVELS = 3
+#: In place of a folder that is not found.
+_NOWHERE = "DIR"
 #: Variables of ReFrame's own that a class may leave to who uses it.
 _VALID = ("valid_systems", "valid_prog_environs")
 _NEEDED = ("num_tasks", "num_tasks_per_node", "num_cpus_per_task")
@@ -72,14 +76,22 @@ def listing(file: str, variables: Mapping[str, Any]) -> Listing:
         return Listing(file=file, is_test=False)
     # As ReFrame's loader; a name of its own in sys.modules for each file.
     module = import_module_from_file(file, force=True, load_parents=True)
-    registry = getattr(module, "_rfm_test_registry", None)
-    if registry is None:
-        return Listing(file=file)
+    registry = getattr(module, "_rfm_test_registry", None) or TestRegistry()
     registry.setvars({name: one for name, one in variables.items() if isinstance(one, str)})
     for name, value in variables.items():
         for cls in registry if not isinstance(value, str) else ():  # ReFrame takes texts alone
             cls.setvar(name.removeprefix(f"{cls.__name__}."), value)
-    return Listing(file=file, classes=[*map(_class, registry)])
+    none = [one for one in _decorated(module) if one not in registry and one.num_variants == 0]
+    return Listing(file=file, classes=[*map(_class, [*registry, *none])])
+
+
+def _decorated(module: Any) -> Iterator[Any]:
+    """The classes that a module says are tests; ReFrame registers none without a variant."""
+    for node in ast.parse(Path(module.__file__).read_bytes()).body:
+        if isinstance(node, ast.ClassDef) and any(
+            ast.unparse(one).endswith("simple_test") for one in node.decorator_list
+        ):
+            yield getattr(module, node.name)
 
 
 def _class(cls: Any) -> ListedClass:
@@ -202,13 +214,26 @@ def answer(file: str, variables: Mapping[str, Any], watch: Watch) -> Listing:
     sys.argv = ["reframe"]
     sys.dont_write_bytecode = True
     spare: bytearray | None = bytearray(SPARE_BYTES)
-    try:
-        found = listing(file, variables)
-    except BaseException as error:
-        spare = None  # memory may have run out
-        found = Listing(file=file, refused=refusal(error, file, watch))
+    path = list[str]()
+    while True:
+        try:
+            found = listing(file, variables)
+        except ModuleNotFoundError as error:
+            # In the suite itself: its own command puts the folder on the path.
+            folder = _folder_of(str(error.name), file, watch.root)
+            if folder != _NOWHERE and folder not in sys.path:
+                path.append(folder)
+                sys.path.append(folder)
+                for name in [name for name in sys.modules if "@" in name]:
+                    del sys.modules[name]  # half of the file, by ReFrame's name
+                continue
+            found = Listing(file=file, refused=refusal(error, file, watch))
+        except BaseException as error:
+            spare = None  # memory may have run out
+            found = Listing(file=file, refused=refusal(error, file, watch))
+        break
     del spare
-    found.touched = watch.touched
+    found.touched, found.path = watch.touched, path
     return found
 
 
@@ -264,7 +289,7 @@ def _folder_of(module: str, file: str, root: str) -> str:
         for found in _found(folder, f"{level}/{top}.py")
     )
     above = (folder for folder in near if any(_found(folder / top, "*.py")))
-    return str(next(chain(below, aside, above), "DIR"))
+    return str(next(chain(below, aside, above), _NOWHERE))
 
 
 def _found(folder: Path, pattern: str) -> Iterator[Path]:

@@ -150,6 +150,9 @@ class Listing(Form, kw_only=True):
     refused: Annotated[str, key("Why it cannot be listed, in one line; empty: it is.")] = ""
     is_test: Annotated[bool, key("Whether ReFrame would take it for a file of tests.")] = True
     classes: Annotated[list[ListedClass], key("Its test classes.")] = []
+    path: Annotated[
+        list[str], key("Folders of the suite with modules that it did not find by itself.")
+    ] = []
     touched: Annotated[Touched, key("What it used while it was loaded.")] = field(
         default_factory=Touched
     )

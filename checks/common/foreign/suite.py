@@ -79,7 +79,9 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
     What a class leaves open, a campaign gives.
     """
     if not cls.variants:
-        return [], [], "a parameter has no values; a class that derives from it gives them"
+        empty = [one.name for one in cls.parameters if not one.values]
+        named = f"parameter {', '.join(empty)}" if empty else "a parameter of a fixture"
+        return [], [], f"no variant: {named} has no values here"
     made = [variant for variant in cls.variants if not variant.refused]
     if not made:
         return [], [], cls.variants[0].refused

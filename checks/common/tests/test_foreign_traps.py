@@ -178,10 +178,20 @@ def test_a_package_of_the_suite_is_found(suite: Path) -> None:
     (suite / "suite_modules").mkdir()
     text = f"{HEAD}\nclass SpackTest(rfm.RegressionTest):\n    spack_spec = variable(str)\n"
     (suite / "suite_modules/utils.py").write_text(text)
-    assert f"--env PYTHONPATH={suite}," in refused(listed(suite, "apps/hpl.py", SPACK))
-    found = {"PYTHONPATH": str(suite)}
-    said = refused(listed(suite, "apps/hpl.py", SPACK, environment=found))
+    form = listed(suite, "apps/hpl.py", SPACK)
+    said = refused(form)
     assert "it runs sinfo" in said or "No such file" in said
+    assert [one.path for one in form.files if one.refused] == [[str(suite)]]
+    further = SPACK.replace("suite_modules", "not_there")
+    assert "--env PYTHONPATH=DIR," in refused(listed(suite, "apps/hpl.py", further))
+
+
+def test_a_class_without_a_variant_here_is_listed_with_the_reason(suite: Path) -> None:
+    found = MODULES.replace("if not found or 'not' in found:", "found = []\nif found:")
+    form = listed(suite, "lammps.py", found)
+    assert [(one.name, one.reason) for one in form.classes] == [
+        ("WithModule", "no variant: parameter module_name has no values here")
+    ]
 
 
 def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
