@@ -74,9 +74,10 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
     again = "rm -r .venv && make setup" if IS_CLONE else "install assay again"
     anew = f"{again} (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
     readable = f"closed to others: {closed[0]}" if closed else str(interpreter)
+    source, remedy = "".join(archives[:1]), setup_command("hpl-source")
+    yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)
     for what, found, seen, remedy in (
         ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
-        ("HPL's source", bool(archives), "".join(archives[:1]), setup_command("hpl-source")),
         ("rights for a virtual cluster", uid == 0, f"uid {uid}", "run with sudo"),
         ("Python that an ordinary user can execute", not closed, readable, anew),
     ):

@@ -23,7 +23,8 @@ def doctor_command(arguments: argparse.Namespace) -> int:
         found = [*site_machine(), *site_requirements(arguments.site)]
         return tell(found, as_json=arguments.json)
     found = [*site_machine(), *cluster_machine(needed=False)]
-    return tell(found, as_json=arguments.json, optional="needed by a virtual cluster only")
+    use = "needed by a virtual cluster or check hpl only"
+    return tell(found, as_json=arguments.json, optional=use)
 
 
 def tell(

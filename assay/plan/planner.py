@@ -24,6 +24,7 @@ from checks.common.registry import Checks, descriptions_of, folders_of, metrics_
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
+from records.run.brought import ReframeTest
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
 from reports.notation.labels import case_names
 
@@ -109,11 +110,14 @@ def _with_totals(**parts: Any) -> Plan:
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
     """Seconds after which a launch of the case is ended. The campaign's `launch_s` if it has one,
-    else ten times the greater of its estimates and at least a minute."""
+    else ten times the greater of its estimates and at least a minute; of a suite's test at least
+    its own limit."""
     stated = plan.limits.get("launch_s")
     if stated is not None:
         return float(stated)
-    return max(LEAST_LAUNCH_LIMIT_S, LAUNCH_LIMIT_FACTOR * case.generous_s)
+    brought = plan.brought.get(case.check)
+    least_s = brought.limit_s if isinstance(brought, ReframeTest) else LEAST_LAUNCH_LIMIT_S
+    return max(least_s, LAUNCH_LIMIT_FACTOR * case.generous_s)
 
 
 def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[PlannedCase]:

@@ -83,7 +83,12 @@ def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch)
     assert having["aimk"] == (False, "apt-get install pvm-dev")
 
 
-@pytest.mark.parametrize("use", ["needed by a virtual cluster only", "optional"])
+def test_the_source_of_hpl_is_needed_by_one_check_only():
+    (found,) = (one for one in requirements.cluster_machine() if one.what.startswith("HPL's source"))
+    assert (found.what, found.needed) == ("HPL's source, for check hpl", False)
+
+
+@pytest.mark.parametrize("use", ["needed by a virtual cluster or check hpl only", "optional"])
 def test_what_is_not_needed_fails_nothing_and_is_called_by_its_use(capsys, use):
     absent = Requirement("pvm", False, "", remedy := "apt-get install pvm", needed=False)
     assert tell([absent], optional=use) == 0

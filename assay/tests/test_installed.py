@@ -115,7 +115,7 @@ def test_an_installed_assay_runs(packages: Path, cluster: Cluster, tmp_path: Pat
     (tmp_path / "mine/campaigns/short.yaml").write_text(CAMPAIGN)
     (tmp_path / "mine/campaigns/criteria/mine.yaml").write_text(CRITERIA)
     findings = {one["what"]: one for one in json.loads(assay("doctor", "--json"))["findings"]}
-    assert Path(findings["HPL's source"]["remedy"]).is_file()
+    assert Path(findings["HPL's source, for check hpl"]["remedy"]).is_file()
     assert "4 skipped" in assay("plan", "quick", *site)
     shutil.copytree(ROOT / "build/sources", tmp_path / "mine/build/sources")  # a private folder
     assert "6 launches" in assay("plan", "short", *site)

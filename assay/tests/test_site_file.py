@@ -175,7 +175,7 @@ def test_a_program_that_is_not_there_is_told_in_the_plan(here, tmp_path, monkeyp
     )
 
 
-def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path):
+def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path, monkeypatch):
     def skipped(text):
         here(text)
         return planned("{check: hpl, fixed: {n: 100, p: 1, q: 1}}")["hpl", "lam"].skipped
@@ -187,6 +187,8 @@ def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path):
     assert skipped(f"{ready}hpl_source: {source}\n") is None
     source.touch()
     assert skipped(f"{GOOD}hpl_source: {source}\n") is None
+    monkeypatch.setattr("assay.sites.site.BASE", tmp_path)
+    assert "/build/sources/hpcc_1.5.0.orig.tar.gz is no file" in skipped(GOOD)
 
 
 def test_sizes_keep_to_their_time_on_an_old_core_and_times_are_of_a_usual_one(here):

@@ -108,6 +108,11 @@ class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     time_limit_s: float | None = None
     notes: list[str] = []
 
+    @property
+    def limit_s(self) -> float:
+        """Seconds that a launch may take: the test's own limit, else five minutes."""
+        return self.time_limit_s or 300.0
+
     def told(self) -> str:
         """What a plan says of it: foreign code, what it builds, what the site decides."""
         at = f" at commit {self.commit[:12]}" if self.commit else ""
