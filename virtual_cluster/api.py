@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -237,6 +238,12 @@ def _state_of(name: str) -> State:
             f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
             f"`assay cluster up{option}` removes its remains and brings up a new one"
         )
+    for host_name in ("login", *state.spec.node_names()):
+        if not os.path.ismount(file := network.namespace_file(name, host_name)):
+            raise UnreachableError(
+                f"cluster {name}: the network namespace of {host_name} is gone ({file}); take the"
+                f" cluster down with `assay cluster down{option}`, then bring up a new one"
+            )
     return state
 
 

@@ -55,7 +55,7 @@ def repeated(name: str, text: str, **options: Any) -> Argument:
 
 def site(
     default: str | None = DEFAULT_SITE,
-    text: str = "a folder of site-config/; SITE:PARTITION chooses one of its partitions",
+    text: str = "a folder of site-config/, its first partition; SITE:PARTITION is another one",
 ) -> Argument:
     """--site SITE."""
     return argument("--site SITE", text, default=default)

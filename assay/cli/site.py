@@ -86,9 +86,10 @@ def init_command(arguments: argparse.Namespace) -> int:
         return ExitStatus.PASS
     say(f"written: {written.file}")
     show_command(_leads_to(written.site), Screen(), indent=0)
-    if others := [*written.description["partitions"]][1:]:
+    first, *others = written.description["partitions"]
+    if others:
         sites = " or ".join(f"`--site {written.site}:{one}`" for one in others)
-        say(f"on other nodes: {sites}")
+        say(f"`--site {written.site}` is partition {first}; on other nodes: {sites}")
     return ExitStatus.PASS
 
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
@@ -150,7 +151,7 @@ class SuiteTest:
             suite=str(suite),
             commit=commit,
             digest=digest,
-            title=(cls.doc.split("\n")[0] or cls.name)[:100],
+            title=shorten(re.split(r"(?<=[.:;])\s", cls.doc)[0], 80, placeholder=" …") or cls.name,
             variables=self.asked.vars,
             seen_as=self.seen_as,
             extras=self.asked.extras,

@@ -197,3 +197,9 @@ def test_what_is_wrong_is_said_with_what_is_allowed(planned, text, words):
     with pytest.raises(AssayError) as error:
         planned(text)
     assert words in str(error.value)
+
+
+def test_the_title_of_a_test_is_the_first_sentence_of_its_description(planned):
+    told = 'vars: {descr: "The rate of one loop, and what follows. The rest of it is more."}, '
+    (title,) = {one.title for one in planned(entry(told + MAP)).brought.values()}
+    assert title == "The rate of one loop, and what follows."

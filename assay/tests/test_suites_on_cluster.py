@@ -64,6 +64,7 @@ TRAPS: dict[str, tuple[str, list[str], str, str]] = {
     "Skips": ("skipped", [], "no GPU here", ""),
     "Insists": ("ok", [UNPROVEN], "", ""),
     "Asserts": ("wrong", [], "as Python has it", ""),
+    "LacksKey": ("failed", [], "KeyError: 'virtual'", ""),
     "DoesNotCompile": ("failed", [], "exit code: 3: error: no such flag", ""),
     "Fatal": ("failed", [], "not started: ReframeFatalError: no such thing here", ""),
     "OwnSrun": ("ok", [UNPROVEN], "", ""),

@@ -236,6 +236,13 @@ class Asserts(_Prints):
 
 
 @rfm.simple_test
+class LacksKey(_Prints):
+    @run_before("run")
+    def by_system(self):
+        self.executable_opts = {"daint": ["rate"]}["virtual"]
+
+
+@rfm.simple_test
 class DoesNotCompile(rfm.RegressionTest):
     valid_systems = ["*"]
     valid_prog_environs = ["PrgEnv-gnu"]

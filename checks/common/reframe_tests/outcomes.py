@@ -38,11 +38,11 @@ def report(task: Any, end: End) -> None:
     test, error = task.check, task.exc_info[1]
     if not hasattr(test, "launch_index"):  # a fixture; the launches that need it are skipped
         if end != "success":
-            _faults[test.name] = f"{task.failed_stage}: {error}{_printed(test)}"
+            _faults[test.name] = f"{task.failed_stage}: {_said(error)}{_printed(test)}"
         return
     if test.is_dry_run():
         return
-    said = " ".join(f"{error}".split())[:_WORDS] if error is not None else ""
+    said = _said(error)
     if end == "skip":
         reason = said or "skipped"
         if said in _AFTER_FIXTURE:
@@ -63,6 +63,14 @@ def report(task: Any, end: End) -> None:
     except Exception as fault:  # of values that foreign code put in place of its own
         outcome = Outcome("wrong", f"judging failed: {type(fault).__name__}: {fault!s:.400}")
     emit(test, outcome, _interval(test))
+
+
+def _said(error: BaseException | None) -> str:
+    """The words of an error, of Python's own with its type: a KeyError has nothing but a key."""
+    if error is None:
+        return ""
+    kind = f"{type(error).__name__}: " if type(error).__module__ == "builtins" else ""
+    return " ".join(f"{kind}{error}".split())[:_WORDS]
 
 
 def _outcome(test: Any, end: End, stage: str, said: str) -> Outcome:
