@@ -15,6 +15,7 @@ from assay.sites.site import Site
 from checks.common.evidence.marked_lines import marked_lines, whole_object
 from checks.common.evidence.ranks import Claim, Evidence, contradictions, read_evidence
 from records.site.node_facts import NodeFacts
+from records.text.epitaphs import speaking
 from records.text.plain_text import one_line
 
 #: The sections of an attempt.
@@ -45,9 +46,8 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
     def reason(self) -> str:
         """Why it was not right, in a line: a warning only where nothing else was said."""
         said = [line for line in self.output.splitlines() if line.startswith("placement: ")]
-        errors = _BOXED_WARNING.sub(lambda box: one_line(box[1]), self.errors).splitlines()
-        lines = [line.strip() for line in errors if not re.fullmatch(r"[-=*\s]*", line)]
-        said += sorted(lines, key=lambda line: "warning:" in line.lower())
+        lines = _BOXED_WARNING.sub(lambda box: one_line(box[1]), self.errors).splitlines()
+        said += sorted(speaking(lines), key=lambda line: "warning:" in line.lower())
         if self.status in (124, 137):
             said.insert(0, f"did not end within its {self.seconds:.0f} s")
         return one_line(said[0])[:300] if said else f"ended with status {self.status}, said nothing"

@@ -265,7 +265,7 @@ class MpiCheck(LaunchSetup):
         if output.exit_status is None:
             return "the session ended before the program did; it stated no exit status"
         if output.exit_status != 0:
-            said = last_line(self._file(self.stderr)) or "nothing on stderr"
+            said = last_line(self._file(self.stderr), text) or "nothing was printed"
             return f"exit status {output.exit_status}: {said[:300]}"
         ended = self.came_to_its_end(output, text)
         return None if ended else "the program did not reach its end"

@@ -11,6 +11,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from records.text.epitaphs import speaking
+
 #: Of longer output only the beginning, up to this, and the last TAIL_BYTES are read.
 LIMIT_BYTES = 64 * 2**20
 TAIL_BYTES = 2**16
@@ -48,10 +50,12 @@ def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
     return Printed(_decoded(lines), said)
 
 
-def last_line(path: Path) -> str | None:
-    """The last line of `path` that is not blank, None if there is none."""
-    lines = [line.strip() for line in read_printed(path, TAIL_BYTES).text.splitlines()]
-    return next((line for line in reversed(lines) if line), None)
+def last_line(path: Path, stdout: str = "") -> str | None:
+    """The last line of `path`, without one of a program's `stdout`, that is no epitaph of a
+    launcher; of epitaphs alone the one that tells most; None if there is none."""
+    lines = [line for line in stdout[-TAIL_BYTES:].split("\n") if '"assay"' not in line]
+    said = speaking([*lines, *read_printed(path, TAIL_BYTES).text.splitlines()])
+    return said[-1] if said else None
 
 
 def _open_itself(path: str, flags: int) -> int:

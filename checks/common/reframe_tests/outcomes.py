@@ -20,6 +20,7 @@ from checks.common.slurm.commands import HERE
 from checks.common.slurm.scheduler import job_loss
 from records.flags import EXPECTED_FAILURE, REFERENCE_MISSED, UNEXPECTED_PASS, UNPROVEN
 from records.metric import Metric
+from records.text.epitaphs import speaking
 from records.text.plain_text import end_of_output
 
 End = Literal["success", "failure", "skip", "xfailure", "xsuccess"]
@@ -101,11 +102,11 @@ def _not_right(test: Any, stage: str, said: str) -> Outcome:
 
 def _printed(test: Any) -> str:
     """ ": LINE", the last error that a test's job printed, or that its build printed where there is
-    no other; without an error the last line; "" without a line."""
+    no other, apart from epitaphs; without an error the last line; "" without a line."""
     job = test.job if getattr(test.job, "jobid", None) else test.build_job
     names = (job.stdout, job.stderr) if job else ()
     texts = (read_printed(Path(test.stagedir, str(name))).text for name in names)
-    lines = [line for text in texts for line in text.splitlines() if any(map(str.isalnum, line))]
+    lines = speaking(line for text in texts for line in text.splitlines())
     errors = [line for line in lines if "error" in line.lower()]
     return f": {end_of_output(errors or lines)}" if lines else ""
 

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from checks.common.answer import Reading
 from checks.common.evidence.printed import TAIL_BYTES, read_printed
+from checks.common.reframe_tests import outcomes as of_suites
 from checks.common.session import outcome as outcomes
 from checks.common.session.outcome import Outcome
 from checks.common.tests.judged import SECRETS, Launch
@@ -249,6 +251,27 @@ def test_what_is_read_of_a_sparse_giant_is_its_beginning_and_its_end(tmp_path):
     failed = Launch("pt2pt", "mpich", tmp_path)
     outcome = failed.outcome(failed.text.replace('"status":0', '"status":3'))
     assert outcome.reason == "exit status 3: last words"
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "reason"),
+    [
+        ("", "Traceback:\nModuleNotFoundError: numpy\n{0}", "ModuleNotFoundError: numpy"),
+        ("ERROR: no atoms\n", "{0}", "ERROR: no atoms"),
+        ("", "{0}", "srun: error: n1: task 0: Exited with exit code 3"),
+        ("", "", "nothing was printed"),
+    ],
+)
+def test_an_epitaph_is_no_reason_where_the_program_said_anything(tmp_path, stdout, stderr, reason):
+    epitaph = "srun: error: n1: task 0: Exited with exit code 3\n"
+    (tmp_path / "rfm_job.err").write_text(stderr.format(epitaph))
+    failed = Launch("pt2pt", "mpich", tmp_path)
+    outcome = failed.outcome(stdout + failed.text.replace('"status":0', '"status":3'))
+    assert outcome.reason == f"exit status 3: {reason}"
+    test = SimpleNamespace(job=SimpleNamespace(jobid="1", stdout="o", stderr="rfm_job.err"))
+    (tmp_path / "o").write_text(stdout)
+    test.stagedir = tmp_path
+    assert of_suites._printed(test).endswith(reason if stdout or stderr else "")
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
