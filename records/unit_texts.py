@@ -14,10 +14,25 @@ _PREFIXES = dict(
 )
 _BINARY = dict(zip("KMGTPE", (2.0**power for power in range(10, 70, 10)), strict=True))
 _PER_S = r"\s*(?:/\s*|p(?=s$)|per\s+)(?:s|secs?|seconds?)"
+#: What is known, for messages and pages.
+KNOWN = (
+    "s, bytes, bytes/s, bit/s, flop/s, cell/s, update/s (GUPS), Hz, W and J with their prefixes"
+    " (ms, GB/s, GiB/s, Gflop/s, Mcell/s, kW), ns/day, 1/s, % and 1"
+)
+#: Units with a decimal prefix, how they are written, and what the text without one is in it.
+_NAMED = (
+    ("s", r"s|secs?|seconds?", 1.0),
+    ("cell/s", rf"[Cc]ells?{_PER_S}", 1.0),
+    ("update/s", rf"L?UPS|(?:L?UP|[Uu]pdates?){_PER_S}", 1.0),
+    ("ns/day", r"s(?:ec)?\s*(?:/|per\s)\s*days?", 1e9),
+    ("Hz", r"Hz|[Hh]ertz", 1.0),
+    ("W", r"W|[Ww]atts?", 1.0),
+    ("J", r"J|[Jj]oules?", 1.0),
+    ("%", r"percent", 1.0),
+)
 _AMOUNT = re.compile(
     rf"([kKMGTPE]?)(i(?=b)|)(?:(bytes?|bits?|b)|(flops?|i?ops?))({_PER_S})?", re.IGNORECASE
 )
-_TIME = re.compile(r"([nuµm]?)(?:s|secs?|seconds?)")
 _TIMES_S = {"nanosecond": 1e-9, "microsecond": 1e-6, "millisecond": 1e-3}
 _TIMES_S |= {"min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 
@@ -25,13 +40,14 @@ _TIMES_S |= {"min": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
 @lru_cache(maxsize=4096)
 def si_of(text: str) -> tuple[str, float]:
     """The SI unit of a unit's text and the factor to it: "MB/s" → ("bytes/s", 1e6), "KiB" →
-    ("bytes", 1024), "Gflops" → ("flop/s", 1e9). "Mb" and "Mbit" are bits, an eighth of a byte. A
-    text that is not known is its own unit, with factor 1."""
+    ("bytes", 1024), "Gflops" → ("flop/s", 1e9), "GUPS" → ("update/s", 1e9). "Mb" and "Mbit" are
+    bits, an eighth of a byte. A text that is not known is its own unit, with factor 1."""
     text = text.strip()
     if time_s := _TIMES_S.get(text.lower().removesuffix("s")):
         return "s", time_s
-    if found := _TIME.fullmatch(text):
-        return "s", _PREFIXES.get(found[1], 1.0)
+    for unit, written, factor in _NAMED:
+        if found := re.fullmatch(rf"([nuµmkMGTPE]?)(?:{written})", text):
+            return unit, _PREFIXES.get(found[1], 1.0) * factor
     found = _AMOUNT.fullmatch(text)
     if found is None:
         per_second = re.fullmatch(rf"1?{_PER_S}", text)
@@ -55,4 +71,4 @@ def better_of(unit: str, lower: float | None = None, upper: float | None = None)
         return "higher" if upper is None else "lower"
     if unit == "s":
         return "lower"
-    return "higher" if unit.endswith(("/s", "/day", "/sec")) else None
+    return "higher" if unit.endswith(("/s", "/day", "/sec", "Hz")) else None

@@ -46,6 +46,30 @@ UNITS = {
             spelled="flops_per_second",
         ),
         Unit("1/s", 1e12, steps=((1e6, "million/s"), (1.0, "1/s")), spelled="per_second"),
+        Unit(
+            "cell/s",
+            1e24,
+            steps=((1e9, "Gcell/s"), (1e6, "Mcell/s"), (1e3, "kcell/s"), (1.0, "cell/s")),
+            spelled="cells_per_second",
+        ),
+        Unit(
+            "update/s",
+            1e24,
+            steps=((1e9, "GUPS"), (1e6, "MUPS"), (1.0, "update/s")),
+            spelled="updates_per_second",
+        ),
+        Unit("ns/day", 1e12, steps=((1.0, "ns/day"),), spelled="nanoseconds_per_day"),
+        Unit(
+            "Hz",
+            1e18,
+            steps=((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz"), (1.0, "Hz")),
+            spelled="hertz",
+        ),
+        Unit("W", 1e12, steps=((1e6, "MW"), (1e3, "kW"), (1.0, "W")), spelled="watts"),
+        Unit(
+            "J", 1e18, steps=((1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J")), spelled="joules"
+        ),
+        Unit("%", 1e12, signed=True, steps=((1.0, "%"),), spelled="percent"),
         Unit("1", 1e12, signed=True, steps=((1.0, ""),), spelled="ratio"),
     )
 }

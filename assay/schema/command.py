@@ -14,8 +14,8 @@ import msgspec
 from assay.schema.document import Location, Problem
 from assay.schema.model import CommandEntry, CommandMetric
 from assay.schema.problems import found
-from checks.common.brought import checks_with
-from checks.common.command import placeholders
+from checks.common.brought import clashes_of
+from checks.common.command import CommandDefinition, placeholders
 from checks.common.command.formula import value_of_formula
 from checks.common.command.reading import expression_fault
 from checks.common.definition import CheckDefinition
@@ -24,7 +24,7 @@ from records.errors import AssayError
 from records.input_files import read_whole
 from records.metric import MetricDefinition
 from records.run.brought import BroughtFile, Caught, CommandLine
-from records.unit_texts import better_of, si_of
+from records.unit_texts import KNOWN, better_of, si_of
 from records.units import UNITS
 
 #: Bytes of all files of an entry; they are kept in plan.json.
@@ -53,11 +53,12 @@ def bring_command(
         yield Problem((*place, *where), said)
     if faults or more:
         return
-    try:
-        brought = checks_with({entry.name: _line(entry, names, files)})
-        checks[entry.name] = brought[entry.name]
-    except AssayError as error:
-        yield Problem((*place, "name"), str(error))
+    made = CommandDefinition(entry.name, _line(entry, names, files))
+    clashes = dict(clashes_of(made))
+    for name, said in clashes.items():
+        yield Problem((*place, *(("metrics", name) if name in entry.metrics else ("name",))), said)
+    if not clashes:
+        checks[entry.name] = made
 
 
 def _line(entry: CommandEntry, names: list[str], files: list[BroughtFile]) -> CommandLine:
@@ -102,8 +103,7 @@ def _metric_faults(entry: CommandEntry) -> Iterator[tuple[Location, str]]:
         if unit not in UNITS:
             yield (
                 ("metrics", name, "unit"),
-                f"found {found(one.unit)}; allowed are s, bytes, bytes/s, bit/s, flop/s with their"
-                " prefixes (ms, GB/s, GiB/s, Gflop/s), 1/s and 1; write 1 for what is none of them",
+                f"found {found(one.unit)}; allowed are {KNOWN}; write 1 for what is none of them",
             )
         elif one.better is None and better_of(unit) is None and not _only_bounded(one):
             yield (
@@ -145,6 +145,7 @@ def _metrics(entry: CommandEntry) -> list[Caught]:
                 at_most=None if one.at_most is None else one.at_most * factor,
                 memory_share=one.memory_share,
                 equals=one.equals,
+                stream=one.from_,
             )
         )
     return made

@@ -15,6 +15,7 @@ from checks.common.resources import CpusPerTask, Resources
 from checks.common.switches import Switches
 from records.run.brought import Choice
 from records.sections import Name, Section, key
+from records.unit_texts import KNOWN
 
 SCHEMA = 1
 MAX_SEED = 2**63 - 1
@@ -112,7 +113,10 @@ class CommandMetric(Section):
     """How the value of a metric is found in what a command prints."""
 
     find: str = key("Regular expression of Python with one group, the number; for one line.")
-    unit: str = key("Unit of the number as printed, e.g. MB/s or ms.", default="1")
+    from_: Literal["stdout", "stderr"] = key(
+        "Where the line is printed.", default="stdout", alias="from"
+    )
+    unit: str = key(f"Unit of the number as printed: {KNOWN}.", default="1")
     better: Literal["higher", "lower"] | None = key(
         "Which direction is good; by default that of the unit: times lower, rates higher.",
         default=None,

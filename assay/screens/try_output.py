@@ -33,7 +33,7 @@ def try_command(words: Sequence[str]) -> int:
         with within(LIMIT_S, "reading the output by the campaign's expressions"):
             for one in _told(line, own_lines(text)):
                 say(one, hang=4)
-        reading = read(line, text)
+        reading = read(line, text, errors=lambda: text)
     except OutputError as error:
         reading = Reading(wrong=str(error))
     if reading.wrong is not None:
@@ -64,7 +64,8 @@ def _told(line: CommandLine, lines: Sequence[str]) -> Iterator[str]:
     for caught in line.metrics:
         found = matches(caught.find, lines)
         metric = caught.metric
-        yield f"{metric.name}, {metric.unit}, {metric.better} is better: {caught.find}"
+        stream = " of stderr" if caught.stream == "stderr" else ""
+        yield f"{metric.name}, {metric.unit}, {metric.better} is better: {caught.find}{stream}"
         yield from _shown(found)
         yield from _proposed(caught, found, lines)
     for kind, expressions in (("must match", line.right), ("must not match", line.wrong)):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from checks.common.command import CommandDefinition
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.run.rerun import rerun_campaign
+from records.unit_texts import KNOWN
 
 Capture = pytest.CaptureFixture[str]
 CAMPAIGN = r"""
@@ -54,8 +56,12 @@ def test_a_stricter_expression_is_proposed(tmp_path: Path, capsys: Capture) -> N
         ("MB/s", "parsecs", "unit: .*allowed are"),
         ("unit: MB/s", "unit: B", "better: higher"),
         ("{n}", "{n} {m}", "m"),
-        ("name: copy", "name: pt2pt", "is a check of Assay"),
-        ("copy_rate", "bandwidth", "another one of check"),
+        ("name: copy", "name: pt2pt", "is a check of Assay; reserved are .*startup, storage"),
+        (
+            "copy_rate",
+            "bandwidth",
+            r"try.yaml:10: cases\[0\].metrics.bandwidth: .*another one of check .* copy_bandwidth",
+        ),
         ("fixed:", "input: [missing.txt]\n    fixed:", "missing.txt: cannot be read"),
         ("fixed:", "input: [/dev/null]\n    fixed:", "allowed is a file of the campaign's folder"),
         ("fixed:", "input: [big]\n    fixed:", "more than 4 MB"),
@@ -75,6 +81,20 @@ def test_a_fault_of_a_command_is_named(tmp_path: Path, old: str, new: str, said:
         file.truncate(2**40)
     with pytest.raises(AssayError, match=said):
         load_campaign(file_of(tmp_path, old, new))
+
+
+def test_a_metric_may_be_printed_on_stderr(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "out").write_text("Copy 5.5 MB/s\n")
+    campaign = file_of(tmp_path, "unit: MB/s", "unit: GUPS, from: stderr")
+    assert try_command([campaign, str(tmp_path / "out")]) == 0
+    assert "such a launch is ok: copy_rate 5.50 GUPS" in capsys.readouterr().out
+
+
+def test_reserved_names_are_listed() -> None:
+    metrics = {metric.name for check in CHECKS.values() for metric in check.metrics}
+    _, _, said = Path("docs/your-benchmark.md").read_text().partition("## Reserved names")
+    assert {*re.findall(r"`(\w+)`", said)} == metrics | CHECKS.keys()
+    assert KNOWN in Path("docs/your-benchmark.md").read_text().replace("`", "").replace("\n ", "")
 
 
 def test_a_file_may_be_a_link_and_a_source_an_input(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -35,17 +35,24 @@ def checks_with(brought: Mapping[str, Brought]) -> Checks:
     """The checks that are folders, and those that a plan or campaign brings. Raises AssayError for
     the name of a check that is a folder, and for a metric that such a check defines otherwise."""
     found = definitions(brought)
-    for name, check in found.items():
-        if name in CHECKS:
-            raise AssayError(f"{name} is a check of Assay; give another name")
-        for other in CHECKS.values():
-            for metric in other.metrics:
-                if check.metrics_by_name.get(metric.name, metric) != metric:
-                    raise AssayError(
-                        f"the metric {metric.name} is another one of check {other.name}; give"
-                        " another name"
-                    )
+    for said in (said for check in found.values() for _, said in clashes_of(check)):
+        raise AssayError(said)
     return {**CHECKS, **found}
+
+
+def clashes_of(check: _Definition) -> Iterator[tuple[str, str]]:
+    """Names of a check and of its metrics that are reserved, each with what is wrong."""
+    if check.name in CHECKS:
+        yield check.name, f"{check.name} is a check of Assay; reserved are {', '.join(CHECKS)}"
+    for other in CHECKS.values():
+        for metric in other.metrics:
+            if check.metrics_by_name.get(metric.name, metric) != metric:
+                yield (
+                    metric.name,
+                    f"the metric {metric.name} is another one of check {other.name}; give another"
+                    f" name, such as {check.name}_{metric.name} (reserved names:"
+                    " docs/your-benchmark.md)",
+                )
 
 
 def brought_by(checks: Checks) -> dict[str, Brought]:

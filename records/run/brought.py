@@ -17,7 +17,8 @@ Choice = Literal["only", "first", "last", "min", "max", "sum", "mean", "geomean"
 
 
 class Caught(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A metric and the expression whose group holds its value, to be multiplied by `factor`.
+    """A metric and the expression whose group holds its value, to be multiplied by `factor`, in a
+    line of `stream`.
 
     A value outside of `at_least` … `at_most` (in SI units), below `memory_share` of the memory of
     the launch's nodes, or other than the formula `equals` of other metrics (in units as printed)
@@ -32,6 +33,7 @@ class Caught(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at_most: float | None = None
     memory_share: float | None = None
     equals: str = ""
+    stream: Literal["stdout", "stderr"] = "stdout"
 
 
 class BroughtFile(msgspec.Struct, frozen=True, kw_only=True):

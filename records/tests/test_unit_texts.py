@@ -4,6 +4,8 @@
 import pytest
 
 from records.unit_texts import better_of, si_of
+from records.units import UNITS
+from reports.notation.values import about
 
 
 @pytest.mark.parametrize(
@@ -15,10 +17,25 @@ from records.unit_texts import better_of, si_of
         *(("GFLOPS", ("flop/s", 1e9)), ("kIOPS", ("1/s", 1e3)), ("us", ("s", 1e-6))),
         *(("seconds", ("s", 1.0)), ("milliseconds", ("s", 1e-3)), ("Hour", ("s", 3600.0))),
         *(("ns/day", ("ns/day", 1.0)), ("W", ("W", 1.0)), ("", ("1", 1.0))),
+        *(("us/day", ("ns/day", 1e3)), ("Mcell/s", ("cell/s", 1e6)), ("GHz", ("Hz", 1e9))),
+        *(("MCells per second", ("cell/s", 1e6)), ("GUPS", ("update/s", 1e9))),
+        *(("MLUP/s", ("update/s", 1e6)), ("kW", ("W", 1e3)), ("mJ", ("J", 1e-3))),
+        *(("Joules", ("J", 1.0)), ("%", ("%", 1.0)), ("Wh", ("Wh", 1.0))),
     ],
 )
 def test_units_are_read_as_benchmarks_write_them(text: str, si: tuple[str, float]) -> None:
     assert si_of(text) == si
+
+
+def test_known_units_have_a_scale_and_a_name() -> None:
+    for text, value, shown in (
+        *(("ns/day", 12.5, "12.5 ns/day"), ("Mcell/s", 31.0, "31.0 Mcell/s")),
+        *(("Hz", 2.4e9, "2.40 GHz"), ("GUPS", 1.5, "1.50 GUPS"), ("W", 350.0, "350 W")),
+        *(("kJ", 12.0, "12.0 kJ"), ("%", 97.5, "97.5 %")),
+    ):
+        si, factor = si_of(text)
+        assert UNITS[si].spelled
+        assert about(value * factor, si).replace("\u202f", " ") == shown
 
 
 def test_a_one_sided_reference_tells_the_direction_before_the_unit() -> None:

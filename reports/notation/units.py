@@ -195,8 +195,8 @@ def about_bytes_text(count: float) -> str:
 
 #: Spaces at which no line may break: before a unit, round × and ±, after a sign of comparison.
 _WITHIN = re.compile(
-    r"(?<=[\d∞⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[%×±]|[µmn]?s|min|h|[kMG]?Hz|[KMGT]?i?B"
-    r"|(?:[kMGTPE]?(?:B|flop|bit)|bytes|million|thousand)/s|1/s|bytes|points)(?![\w/]))"
+    r"(?<=[\d∞⁰¹²³⁴⁵⁶⁷⁸⁹]) (?=(?:[%×±]|[µmn]?s|min|h|[kMG]?(?:Hz|W|J)|[MG]UPS|ns/day|[KMGT]?i?B"
+    r"|(?:[kMGTPE]?(?:B|flop|bit|cell|update)|bytes|million|thousand)/s|1/s|bytes|points)(?![\w/]))"
     r"|(?<=[≤≥≈<>=±]) (?=[−+]?[\d∞])|(?<=[\d³] ×) (?=\d)|(?<=\bn) (?== \d)"
 )
 

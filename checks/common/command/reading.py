@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import fmean, geometric_mean, median
 
 from checks.common.answer import Reading
@@ -110,11 +110,16 @@ def matches(expression: str, lines: Sequence[str]) -> list[Match]:
     ]
 
 
-def value_of(caught: Caught, found: Sequence[Match]) -> Metric:
-    """The metric of these matches. Raises OutputError where it is missing or no number."""
+def value_of(caught: Caught, found: Sequence[Match], elsewhere: Callable[[], str]) -> Metric:
+    """The metric of these matches. Raises OutputError where it is missing or no number; then the
+    lines of the other stream, `elsewhere`, are looked at."""
     name = caught.metric.name
     if not found:
-        raise OutputError(f"metric {name} is missing: no line matches {caught.find!r:.200}")
+        said = f"metric {name} is missing: no line of {caught.stream} matches {caught.find!r:.200}"
+        other = "stdout" if caught.stream == "stderr" else "stderr"
+        for one in matches(caught.find, own_lines(elsewhere()))[:1]:
+            said += f"; line {one.number} of {other} does: write `from: {other}`"
+        raise OutputError(said)
     if caught.of == "only" and len(found) > 1:
         places = ", ".join(str(one.number) for one in found[:5])
         raise OutputError(
@@ -158,10 +163,16 @@ def _beyond(
                 yield f"{name} is {printed[name]:.6g}; by {one.equals} it is {right:.6g}"
 
 
-def read(line: CommandLine, text: str, memory_bytes: float | None = None) -> Reading:
+def read(
+    line: CommandLine,
+    text: str,
+    memory_bytes: float | None = None,
+    errors: Callable[[], str] = lambda: "",
+) -> Reading:
     """The metrics of what a command printed, or what is wrong with it. `memory_bytes`: of the
-    launch's nodes together; None: shares of it are not asked for. Raises OutputError."""
-    lines = own_lines(text)
+    launch's nodes together; None: shares of it are not asked for. `errors` reads its stderr, where
+    that is needed. Raises OutputError."""
+    lines, said = own_lines(text), cache(errors)
     with within(LIMIT_S, "reading the output by the campaign's expressions"):
         for expression in line.wrong:
             if found := matches(expression, lines):
@@ -170,6 +181,11 @@ def read(line: CommandLine, text: str, memory_bytes: float | None = None) -> Rea
         for expression in line.right:
             if not matches(expression, lines):
                 return Reading(wrong=f"no line matches {expression!r:.200}, which must be there")
-        metrics = [value_of(one, matches(one.find, lines)) for one in line.metrics]
+        metrics = [
+            value_of(one, matches(one.find, own_lines(said())), lambda: text)
+            if one.stream == "stderr"
+            else value_of(one, matches(one.find, lines), said)
+            for one in line.metrics
+        ]
         wrong = next(_beyond(line, metrics, memory_bytes), None)
         return Reading(wrong=wrong) if wrong else Reading(metrics)

@@ -127,7 +127,9 @@ class Run(MpiCheck):
             return Reading(wrong=other)
         nodes = -(-self.ranks // self.ranks_per_node)
         memory = self.current_partition.extras["memory_bytes_per_node"]
-        reading = read(self.definition.line, text, nodes * memory if memory else None)
+        reading = read(
+            self.definition.line, text, nodes * memory if memory else None, self.stderr_text
+        )
         if not self.definition.without_mpi or output.evidence is None:
             return reading
         step = output.evidence.variables.get("step_nodes", "")

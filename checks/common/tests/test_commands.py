@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from checks.common.answer import Reading
@@ -98,6 +99,16 @@ def test_one_of_several_matches_is_chosen(choice: str, value: float) -> None:
 def test_what_is_no_measurement_is_wrong(text: str, said: str) -> None:
     with pytest.raises(OutputError, match=said):
         read(line(), text)
+
+
+def test_a_metric_is_read_from_the_stream_that_it_is_printed_on() -> None:
+    on_stderr = msgspec.structs.replace(caught("only"), stream="stderr")
+    asked = line(metrics=[on_stderr])
+    assert read(asked, "Triad: 1", errors=lambda: "Triad: 7").metrics[0].value == 7e6
+    with pytest.raises(OutputError, match=r"of stderr matches.*line 2 of stdout.*`from: stdout`"):
+        read(asked, "x\nTriad: 1", errors=lambda: "trial")
+    with pytest.raises(OutputError, match=r"of stdout matches.*line 1 of stderr.*`from: stderr`"):
+        read(line(), "Trio: 3", errors=lambda: "Triad: 7")
 
 
 def test_an_expression_that_must_or_must_not_match() -> None:
