@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from records.axes import along_curve
+from records.flags import shares_cores
 from reports.analysis.run import Analysis
 from reports.notation.units import readable_unit, significant
 from reports.show.lines import Curves, footer, grouped, joined, picture_of
@@ -49,9 +52,11 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
     marks: list[Mark] = []
     told = []
     for place, name in enumerate(names):
-        values, look = by_name[name].series.values / unit.factor, analysis.looks[name]
+        row, look = by_name[name], analysis.looks[name]
+        values, hollow = row.series.values / unit.factor, [shares_cores(row.flags)] * row.summary.n
         heights = place + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
-        marks.append(Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55))
+        dots = Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55)
+        marks.append(replace(dots, hollow=hollow))
         if len(values) >= LEAST_BOXED:
             marks.append(Box(values.tolist(), place, look.colour))
         ends = f"{significant(values.min())} to {significant(values.max())}"

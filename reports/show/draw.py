@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from html import escape
 from io import StringIO
+from itertools import compress
 from typing import Any
 
 import matplotlib as mpl
@@ -239,6 +240,11 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markeredgewidth=0.6 if filled else 1.0,
         gid=_HOVER if mark.told else None,
     )
+    if any(mark.hollow):  # over the filled ones
+        x, y = ([*compress(places, mark.hollow)] for places in (mark.x, mark.y))
+        how: Any = {"color": look.colour, "linestyle": "none", "markerfacecolor": PAPER}
+        how |= {"marker": look.marker, "markersize": mark.size}
+        axes.plot(x, y, **how, gid=_HOVER if mark.told else None)
 
 
 def _draw_text(mark: Text, axes: Axes) -> None:
@@ -282,10 +288,13 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
     for mark in panel.marks:
         if isinstance(mark, Series) and mark.told:
-            yield list(mark.texts) or [
+            texts = list(mark.texts) or [
                 f"{mark.name}: {as_stated(y)} at {named.get(x) or as_stated(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)
             ]
+            yield texts
+            if any(mark.hollow):
+                yield [*compress(texts, mark.hollow)]
 
 
 def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
@@ -301,6 +310,12 @@ def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
         )
 
     return re.sub(rf'<g id="{_HOVER}">.*?</g>\s*</g>', titled, svg, flags=re.DOTALL)
+
+
+def hollow_sign() -> str:
+    """The sign of hollow markers, of any colour."""
+    sign = legend_sign(Look(QUIET, "o", ())).replace(f'fill="{QUIET}"', 'fill="none"')
+    return sign.replace('stroke="#fff"', f'stroke="{QUIET}"').replace("M0 6H28", "")
 
 
 def legend_sign(look: Look) -> str:

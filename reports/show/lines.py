@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row
 from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
@@ -321,6 +322,7 @@ def line_of(
         low,
         high,
         [(place, v / unit.factor) for place, row in dots for v in row.series.values.tolist()],
+        hollow=[shares_cores(row.flags) for _, row in rows],
     )
 
 

@@ -17,7 +17,7 @@ from records.text.plain_text import plain
 from reports.notation.palette import INK, PAPER, QUIET, Look
 from reports.show.draw import NO_METADATA, draw, size_in, styled, texts_of, with_titles
 from reports.show.layout import text_width_in, wrapped
-from reports.show.panel import Picture
+from reports.show.panel import HOLLOW, Picture
 from reports.show.tables import slug
 
 #: Dots an inch of the PNG.
@@ -58,8 +58,8 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     width = 2 * _EDGE_IN + across * max(own for own, _ in sizes)
     head, head_in = _lines([(picture.title, _HEAD), (picture.caption, _CAPTION)], width)
     foot, foot_in = _lines([("".join(picture.footers[:1]), _FOOT)], width)
-    legend = _legend(picture.environments, looks, width)
-    head_in += _LEGEND_IN * -(-len(picture.environments) // legend["ncols"]) + 0.6 * _EDGE_IN
+    legend = _legend(picture, looks, width)
+    head_in += _LEGEND_IN * -(-len(legend["labels"]) // legend["ncols"]) + 0.6 * _EDGE_IN
     parts = [head_in, sum(heights), foot_in]
     svg, png, edge = StringIO(), BytesIO(), _EDGE_IN / width
     with styled():
@@ -68,7 +68,7 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
         for frame, height, lines in ((frames[0], head_in, head), (frames[2], foot_in, foot)):
             for down_in, line, look in lines:
                 frame.text(edge, 1 - down_in / height, line, va="top", **look)
-        if picture.environments:
+        if legend["labels"]:
             frames[0].legend(**legend, loc="lower left", bbox_to_anchor=(edge, 0), frameon=False)
         inner = frames[1].subfigures(1, 3, width_ratios=[edge, 1 - 2 * edge, edge])[1]
         places = inner.subfigures(len(rows), across, height_ratios=heights, squeeze=False).flat
@@ -92,14 +92,16 @@ def _lines(
     return found, height_in
 
 
-def _legend(names: Sequence[str], looks: Mapping[str, Look], width_in: float) -> dict[str, Any]:
-    """The legend of these environments, as many side by side as the picture is wide for."""
-    signs = []
-    for look in (looks[name] for name in names):
+def _legend(picture: Picture, looks: Mapping[str, Look], width_in: float) -> dict[str, Any]:
+    """The legend of a picture, as many entries side by side as it is wide for."""
+    signs, names = [], [*picture.environments, *([HOLLOW] if picture.hollow else [])]
+    for look in (looks[name] for name in picture.environments):
         style: Any = (0, look.dashes) if look.dashes else "-"
         signs.append(Line2D([], [], color=look.colour, marker=look.marker, linestyle=style))
+    if picture.hollow:
+        signs.append(Line2D([], [], color=QUIET, marker="o", linestyle="none", fillstyle="none"))
     widest = max((text_width_in(name, _TEXT_PT) for name in names), default=0.0)
     fit = int((width_in - 2 * _EDGE_IN) / (widest + 4.6 * _TEXT_PT / 72))
     sizes = {"fontsize": _TEXT_PT, "borderpad": 0.2, "borderaxespad": 0, "handlelength": 2.6}
     columns = max(1, min(len(names), fit))
-    return {"handles": signs, "labels": list(names), "ncols": columns, **sizes}
+    return {"handles": signs, "labels": names, "ncols": columns, **sizes}

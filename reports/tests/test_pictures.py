@@ -20,15 +20,18 @@ from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
 from reports.analysis.run import Analysis, analyse
 from reports.checks.common.roofline import reached, roof_of, roofline_picture
+from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
+from reports.render import html
 from reports.show.boxes import LEAST_BOXED, launches_picture
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
 from reports.show.layout import text_width_in
 from reports.show.lines import line_of, log_band
 from reports.show.panel import (
+    HOLLOW,
     Axis,
     Bars,
     Box,
@@ -44,6 +47,7 @@ from reports.show.panel import (
     multiples,
     shares,
 )
+from reports.show.raw_links import RawLinks
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import (
@@ -57,6 +61,7 @@ from reports.tests.synthetic import (
 )
 from reports.tests.test_nightly_history import write_night
 from reports.verdicts.acceptance.result import acceptance_result
+from reports.verdicts.choice.result import choice_result, run_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.picture import changes_picture
 from reports.verdicts.nightly.check import check_history
@@ -233,7 +238,9 @@ def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
     low, high = log_band(values, mean)
     assert 0.99 * min(values) <= low < mean <= high <= 1.01 * max(values)
     series = SimpleNamespace(values=np.array(values))
-    row: Any = SimpleNamespace(series=series, summary=SimpleNamespace(mean=mean, stddev=s))
+    row: Any = SimpleNamespace(
+        series=series, summary=SimpleNamespace(mean=mean, stddev=s), flags=()
+    )
     ends = {}
     for log in (True, False):
         line = line_of(LOOK, "a", [(8, row)], ReadableUnit("µs", 1e-6), log=log, points=log)
@@ -269,6 +276,45 @@ def test_each_marker_says_its_own_line_next_to_a_line_without_markers() -> None:
     now = Series([1, 2], [5, 6], LOOK, "now")
     svg = svg_of(Panel("title", [then, now, other], "alt"))
     assert re.findall("<title>(.*?)</title>", svg) == ["now: 5 at 1 ()", "now: 6 at 2 ()"]
+
+
+def test_a_hollow_marker_says_its_line_and_has_a_sign_in_the_legend(tmp_path: Path) -> None:
+    line = Series([1, 2, 4], [5, 6, 7], LOOK, "a", hollow=[False, True, True])
+    panel = Panel("title", [line], "alt")
+    svg = svg_of(panel)
+    assert svg.count("fill: var(--paper,") == 2
+    told = re.findall("<title>(.*?)</title>", svg)
+    assert told == ["a: 5 at 1 ()", "a: 6 at 2 ()", "a: 7 at 4 ()", *told[1:3]]
+    picture = Picture("x", "title", "caption", [panel], ["a"])
+    (slide, _) = write_pictures([picture], {"a": LOOK}, tmp_path)
+    assert HOLLOW in slide.read_text()
+    plain = replace(picture, panels=[Panel("title", [replace(line, hollow=[])], "alt")])
+    assert HOLLOW not in write_pictures([plain], {"a": LOOK}, tmp_path / "b")[0].read_text()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_launches_that_share_a_core_are_hollow_in_every_picture(
+    tmp_path: Path, shared: bool
+) -> None:
+    def flagged(record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"flags": ["oversubscribed"] * (shared and record["environment"] == "lam")}
+
+    cases = quick_cases(("mpich", "lam"))
+    analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
+    parts, _ = check_parts(analysis, [])
+    study = make_document(load_study("wyeast-2003"), tmp_path).parts
+    pictures = [*run_pictures(analysis, parts), *(one for part in study for one in part.pictures)]
+    drawn = [
+        mark
+        for picture in pictures
+        for panel in picture.panels
+        for mark in panel.marks
+        if isinstance(mark, Series) and mark.name == "lam" and mark.look.marker
+    ]
+    assert drawn
+    assert {all(mark.hollow) and bool(mark.hollow) for mark in drawn} == {shared}
+    assert any(picture.hollow for picture in pictures) is shared
+    assert (HOLLOW in html.page(choice_result(analysis, parts, RawLinks("..")))) is shared
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.checks.common.curves import chosen_construct
 from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
@@ -280,7 +281,16 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
     drawn = [(m, t * 1e6) for m, t in zip(curve.sizes, curve.times_s, strict=True) if m > 0]
     sizes, medians_us = zip(*drawn, strict=True)
     marks: list[Mark] = [
-        Series(sizes, medians_us, look, curve.environment, width=0, size=4, alpha=0.6)
+        Series(
+            sizes,
+            medians_us,
+            look,
+            curve.environment,
+            width=0,
+            size=4,
+            alpha=0.6,
+            hollow=[shares_cores(curve.flags)] * len(sizes),
+        )
     ]
     told = []
     for line in curve.model.segments:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from statistics import linear_regression, median
 
+from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row, flags_of
 from reports.notation.units import bytes_text, count_text, fixed, significant
 from reports.notation.values import between, interval_text, not_resolved
@@ -122,7 +123,8 @@ def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
     for one in found:
         times_us = [time_s * 1e6 for time_s in one.times.values()]
         look = analysis.looks[one.environment]
-        lines.append(Series(list(one.times), times_us, look, one.environment))
+        hollow = [shares_cores(one.flags)] * len(times_us)
+        lines.append(Series(list(one.times), times_us, look, one.environment, hollow=hollow))
         at = ", ".join(
             f"{significant(t)} µs at {hops}" for hops, t in zip(one.times, times_us, strict=True)
         )

@@ -8,9 +8,10 @@ does I operations a byte it moves cannot do more than min(peak, I × memory band
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
+from records.flags import shares_cores
 from reports.analysis.run import Analysis, Row
 from reports.notation.palette import INK, QUIET, Look
 from reports.notation.units import percent, significant
@@ -122,7 +123,8 @@ def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
     )
     for point in points:
         look, rate = analysis.looks[point.environment], point.rate / giga
-        marks.append(Series([point.intensity], [rate], look, point.environment, size=6))
+        dot = Series([point.intensity], [rate], look, point.environment, size=6)
+        marks.append(replace(dot, hollow=[shares_cores(point.row.flags)]))
     peak_text, memory = (
         f"peak {significant(peak)} Gflop/s",
         f"memory {significant(roof.bytes_per_s / giga)} GB/s",

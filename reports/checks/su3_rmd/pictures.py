@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from reports.analysis.run import Analysis
+from records.flags import shares_cores
+from reports.analysis.run import Analysis, flags_of
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_series
 from reports.notation.units import count_text, significant
 from reports.show.lines import footer, grouped, joined, lines_picture, picture_of
@@ -70,7 +71,8 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, is_share: boo
         values = [one[0].time_s / item.time_s for item in one]
         if is_share:
             values = [100 * s * ranks[0] / r for s, r in zip(values, ranks, strict=True)]
-        lines.append(Series(ranks, values, analysis.looks[environment], environment))
+        hollow = [shares_cores(flags_of(item.rows.values())) for item in one]
+        lines.append(Series(ranks, values, analysis.looks[environment], environment, hollow=hollow))
         told.append(
             f"{environment} {significant(values[-1])} on {count_text(int(ranks[-1]), 'rank')}"
         )

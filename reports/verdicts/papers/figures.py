@@ -8,7 +8,8 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from reports.analysis.run import Row
+from records.flags import shares_cores
+from reports.analysis.run import Row, flags_of
 from reports.notation.palette import QUIET, Look
 from reports.notation.units import as_stated, significant
 from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
@@ -18,7 +19,7 @@ from reports.verdicts.papers.beside import Beside, by_variant, library_of
 from reports.verdicts.papers.fields import Point
 from reports.verdicts.papers.labels import Label, label_beside, label_near
 
-#: Hollow markers of then, in the order of what is side by side in print.
+#: Small markers of then, in the order of what is side by side in print.
 _MARKERS = ("o", "s", "^", "D", "v")
 #: Values that span more are drawn on a logarithmic axis.
 WIDE = 10.0
@@ -126,7 +127,7 @@ def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Series]:
             centre = [value / one.unit.factor for _, value in found]
             label = f"{name.replace('_', ' ')} {one.study.year}".strip()
             places, look = [place for place, _ in found], Look(colour, marker, ())
-            lines.append(Series(places, centre, look, label, width=0.8, size=3.4, face="white"))
+            lines.append(Series(places, centre, look, label, width=0.8, size=3.4))
     return lines
 
 
@@ -161,7 +162,8 @@ def _plane(found: Sequence[Beside], anchor: str) -> Picture | None:
         for name in environments(x.analysis, across.keys() & up.keys()):
             look = x.analysis.looks[name]
             a, b = across[name].summary.mean / x.unit.factor, up[name].summary.mean / y.unit.factor
-            marks.append(Series([a], [b], look, name, width=0, size=7))
+            hollow = [shares_cores(flags_of([across[name], up[name]]))]
+            marks.append(Series([a], [b], look, name, width=0, size=7, hollow=hollow))
             ends.append(Label(f"{name}{f', {title}' if title else ''}", a, b, look.colour))
     told = "; ".join(f"{end.name} {significant(end.x)}, {significant(end.y)}" for end in ends)
     panel = Panel(
