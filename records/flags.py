@@ -20,7 +20,7 @@ UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105  no password
 RAW_LIMIT_BYTES = 64 * 2**20
 RAW_CUT = "raw-cut-to-64-MiB"
 
-#: Share of its processors that other programs have, beyond which they hide a loss of a node.
+#: Share of its cores that other programs have, beyond which a launch tells little of the machine.
 DISTURBED_SHARE = 0.25
 
 #: What each flag says; a check may set others, e.g. the version of a foreign program.
@@ -34,8 +34,8 @@ MEANINGS = {
     " the machine",
     TOO_SHORT: "it measured for so short a time (less than 0.2 s in one go, 1 ms of samples) that"
     " a clock change or another task decides its values; `assay plan` proposes a size",
-    DISTURBED: "other programs had more than 25 % of a node's processors: their time does not count"
-    " in its values, but it can hide a loss, so that an acceptance does not rest on the launch",
+    DISTURBED: "other programs had more than 25 % of the cores of its ranks: its times are partly"
+    " theirs, but for those of check `node`, and an acceptance does not rest on the launch",
     UNPROVEN: "no evidence from inside the ranks: that it ran on the nodes of its job is Slurm's"
     " statement, which MPI library served it is not known",
     REFERENCE_MISSED: "the test's own reference was missed; the value counts all the same",

@@ -206,7 +206,7 @@ class MpiCheck(LaunchSetup):
             "wrong" if wrong else "ok",
             wrong,
             metrics=[*reading.metrics, *hops],
-            flags=[*marks, *reading.flags, *self._doubts(reading.metrics)],
+            flags=list(dict.fromkeys([*marks, *reading.flags, *self._doubts(reading.metrics)])),
             files={} if wrong or reading.table is None else {ARTIFACT: reading.table},
             profile=self._profile(output) if self.profiled else None,
         )

@@ -3,8 +3,8 @@
 
 #include "assay/buffer.h"
 #include "assay/fail.h"
+#include "assay/usage.h"
 #include "counters.h"
-#include "usage.h"
 
 #include <stdlib.h>
 
@@ -47,6 +47,7 @@ static double count_instructions(const struct kernel *kernel, void *state, const
 static int node_processors(const struct turns *turns, int *found) {
     int mine[MOST_PROCESSORS] = {0}, allowed[MOST_PROCESSORS];
     int own = processors(found, MOST_PROCESSORS), count = 0;
+    fail_if(own == 0, __func__, "the kernel does not list the processors");
     for (int i = 0; i < own; i++)
         if (found[i] < MOST_PROCESSORS)
             mine[found[i]] = 1;

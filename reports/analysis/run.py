@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, UNPROVEN
+from records.flags import BEYOND_LIMIT, DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, UNPROVEN
 from records.metric import Register
 from records.run.plan import PlannedCase
 from records.run.record import Status
@@ -88,17 +88,25 @@ class Analysis:
         """How many launches a later attempt replaced."""
         return int((~self.run.launches.counted).sum())
 
+    def flagged(self, flag: str) -> int:
+        """How many counted ok launches have a flag."""
+        ok = self.run.launches.counted & self.run.launches.of_status("ok")
+        return int((ok & self.run.launches.flagged(flag)).sum())
+
     @property
     def oversubscribed(self) -> int:
         """Counted ok launches whose busy ranks shared cores."""
-        ok = self.run.launches.counted & self.run.launches.of_status("ok")
-        return int((ok & self.run.launches.flagged(OVERSUBSCRIBED)).sum())
+        return self.flagged(OVERSUBSCRIBED)
+
+    @property
+    def disturbed(self) -> int:
+        """Counted ok launches of whose cores other programs had much."""
+        return self.flagged(DISTURBED)
 
     @property
     def unproven(self) -> int:
         """Counted ok launches without evidence of where they ran."""
-        ok = self.run.launches.counted & self.run.launches.of_status("ok")
-        return int((ok & self.run.launches.flagged(UNPROVEN)).sum())
+        return self.flagged(UNPROVEN)
 
     @property
     def on_purpose(self) -> int:

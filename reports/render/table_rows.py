@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
-from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
+from records.flags import BEYOND_LIMIT, DISTURBED, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from reports.notation.units import unbroken
 from reports.show.tables import Cell, Column, Table
 
@@ -109,6 +109,6 @@ def _badge(text: str) -> str:
 
 def _badge_kind(text: str) -> str:
     """Which colour a flag gets; the word itself always says what it is."""
-    if text.startswith((BEYOND_LIMIT, OVERSUBSCRIBED, "n =")):
+    if text.startswith((BEYOND_LIMIT, DISTURBED, OVERSUBSCRIBED, "n =")):
         return "warn"
     return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""

@@ -110,6 +110,20 @@ def test_no_further_block_is_asked_for_where_all_blocks_are_the_same(factors: li
     assert "would tell" not in answer.unknown and answer.command == ""
 
 
+def test_the_answer_begins_with_that_the_machine_was_disturbed(tmp_path: Path) -> None:
+    """As quick on a machine under load, which said only that 200 blocks would not tell."""
+
+    def flagged(record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"flags": ["disturbed"] * (record["block"] < 3)}
+
+    cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
+    analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
+    answer = answer_of(analysis)
+    assert answer.sentence.startswith("Other programs disturbed 4 of 10 launches: ")
+    assert "the speed of the machine alone: run it again on idle nodes" in answer.unknown
+    assert analysis.rows[0].flags == ("disturbed in 2 of 5",)
+
+
 def with_a_slow_start(run: Run, weights: dict[str, float]) -> Run:
     """A run in which openmpi takes nine tenths of mpich's time, and starts 150 ms later."""
     cases = run.plan.cases

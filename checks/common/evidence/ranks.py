@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
+from records.flags import DISTURBED, DISTURBED_SHARE, NETWORK_UNPROVEN, OVERSUBSCRIBED
 from records.site.node_lists import names_in, numbers_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
@@ -27,6 +27,22 @@ _ARRIVING_MOST_BYTES_PER_S = 1e12
 #: A boot id of Linux, a random UUID; digits in which two may agree by chance.
 _BOOT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DIGITS_ALIKE = 16
+#: By how much the kernel's counts of a core may be off over a launch: two ticks.
+TICKS_S = 0.02
+
+
+class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who had a rank's cores between MPI_Init and MPI_Finalize, in s (checks/common/src/assay/
+    usage.h): `own` of the rank and its children, `parents` of process `parent`, which may be a
+    daemon of the library; no program `unused`, summed over the cores, for want of quota `withheld`.
+    """
+
+    wall: float
+    own: float
+    parent: int
+    parents: float
+    unused: float
+    withheld: float
 
 
 class RankFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +58,7 @@ class RankFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed: str | None = None
     pid: int | None = None
     start: float | None = None
+    usage: Usage | None = None
 
 
 class Link(
@@ -260,10 +277,30 @@ def flags(evidence: Evidence | None, claim: Claim) -> list[str]:
         hosts = {facts.host for facts in evidence.ranks}
         busy_together = [[one for one in evidence.ranks if one.host == host] for host in hosts]
     found = [OVERSUBSCRIBED] if any(map(oversubscribed, busy_together)) else []
+    if others_share(evidence.ranks) > DISTURBED_SHARE:
+        found.append(DISTURBED)
     blind = any(link.problem for link in evidence.links)
     if claim.ranks > claim.ranks_per_node and (blind or not claim.wire_is_counted):
         found.append(NETWORK_UNPROVEN)
     return found
+
+
+def others_share(ranks: Iterable[RankFacts]) -> float:
+    """The greatest share that other programs had of the cores that ranks could have used, over the
+    ranks of each kernel that have the same cores: as usage_others of usage.h, less what the
+    kernel's ticks leave open. 0 where it is not known."""
+    groups: dict[tuple[str, tuple[int, ...]], list[Usage]] = defaultdict(list)
+    for facts in ranks:
+        if facts.usage is not None:
+            groups[facts.boot_id, tuple(facts.cpus)].append(facts.usage)
+    shares = [0.0]
+    for (_, cpus), found in groups.items():
+        could = max(one.wall for one in found) * min(len(found), len(cpus))
+        lost = max(max(one.unused, one.withheld) for one in found) + TICKS_S * len(cpus)
+        parents = {one.parent: one.parents for one in found}
+        own = sum(one.own for one in found) + sum(parents.values())
+        shares.append((could - own - lost) / could if could > 0 else 0.0)
+    return max(shares)
 
 
 def oversubscribed(ranks: Iterable[RankFacts]) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from checks.common.evidence import ranks as judging
 from checks.common.evidence.ranks import Claim, read_evidence
 from checks.common.tests.evidence_of import evidence_of
-from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
+from records.flags import DISTURBED, NETWORK_UNPROVEN, OVERSUBSCRIBED
 
 CLAIM = Claim(nodes=["n1", "n2"], ranks=2, ranks_per_node=1, library_pattern="^MPICH")
 
@@ -82,6 +82,32 @@ def test_a_launch_on_another_device_than_the_site_demands_is_noticed(
     told = f"is {found}" if found else "is not reported by the library"
     assert len(said) == (0 if met else 1)
     assert all(one.startswith(f"the device {told}; the site demands {demanded}:") for one in said)
+
+
+@pytest.mark.parametrize(
+    ("masks", "times", "disturbed"),
+    [
+        pytest.param([[0], [1]], (10, 9.9, 0, 0), False, id="busy ranks alone"),
+        pytest.param([[0], [1]], (10, 1, 0, 9), False, id="ranks that sleep"),
+        pytest.param([[0, 1]] * 2, (10, 3, 6, 8), False, id="a daemon carries the messages"),
+        pytest.param([[0, 1]] * 4, (10, 5, 0, 0), False, id="four ranks on two cores"),
+        pytest.param([[0], [1]], (10, 1, 0, 0), True, id="load 10"),
+        pytest.param([[0, 1]] * 2, (10, 0.2, 0, 0.3), True, id="load 10, ranks that sleep"),
+        pytest.param([[0], [1]], (10, 6.7, 0, 0), True, id="a third"),
+        pytest.param([[0], [1]], (10, 8, 0, 0), False, id="a fifth"),
+        pytest.param([[0, 1, 2, 3]] * 2, (10, 9.9, 0, 0), False, id="on cores that stay free"),
+        pytest.param([[0]], (0.02, 0, 0, 0), False, id="too short for the kernel's ticks"),
+    ],
+)
+def test_a_launch_of_whose_cores_other_programs_had_much_is_disturbed(
+    evidence, masks, times, disturbed
+):
+    wall, own, parents, unused = times
+    usage = {"wall": wall, "own": own, "parent": 7, "parents": parents, "unused": unused}
+    usage["withheld"] = 0
+    ranks = [{"rank": rank, "cpus": cpus, "usage": usage} for rank, cpus in enumerate(masks)]
+    evidence["ranks"] = [{"host": "n1", "boot_id": "a", **facts} for facts in ranks]
+    assert (DISTURBED in flags(evidence, CLAIM)) is disturbed
 
 
 @pytest.mark.parametrize(

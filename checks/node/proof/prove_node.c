@@ -2,12 +2,12 @@
 /* The kernels of the node program: tuned against plain, every result verified, every fault found.
  */
 #define _GNU_SOURCE /* mkdtemp, setenv, nftw */
+#include "assay/usage.h"
 #include "available.h"
 #include "kernel.h"
 #include "multiply.h"
 #include "proof/proof.h"
 #include "solve.h"
-#include "usage.h"
 
 #include <ftw.h>
 #include <limits.h>

@@ -67,6 +67,7 @@ static double one_way_s(int second) {
 
 void core_pairs_run(double seconds) {
     int found[MOST_PROCESSORS], count = processors(found, MOST_PROCESSORS), done = 0;
+    fail_if(count == 0, __func__, "the kernel does not list the processors");
     double until = timing_monotonic() + seconds;
     double *samples = buffer_make((size_t)count, sizeof *samples);
     bind_to(found[0]);

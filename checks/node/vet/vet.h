@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../kernel.h"
-#include "../usage.h"
+#include "assay/usage.h"
 
 /* The steps of vetting one node, without MPI. Each measures for about `seconds`, proves its results
  * and reports metrics (assay/report.h); any error ends the process (fail_if). Local. */

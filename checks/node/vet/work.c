@@ -93,6 +93,7 @@ static void report_part(const struct worker *workers, int count, int part) {
 
 void work_run(const struct kernel *kernel, double seconds, int alone) {
     int found[MOST_PROCESSORS], count = processors(found, MOST_PROCESSORS);
+    fail_if(count == 0, __func__, "the kernel does not list the processors");
     count = alone && count > 1 ? 1 : count;
     long long half =
         sysconf(_SC_AVPHYS_PAGES) * (long long)sysconf(_SC_PAGESIZE) / 2 / count / 3 / 4096 * 4096;

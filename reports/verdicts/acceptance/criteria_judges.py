@@ -42,7 +42,7 @@ from reports.verdicts.acceptance.values import CriterionEvidence, Values
 MOST_OF_NOMINAL = 2.0
 #: Why launches without evidence decide nothing, and what to do.
 NOT_COUNTED = "unproven, which count only where the criteria say `unproven: accept`"
-BUSY = "disturbed by other programs, with more than 25 % of a node's processors; run on idle nodes"
+BUSY = "disturbed by other programs, more than 25 % of their cores; run on idle nodes"
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,11 @@ def answer_of(analysis: Analysis) -> Answer:
     added = filter(None, [extended_text(analysis.run)])
     details = (*added, *answer.details)
     answer = replace(answer, unknown="; ".join(unknown), details=details)
+    if disturbed := analysis.disturbed:
+        of = f"{disturbed} of {good} launches"
+        heads = (f"Other programs disturbed {of}", f"Disturbed: {of}")
+        told = fitting(*(f"{head}: {answer.sentence}" for head in heads))
+        answer = replace(answer, sentence=told)
     if not analysis.complete:
         return _so_far(analysis, answer, good + bad)
     return replace(answer, command=_onward(analysis.run) or answer.command)
@@ -178,6 +183,8 @@ def not_known(analysis: Analysis) -> Iterator[str]:
     beside = neighbours_of(analysis)
     if beside and beside.mattered:
         yield f"the speed alone: launches beside others were {beside.percent()}"
+    if analysis.disturbed:
+        yield "the speed of the machine alone: run it again on idle nodes"
     if unproven := analysis.unproven:
         yield f"where {unproven} of {analysis.counts['ok']} launches ran, but by Slurm's statement"
     if shared := analysis.oversubscribed:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from records.flags import MEANINGS, UNPROVEN
+from records.flags import DISTURBED, MEANINGS, UNPROVEN
 from reports.analysis.leaders import Ranking, crossovers, rankings
 from reports.analysis.neighbours import neighbours_of
 from reports.analysis.races import outcome
@@ -195,6 +195,9 @@ def _run(analysis: Analysis) -> Iterator[Sentence]:
             " and are marked wherever they are shown."
         )
         yield Sentence(text, "#launches", "bad")
+    if analysis.disturbed:
+        of = f"{analysis.disturbed} of {analysis.counts['ok']} ok launches were disturbed"
+        yield Sentence(f"{of}: {MEANINGS[DISTURBED]}.", "#launches", "bad")
     if analysis.unproven:
         of = f"{analysis.unproven} of {analysis.counts['ok']} ok launches are unproven"
         yield Sentence(f"{of}: {MEANINGS[UNPROVEN]}.", "#launches", "open")

@@ -145,6 +145,7 @@ static void call_profile(void (*linked)(void), const char *name) {
 VISIBLE int MPI_Init(int *argc, char ***argv) {
     hide_secret();
     int result = PMPI_Init(argc, argv);
+    rank_begins();
     call_profile(assay_profile_start, "assay_profile_start");
     return result;
 }
@@ -153,6 +154,7 @@ VISIBLE int MPI_Init(int *argc, char ***argv) {
 VISIBLE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     hide_secret();
     int result = PMPI_Init_thread(argc, argv, required, provided);
+    rank_begins();
     call_profile(assay_profile_start, "assay_profile_start");
     return result;
 }

@@ -1,17 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
+#define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC, clock_getcpuclockid */
 #include "rank_facts.h"
 
 #include "assay/host_name.h"
 #include "assay/json.h"
+#include "assay/usage.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CPUS_MOST 8192
+
+static struct {
+    int processors[MOST_PROCESSORS], count;
+    struct usage usage;
+    double own, parents;
+} begin;
+
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    return clock_gettime(clock, &now) == 0 ? (double)now.tv_sec + 1e-9 * (double)now.tv_nsec : 0;
+}
+
+/* Processor time of this process and of its children that have ended. */
+static double own_s(void) {
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    return seconds_of(CLOCK_PROCESS_CPUTIME_ID) +
+           (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+           1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static double parents_s(void) {
+    clockid_t clock;
+    return clock_getcpuclockid(getppid(), &clock) == 0 ? seconds_of(clock) : 0;
+}
+
+void rank_begins(void) {
+    begin.count = processors(begin.processors, MOST_PROCESSORS);
+    begin.usage = usage_read(begin.processors, begin.count);
+    begin.own = own_s();
+    begin.parents = parents_s();
+}
+
+static void add_usage(struct json *line) {
+    if (begin.count == 0)
+        return;
+    struct usage passed = usage_since(&begin.usage, begin.processors, begin.count);
+    if (passed.unused < 0)
+        return;
+    json_open(line, "usage", '{');
+    json_number(line, "wall", passed.wall);
+    json_number(line, "own", own_s() - begin.own);
+    json_integer(line, "parent", (long long)getppid());
+    json_number(line, "parents", parents_s() - begin.parents);
+    json_number(line, "unused", passed.unused);
+    json_number(line, "withheld", passed.withheld);
+    json_close(line, '}');
+}
 
 /* The cores on which this thread may run, as the kernel lists them: 0-3,8. */
 static void add_allowed(struct json *line) {
@@ -54,5 +105,6 @@ char *rank_facts(int rank, double start_s) {
         fclose(file);
     json_string(&line, "boot_id", boot_id);
     json_clock(&line, "start", start_s);
+    add_usage(&line);
     return json_take(&line);
 }

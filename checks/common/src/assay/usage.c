@@ -3,7 +3,6 @@
 #include "usage.h"
 
 #include "assay/clock.h"
-#include "assay/fail.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -14,16 +13,16 @@
 int processors(int *found, int room) {
     cpu_set_t allowed;
     int count = 0;
-    fail_if(sched_getaffinity(0, sizeof allowed, &allowed) != 0, __func__,
-            "more processors than %d", CPU_SETSIZE);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return 0;
     for (int i = 0; i < CPU_SETSIZE && count < room; i++)
         if (CPU_ISSET(i, &allowed))
             found[count++] = i;
     return count;
 }
 
-/* Seconds in which no program of this machine had one of these processors (idle, or a hypervisor
- * kept it), by the kernel's count, which is exact without ticks. */
+/* Seconds in which no program of this machine had one of these processors (idle, interrupts, or a
+ * hypervisor kept it), by the kernel's count, which is exact without ticks. */
 static double unused_s(const int *processors, int count) {
     char line[512];
     double found = 0;
@@ -31,12 +30,12 @@ static double unused_s(const int *processors, int count) {
     FILE *file = fopen("/proc/stat", "r");
     while (file && known < count && fgets(line, sizeof line, file)) {
         int number;
-        long long idle, waiting, stolen;
-        if (sscanf(line, "cpu%d %*d %*d %*d %lld %lld %*d %*d %lld", &number, &idle, &waiting,
-                   &stolen) != 4 ||
+        long long idle, waiting, hard, soft, stolen;
+        if (sscanf(line, "cpu%d %*d %*d %*d %lld %lld %lld %lld %lld", &number, &idle, &waiting,
+                   &hard, &soft, &stolen) != 6 ||
             number != processors[known])
             continue;
-        found += (double)(idle + waiting + stolen) / (double)sysconf(_SC_CLK_TCK);
+        found += (double)(idle + waiting + hard + soft + stolen) / (double)sysconf(_SC_CLK_TCK);
         known++;
     }
     if (file)

@@ -12,7 +12,8 @@ struct usage {
     double withheld;  /* summed over processors: the process's control groups were out of quota */
 };
 
-/* The processors that this process may use, in ascending order; returns their number. */
+/* The processors that this process may use, in ascending order; returns their number, 0 where the
+ * kernel does not say. */
 int processors(int *found, int room);
 
 /* Seconds that this thread had a processor. */
