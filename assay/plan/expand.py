@@ -119,7 +119,7 @@ def _combinations(
                     left_out.append(f"cases[{index}] ({entry.check}): {found}")
                     continue
                 in_these = environments
-                if entry.once:
+                if entry.in_one:
                     needed = definition.features_of(found)
                     able = (name for name in environments if needed <= site.environments[name])
                     in_these = [next(able, environments[0])]

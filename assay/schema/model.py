@@ -75,14 +75,20 @@ class CaseGroup(Section):
         " switches do not allow it the cases are skipped.",
         default=None,
     )
-    once: bool = key(
-        "Measured in one environment only: the first of them that the site has and that can.",
-        default=False,
+    once: bool | None = key(
+        "Measured in one environment only, the first of them that the site has and that can. Unset:"
+        " true of a command with `launch: none` and neither `build` nor `program`.",
+        default=None,
     )
     small: SmallForm | None = key(
         "What these cases are when the campaign's scale is small; without it the same.",
         default=None,
     )
+
+    @property
+    def in_one(self) -> bool:
+        """Whether one environment measures it for all."""
+        return bool(self.once)
 
     def at(self, scale: Scale) -> Self:
         """The entry at a scale, without its other form."""
@@ -171,6 +177,13 @@ class CommandEntry(CaseGroup):
     def check(self) -> str:
         """The name of the check that is made of it."""
         return self.name
+
+    @property
+    def in_one(self) -> bool:
+        """Whether one environment measures it for all; so it is where nothing of it depends on the
+        environment."""
+        same = self.launch == "none" and not self.build and not self.program
+        return same if self.once is None else self.once
 
 
 class ReframeMetric(Section):

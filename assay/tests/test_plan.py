@@ -52,6 +52,37 @@ def test_every_combination_in_every_environment_is_a_case() -> None:
     assert [c.environment for c in plan.cases if c.check == "pt2pt"] == ["lam"]
 
 
+ALONE = """\
+schema: 1
+name: alone
+question: How fast is a loop?
+environments: [mpich, openmpi]
+blocks: 6
+cases:
+- {name: loop, command: ./loop, launch: none, metrics: {loop_time: {find: '^(.*) s$', unit: s}}}
+- {check: startup, fixed: {ranks: 2}}
+weights: {loop: 1, startup: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "where"),
+    [
+        ("launch: none", ["mpich"]),
+        ("launch: none, once: false", ["mpich", "openmpi"]),
+        ("launch: none, build: $CC loop.c -o loop", ["mpich", "openmpi"]),
+        ("launch: mpi", ["mpich", "openmpi"]),
+    ],
+)
+def test_a_command_that_is_the_same_in_every_environment_runs_in_one(
+    changed: str, where: list[str]
+) -> None:
+    plan = plan_of(ALONE.replace("launch: none", changed))
+    assert [case.environment for case in plan.cases if case.check == "loop"] == where
+    told = "loop: `./loop`, started as one process; it runs in mpich alone and has no weight"
+    assert (told in plan.brings()) == (len(where) == 1) == ("loop" not in plan.weighed)
+
+
 def test_totals_count_launches_and_node_hours_over_all_blocks() -> None:
     plan = plan_of(GOOD)
     assert (plan.totals.cases, plan.totals.skipped, plan.totals.launches) == (9, 0, 27)

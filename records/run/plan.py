@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -252,6 +252,21 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return schema_1_register()
         return Register.of(self.metrics, self.checks)
 
+    @cached_property
+    def _environments(self) -> Mapping[str, set[str]]:
+        """By check, the environments of its cases."""
+        found = defaultdict[str, set[str]](set)
+        for case in self.cases:
+            found[case.check].add(case.environment)
+        return found
+
+    @property
+    def weighed(self) -> dict[str, float]:
+        """The weight of each check in a comparison, 1 each where the campaign declares none; one
+        that a single environment measures compares nothing and has none."""
+        weights = self.weights or dict.fromkeys(self._environments, 1.0)
+        return {name: one for name, one in weights.items() if len(self._environments[name]) > 1}
+
     @property
     def mix_blocks(self) -> int:
         """Blocks of one mix, whose jobs are handed in at once: as many as limits.jobs_at_once has
@@ -272,7 +287,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def brings(self) -> list[str]:
         """What the campaign brings to be executed, a sentence a line."""
-        return [f"{name}: {one.told()}" for name, one in self.brought.items()]
+        lines = []
+        for name, one in self.brought.items():
+            where = self._environments[name]
+            alone = f"; it runs in {min(where)} alone and has no weight"
+            several = len(where) != 1 or len(self.environments) == 1
+            lines.append(f"{name}: {one.told()}{'' if several else alone}")
+        return lines
 
     def told(self) -> list[str]:
         """What the plan leaves of its campaign and why, a sentence a line; empty: all of it."""

@@ -121,13 +121,13 @@ def outcome(run: Run, found: Comparisons) -> OpenQuestions:
     every = races(found, run.plan.sequential.until)
     cases = run.plan.cases
     pairs = list(dict.fromkeys((case.environment, case.check) for case in cases))
-    names, checks = {name for name, _ in pairs}, {check for _, check in pairs}
+    names = {name for name, _ in pairs}
     wanted = {
         (name, check)
         for race in every
         for pair in race.open
         for name in pair
-        for check in race.checks or run.plan.weights or checks
+        for check in race.checks or run.plan.weighed
     }
     text = [f"{race.title}: {a} against {b}" for race in every for a, b in race.open]
     absent = names - {cases[case].environment for case, _, _ in run.tally}

@@ -165,9 +165,9 @@ def weighted_costs(
     the environment's mean there and the block's drift. A block counts for an environment from half
     of the weight on; in a sequential design up to where all its weighted checks went on.
     """
-    measured = dict.fromkeys((check for check, _ in table), 1.0)
-    weights = run.plan.weights or measured
-    checks = {check: weights[check] for check in measured if weights.get(check, 0) > 0}
+    weights = run.plan.weighed
+    measured = dict.fromkeys(check for check, _ in table if weights.get(check, 0) > 0)
+    checks = {check: weights[check] for check in measured}
     points = {
         (check, name): _series_of(table, check, name) for check in checks for name in environments
     }

@@ -30,6 +30,7 @@ from reports.verdicts.nightly.night import read_night
 pytestmark = pytest.mark.numerical
 
 NAMES = ("mpich", "openmpi", "lam")
+HPL_LAM = ("hpl", "lam")
 
 
 def cases(names: tuple[str, ...] = NAMES) -> list[dict[str, Any]]:
@@ -80,6 +81,13 @@ def test_weights_decide_which_check_counts(tmp_path: Path) -> None:
     assert score.declared
     assert [item.environment for item in score.standings] == ["mpich", "lam"]
     assert score.standings[1].score == pytest.approx(0.9 * 2 + 0.1 * 0.5, rel=0.03)
+
+
+def test_a_check_of_one_environment_has_no_weight(tmp_path: Path) -> None:
+    some = [one for one in cases(("mpich", "lam")) if (one["check"], one["environment"]) != HPL_LAM]
+    score = score_of(analysed(tmp_path, some, blocks=9, edit=factor(mpich=1.0, lam=0.5)))
+    assert [item.environment for item in score.standings] == ["lam", "mpich"]
+    assert [share.check for share in score.shares] == ["startup"] and not score.excluded
 
 
 def test_like_environments_share_their_places(tmp_path: Path) -> None:
