@@ -163,6 +163,12 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     @property
+    def ahead(self) -> tuple[str, str] | None:
+        """The environment that is faster, and the other one; None: neither is."""
+        both = self.environment, self.reference
+        return {"faster": both, "slower": both[::-1]}.get(self.word)
+
+    @property
     def unreliable(self) -> str:
         """The environment that the bounds speak for although it fails in too many launches."""
         word = self.judgement.word if self.judgement else "not resolved"

@@ -146,7 +146,7 @@ def _judged(
     rest = iter(cells)
     checks, curves, points = (_in_order([*islice(rest, len(of))]) for of in family.cells.values())
     costs = family.costs
-    score = costs.judged(answered) if costs else None
+    score = costs.judged(answered, checks) if costs else None
     return Comparisons(
         reference=family.names[0] if family.names else "",
         overall=checks,

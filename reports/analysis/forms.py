@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from math import inf
 from typing import Annotated, Any
 
@@ -225,7 +226,7 @@ def _score(score: OverallScore) -> ScorePart:
         ],
         pairs=pairs,
         excluded=[ExcludedPart(*one) for one in score.excluded],
-        sensitivity={"lowest": score.lowest, "turns": [turn.as_json() for turn in score.turns]},
+        sensitivity={"lowest": score.lowest, "turns": [asdict(turn) for turn in score.turns]},
     )
 
 

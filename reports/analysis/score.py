@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.metric import Register
-from reports.analysis.cells import ComparisonJudgement
+from reports.analysis.cells import Comparison, ComparisonJudgement
 from reports.analysis.failures import FailureRate, Failures
 from reports.analysis.pairing import PointKey, Table
 from reports.analysis.ranking import Pair, Standing, standings
@@ -106,8 +106,11 @@ class Costs:
         known = {name: row[np.isfinite(row)] for name, row in rows}
         return {name: float(np.exp(row.mean())) for name, row in known.items() if row.size}
 
-    def judged(self, answered: Sequence[JointBounds | None]) -> OverallScore | None:
-        """The score with places; `answered` begins with the answers to `questions`."""
+    def judged(
+        self, answered: Sequence[JointBounds | None], checks: Sequence[Comparison] = ()
+    ) -> OverallScore | None:
+        """The score with places; `answered` begins with the answers to `questions`, `checks` are
+        the judged comparisons of whole checks."""
         questions = self.questions()
         if any(len(item.blocks) < LEAST_N for item in questions):
             return None
@@ -119,14 +122,21 @@ class Costs:
             effect = judgement.holding(effect) if judgement else effect
             lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
             pairs.append(Pair(*names, effect, judgement, lag, carried))
-        weights = {share.check: share.weight for share in self.shares}
-        lowest, changes = turns(self.names, self.scores, self.by_check, weights)
+        places = standings(self.names, pairs, self.failures)
+        lowest, changes = turns(
+            self.names,
+            self.scores,
+            self.by_check,
+            {share.check: share.weight for share in self.shares},
+            [item.environment for item in places if item.best == 1],
+            [(one.check, *one.ahead) for one in checks if one.ahead],
+        )
         return OverallScore(
             self.names[0],
             self.declared,
             self.shares,
             max(len(item.blocks) for item in questions),
-            standings(self.names, pairs, self.failures),
+            places,
             pairs,
             self.excluded,
             friedman(self.scores[:, np.isfinite(self.scores).all(axis=0)].T),

@@ -250,27 +250,29 @@ def blocks_needed(
 def _details(analysis: Analysis) -> tuple[str, ...]:
     """How much the order hangs on one weight, and what of a start-up is for daemons."""
     score = analysis.comparisons.score
-    hangs = score and len(score.shares) > 1 and score.lowest
+    hangs = score and len(score.shares) > 1 and score.n >= LEAST_BLOCKS
     sentences = [_sensitivity(score, analysis.register)] if score and hangs else []
     return (*sentences, *_daemons(analysis))
 
 
 def _sensitivity(score: OverallScore, register: Register) -> str:
-    """Which weights would put another first, nearest first."""
-    by = "declared" if score.declared else "equal"
-    if not score.turns:
-        return (
-            f"By estimate {score.lowest} has the least cost whatever one check weighs beside the"
-            f" {by} weights of the others."
+    """Which weights would turn the answer: of each environment the nearest that puts it first."""
+    told: dict[str, str] = {}
+    for turn in sorted(score.turns, key=lambda turn: abs(turn.share - turn.declared)):
+        text = (
+            f"if {register.check_title(turn.check)} weighed {'more' if turn.above else 'less'} than"
+            f" {weight_text(turn.share)} of all (it has {weight_text(turn.declared)})"
         )
-    told = [
-        f"{turn.leader} would have it if {register.check_title(turn.check)} weighed"
-        f" {'more' if turn.above else 'less'} than {weight_text(turn.share)} of all (it has"
-        f" {weight_text(turn.declared)})"
-        for turn in sorted(score.turns, key=lambda turn: abs(turn.share - turn.declared))
-    ]
-    more = f"; {count_text(len(told) - 3, 'other weight')} would do it, too" * (len(told) > 3)
-    return f"By estimate {score.lowest} has the least cost; {', '.join(told[:3])}{more}."
+        told.setdefault(turn.leader, text)
+    if not told:
+        by = "declared" if score.declared else "equal"
+        return (
+            f"No weight of one check beside the {by} ones of the others is known to turn this"
+            " answer."
+        )
+    first, *others = told.items()
+    more = "".join(f", {name} {text}" for name, text in others)
+    return f"By estimate {first[0]} would be the best choice {first[1]}{more}."
 
 
 def _daemons(analysis: Analysis) -> Iterator[str]:
