@@ -29,18 +29,17 @@ from reports.statistics.max_t import LEAST_BLOCKS
 def extend(run: RunDirectory, ledger: Ledger, more: MoreBlocks, say: Say) -> RunDirectory:
     """The run with the blocks added; the same where none can decide more. The caller has its lock.
 
-    What a sequential design no longer ran is not run again. Raises AssayError for a run that has
-    not ended, that criteria have judged, or whose limits.node_hours do not suffice.
+    What a sequential design no longer ran is run again only for what is open. Raises AssayError for
+    a run that has not ended, that criteria have judged, or whose limits.node_hours do not suffice.
     """
     _refuse_unfit(run, ledger)
     asked = asked_blocks(run.plan(), run.interims())
     plan, after = run.plan(), max(asked.values())
     opened, going = _open(run, after)
     if not more.until_decided:
-        going = {}
         for (name, check), block in asked.items():
-            if block == after:
-                going.setdefault(name, []).append(check)
+            if block == after and check not in going.setdefault(name, []):
+                going[name].append(check)
     elif not going:
         vain = f"no launch can answer what is open ({'; '.join(opened)})"
         why = vain if opened else "all that is asked is known"
@@ -103,7 +102,7 @@ def _open(run: RunDirectory, after: int) -> tuple[list[str], dict[str, list[str]
     loaded = load_run(run.path)
     plan = msgspec.structs.replace(loaded.plan, sequential=in_turn(loaded.plan))
     before = tuple(one for one in loaded.interims if one.block < after)
-    found = judge_after(replace(loaded, plan=plan, interims=before), after)
+    found = judge_after(replace(loaded, plan=plan, interims=before), after, beyond=True)
     return found.open, found.going
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from assay.plan import block_order, interval, launch_limit_s, runs_alone
 from checks.common.session.outcome import BuildFailure, Outcome
 from checks.common.switches import Switches
-from records.run.interims import Ended, Interim, asked_blocks, has_ended, write_interims
+from records.run.interims import Interim, asked_blocks, has_ended, write_interims
 from records.run.plan import MOST_BLOCKS, Plan, PlannedCase
 from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.record_lines import Entry
@@ -175,13 +175,10 @@ def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
 
     block = plan.sequential.interims[len(interims)]
     found = judge_after(load_run(run.path), block)
-    ended: Ended | None = None
-    if not found.open:
-        ended = "answered"
-    elif block == plan.blocks or not found.going:
-        ended = "blocks"
-    elif too_dear(plan, entries, found.going, plan.sequential.interims[len(interims) + 1]):
-        ended = "node_hours"
+    ended = found.ended(last=block == plan.blocks)
+    if ended is None:
+        following = plan.sequential.interims[len(interims) + 1]
+        ended = "node_hours" if too_dear(plan, entries, found.going, following) else None
     going = found.going if ended is None else {}
     made = Interim(block=block, open=found.open, going=going, ended=ended)
     write_interims(run.interims_file, [*interims, made])

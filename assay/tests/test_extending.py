@@ -3,6 +3,7 @@
 sequential design judged in its run directory: kept, repeated, ended by answer or budget."""
 
 import json
+import re
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ from records.run.run_directory import RunDirectory
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
+from reports.verdicts.choice.leader import choice
 from reports.verdicts.choice.sentences import summary
 from reports.verdicts.choice.tables import interims_table
 
@@ -136,7 +138,7 @@ def made(tmp_path: Path) -> RunDirectory:
     return run_with(tmp_path, up_to=6)
 
 
-def run_with(folder: Path, up_to: int, **limits: float) -> RunDirectory:
+def run_with(folder: Path, up_to: int, scatter: float = 0.015, **limits: float) -> RunDirectory:
     cases = [
         case("startup", name, {"ranks": ranks, "ranks_per_node": 1}, ranks)
         for name in NAMES
@@ -146,7 +148,7 @@ def run_with(folder: Path, up_to: int, **limits: float) -> RunDirectory:
     def edit(record: dict[str, Any]) -> dict[str, Any] | None:
         """Launches that scatter so much that mpich and openmpi are not told apart."""
         seed = record["block"], NAMES.index(record["environment"])
-        factor = float(np.exp(0.05 * np.random.default_rng(seed).standard_normal()))
+        factor = float(np.exp(scatter * np.random.default_rng(seed).standard_normal()))
         for metric in record["metrics"]:
             metric["value"] *= factor
         return record if record["block"] <= up_to else None
@@ -214,6 +216,22 @@ def test_a_run_ends_when_no_block_is_left_or_its_budget_does_not_suffice(tmp_pat
     assert judged(run).ended == "node_hours"
     assert judge(run, run.ledger().entries) is None
     assert run_status(run).complete
+
+
+def test_a_run_ends_where_the_last_block_would_not_tell_and_more_blocks_are_added(
+    tmp_path: Path,
+) -> None:
+    run = run_with(tmp_path, up_to=6, scatter=0.1)
+    found = judged(run)
+    assert (found.block, found.ended, found.going) == (6, "forecast", {}) and found.open
+    assert "; block 10 would not tell either" in "; ".join(run_status(run).judged)
+    answer = choice(analyse(load_run(run.path)))
+    assert answer is not None and re.search("about [1-9]|would not tell", answer.unknown)
+    assert run_status(run).complete and judge(run, run.ledger().entries) is None
+    run = more(run, 20, until_decided=True)
+    assert {name for _, name in coming(run)} == {
+        one.id for one in run.plan().cases if one.environment != "lam-lamd"
+    }
 
 
 def test_status_names_the_open_questions(made: RunDirectory, capsys) -> None:

@@ -35,7 +35,7 @@ from bench.simulated.campaigns import (
     judged,
     simulated_run,
 )
-from records.run.interims import Ended, Interim
+from records.run.interims import Interim
 from records.run.plan import Sequential
 from reports.load.loading import Run
 from reports.notation.labels import check_labels
@@ -86,8 +86,7 @@ def by_turns(
         judgements.add(run, block)
         found = judgements.found()
         made = outcome(run, found)
-        ended: Ended | None = "blocks" if block == design.interims[-1] else None
-        ended = ended if made.open else "answered"
+        ended = made.ended(last=block == design.interims[-1])
         going = {} if ended else made.going
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
         if ended or (stops is not None and stops(found)):

@@ -22,8 +22,9 @@ from records.values import Count
 
 INTERIMS = "interims.jsonl"
 
-#: Why no block is added: all is answered, the last block is done, limits.node_hours is used up.
-Ended = Literal["answered", "blocks", "node_hours"]
+#: Why no block is added: all is answered, the last block is done, by forecast it would
+#: not tell of what is open, limits.node_hours is used up.
+Ended = Literal["answered", "blocks", "forecast", "node_hours"]
 
 
 class Interim(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +49,8 @@ class Interim(msgspec.Struct, frozen=True, kw_only=True):
             return [f"{head}; it goes on with {self.going_told(plan)}"]
         if self.ended == "blocks":
             return [head, "no launch is left; the run ends"]
+        if self.ended == "forecast":
+            return [head, f"block {plan.blocks} would not tell either; the run ends"]
         return [head, "limits.node_hours does not suffice for the next blocks; the run ends"]
 
     def going_told(self, plan: Plan) -> str:

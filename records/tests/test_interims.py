@@ -52,7 +52,7 @@ def test_what_goes_on_is_told():
 def test_judgements_are_read_as_written(tmp_path):
     file = tmp_path / "interims.jsonl"
     assert read_interims(file, plan()) == []
-    made = [interim(6, ONE), interim(8, {}, "node_hours")]
+    made = [interim(6, ONE), interim(8, {}, "forecast")]
     write_interims(file, made)
     assert read_interims(file, plan()) == made
 

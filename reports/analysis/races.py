@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from records.run.interims import asked_blocks
+from records.run.interims import Ended, asked_blocks
 from reports.analysis.cells import LEAST_DIFFERENCE, Comparison, ComparisonJudgement
 from reports.analysis.compare import Comparisons, compare_after
 from reports.load.loading import Run
@@ -53,6 +53,11 @@ class Race:
             for pair, judged in self.pairs.items()
             if not lost & {*pair} and pair not in self.settled and not known(judged)
         ]
+
+    def vain(self, pair: tuple[str, str]) -> bool:
+        """Whether the last planned block would not tell of a pair."""
+        judged = self.pairs[pair]
+        return judged is not None and judged.vain
 
 
 def known(judged: ComparisonJudgement | None) -> bool:
@@ -102,20 +107,31 @@ def races(found: Comparisons, until: Sequence[str]) -> list[Race]:
 @dataclass(frozen=True)
 class OpenQuestions:
     """What a judgement comes to: open questions in words, and by environment the checks whose
-    launches bear on them."""
+    launches bear on them. `vain`: of some, the last block would not tell; nothing goes on for
+    these."""
 
     open: list[str]
     going: dict[str, list[str]]
+    vain: bool = False
+
+    def ended(self, *, last: bool) -> Ended | None:
+        """Why no block is added; `last`: none is left. None: it goes on."""
+        if not self.open:
+            return "answered"
+        if last or not self.going:
+            return "blocks" if last or not self.vain else "forecast"
+        return None
 
 
 NOTHING_IN_COMMON = "no two environments have valid launches in common"
 
 
-def outcome(run: Run, found: Comparisons) -> OpenQuestions:
+def outcome(run: Run, found: Comparisons, *, beyond: bool = False) -> OpenQuestions:
     """What is open in a sequential design, and what has to go on for it.
 
-    A launch is made only while a question that it bears on is open: its check's, or that of the
-    overall cost. An environment that has no valid launch and failed does not go on.
+    A launch is made only while a question that it bears on is open, its check's or that of the
+    overall cost, and the last block may tell; `beyond`: of blocks beyond the last planned one, for
+    all that is open. An environment that has no valid launch and failed does not go on.
     """
     assert run.plan.sequential is not None
     every = races(found, run.plan.sequential.until)
@@ -126,10 +142,12 @@ def outcome(run: Run, found: Comparisons) -> OpenQuestions:
         (name, check)
         for race in every
         for pair in race.open
+        if beyond or not race.vain(pair)
         for name in pair
         for check in race.checks or run.plan.weighed
     }
     text = [f"{race.title}: {a} against {b}" for race in every for a, b in race.open]
+    vain = any(race.vain(pair) for race in every for pair in race.open)
     absent = names - {cases[case].environment for case, _, _ in run.tally}
     if not any(race.pairs for race in every) and len(run.plan.environments) > 1:
         failed = {cases[case].environment for case, status, _ in run.tally if status != "lost"}
@@ -140,13 +158,14 @@ def outcome(run: Run, found: Comparisons) -> OpenQuestions:
     going: dict[str, list[str]] = {}
     for name, check in pairs:
         stays = (name, check) in wanted or name in absent
-        if text and stays and before[name, check] == last:
+        if text and stays and (beyond or before[name, check] == last):
             going.setdefault(name, []).append(check)
-    return OpenQuestions(text, going)
+    return OpenQuestions(text, going, vain)
 
 
-def judge_after(run: Run, block: int) -> OpenQuestions:
-    """The judgement of a sequential design after a block, from its launches up to it."""
+def judge_after(run: Run, block: int, *, beyond: bool = False) -> OpenQuestions:
+    """The judgement of a sequential design after a block, from its launches up to it; `beyond` as
+    `outcome` has it."""
     before = [interim.block for interim in run.interims]
     found = compare_after(run, check_labels(run.plan.cases), [*before, block])
-    return outcome(run.until(block), found)
+    return outcome(run.until(block), found, beyond=beyond)

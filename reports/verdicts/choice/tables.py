@@ -92,6 +92,7 @@ def interims_table(analysis: Analysis) -> Table | None:
     ended = {
         "answered": "all known",
         "blocks": "no block is left",
+        "forecast": "the last block would not tell",
         "node_hours": "limits.node_hours is used up",
     }
 
