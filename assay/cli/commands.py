@@ -339,18 +339,6 @@ COMMANDS: dict[str, Command] = {
         argument("--output DIR", "default: RUN/paper", type=Path),
         *(pictures("of the document"), JSON),
     ),
-    "mix": _command(
-        "makespan and throughput of a mix of jobs, and its slowest job",
-        "compare:mix_command",
-        shared.NEWEST,
-        argument(
-            "--at-least SHARE",
-            "least rate of each job as a share of its kind's median; default: 0.8",
-            type=float,
-            default=0.8,
-        ),
-        JSON,
-    ),
     "predict": _command(
         "time on node counts that a run did not measure",
         "predict:predict_command",

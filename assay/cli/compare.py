@@ -8,20 +8,17 @@ from pathlib import Path
 
 import msgspec
 
-from assay.contracts.judging import STATUS
 from assay.documents.report import write_document
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
-from assay.screens.pages import print_result, show_as_asked
+from assay.screens.pages import show_as_asked
 from assay.screens.screen import Screen
-from records.errors import AssayError, ExitStatus
+from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run, refuse_other
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.mix.result import mix_result
-from reports.verdicts.mix.throughput import mix_of
 from reports.verdicts.papers.definition import load_study, read_study, studies
 from reports.verdicts.papers.document import make_document
 from reports.verdicts.papers.result import paper_result
@@ -58,21 +55,6 @@ def _two_runs(arguments: argparse.Namespace) -> tuple[Path, Path]:
 
     kind = f"other run of {campaign}"
     return first.path, run_of(arguments.run_b, fits, kind, f"assay run {campaign}").path
-
-
-def mix_command(arguments: argparse.Namespace) -> int:
-    """`assay mix`: makespan and throughput of jobs that were handed in at once."""
-    if not 0 < arguments.at_least <= 1:
-        raise AssayError(f"--at-least {arguments.at_least:g}: allowed are shares above 0 up to 1")
-    run = run_of(
-        arguments.run_name,
-        lambda run: bool(run.plan().mix_blocks),
-        "run of a mix",
-        "assay run mix",
-    )
-    result = mix_result(mix_of(run), run.path.name, arguments.at_least)
-    print_result(result, as_json=arguments.json)
-    return STATUS[result.data.answer.word]
 
 
 def paper_command(arguments: argparse.Namespace) -> int:

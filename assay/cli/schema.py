@@ -34,7 +34,6 @@ from reports.verdicts.advice.outcome import AdviceForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.contract.forms import ContractForm
-from reports.verdicts.mix.result import MixForm
 from reports.verdicts.nightly import forms as nightly
 from reports.verdicts.papers.result import PaperForm
 from reports.verdicts.prediction.outcome import PredictionForm
@@ -63,7 +62,6 @@ FORMS: dict[str, type[Part] | None] = {
     "history-report": survey.SurveyForm,
     "history-show": nightly.HistoryForm,
     "history-silent": nightly.SilentForm,
-    "mix": MixForm,
     "night": nightly.NightForm,
     "paper": PaperForm,
     "plan": None,

@@ -37,8 +37,7 @@ from reports.verdicts.contract.forms import (
     read_judgement,
 )
 from reports.verdicts.contract.result import contract_result
-from reports.verdicts.mix.result import mix_facts
-from reports.verdicts.mix.throughput import mix_of
+from reports.verdicts.mix import mix_of
 
 MACHINE, RISKS, SUMS = "contract.json", "risks.json", "SHA256SUMS"
 #: The names of a document's files without their endings.
@@ -187,5 +186,5 @@ def _mixes(folder: ContractFolder, course: ContractCourse) -> dict[str, list[tup
         with suppress(AssayError):
             run = open_run(str(found_run(folder, name)))
             if run.plan().mix_blocks:
-                found[name] = mix_facts(mix_of(run))
+                found[name] = mix_of(run).facts
     return found

@@ -27,7 +27,7 @@ from reports.load.loading import load_run
 from reports.verdicts.acceptance.judge import judge
 from reports.verdicts.acceptance.values import gather, stated_rates
 from reports.verdicts.contract.forms import ContractRisk
-from reports.verdicts.mix.throughput import NO_MIX
+from reports.verdicts.mix import NO_MIX
 
 #: Launches of a case below which an earlier run shows no spread.
 LEAST_LAUNCHES = 3

@@ -286,7 +286,7 @@ class Limits(Section):
         le=86400,
     )
     jobs_at_once: int | None = key(
-        "Jobs that are handed in to Slurm at once, which runs as many as fit: a mix (`assay mix`)."
+        "Jobs that are handed in to Slurm at once, which runs as many as fit: a mix."
         " Without it one after the other.",
         "jobs",
         None,

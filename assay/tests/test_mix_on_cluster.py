@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mix of jobs that are handed in to a virtual cluster's Slurm at once."""
 
-import json
 import subprocess
 from itertools import pairwise
 
 from assay.tests.test_run_on_cluster import ASSAY, SITE
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.run.record import read_records
+from records.run.run_directory import open_run
+from reports.verdicts.mix import mix_of
 from setup.tests.needs import NEEDS_HPL
 
 __all__ = ["pytestmark"]
@@ -24,9 +25,6 @@ def test_a_mix_of_jobs_is_handed_in_at_once(cluster, tmp_path):
     handed_in = sorted(records, key=lambda one: str(one.submitted_at))
     times = [(str(a.ended_at), str(b.submitted_at)) for a, b in pairwise(handed_in)]
     assert any(later < ended for ended, later in times), times
-    said = subprocess.run(
-        [ASSAY, "mix", run, "--at-least", "0.01", "--json"], capture_output=True, check=True
-    )
-    found = json.loads(said.stdout)
-    assert (found["jobs"], found["valid"], len(found["kinds"])) == (6, 6, 3)
-    assert found["makespan_s"] > 0
+    mix = mix_of(open_run(str(run)))
+    assert (len(mix.jobs), mix.valid, len(mix.kinds)) == (6, 6, 3)
+    assert mix.makespan_s > 0

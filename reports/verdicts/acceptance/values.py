@@ -25,7 +25,7 @@ from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, SUMMARY
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
-from reports.verdicts.mix.throughput import mix_of
+from reports.verdicts.mix import mix_of
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]

@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from records.errors import AssayError
+from records.run.run_directory import open_run
 from reports.analysis.cells import ComparisonJudgement
 from reports.analysis.compare import Comparisons
 from reports.analysis.forms import LaunchesPart, VerdictsForm, choice_part
@@ -50,6 +52,7 @@ from reports.verdicts.choice.answer import answer_of
 from reports.verdicts.choice.pictures import factors_picture, forest, score_picture
 from reports.verdicts.choice.sentences import launches_text, of_check, summary
 from reports.verdicts.choice.tables import choice_tables, comparison_tables
+from reports.verdicts.mix import mix_of
 from reports.verdicts.papers.document import StudySection
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
@@ -175,6 +178,7 @@ def _sections(
 ) -> Iterator[Section]:
     title = "Which environment is best"
     yield Section("choice", title, lambda: _choice(analysis), short="Which is best")
+    yield Section("mix", "The mix of jobs", lambda: _mix(analysis))
     if study is not None:
         title = f"Compared with the study of {study.study.year}"
         yield Section("study", title, partial(_study, study, links), short="The study")
@@ -236,6 +240,19 @@ def _choice(analysis: Analysis) -> Iterator[Block | None]:
     rest: list[Block | None] = [forest(analysis)]
     rest += [table for table in tables if table not in places]
     yield _movable("choice-more", "How the places came about", "choice", rest)
+
+
+def _mix(analysis: Analysis) -> Iterator[Block | None]:
+    """Makespan, throughput and jobs of the mixes, or why none counts; nothing without mixes."""
+    if not analysis.run.plan.mix_blocks:
+        return
+    try:
+        mix = mix_of(open_run(str(analysis.run.directory)))
+    except AssayError as error:
+        yield Sentence(str(error))
+    else:
+        yield Facts(mix.facts)
+        yield mix.table()
 
 
 def _study(study: StudySection, links: RawLinks) -> Iterator[Block]:

@@ -3,22 +3,20 @@
 
 Throughput is jobs · work / (nodes · makespan) (NREL ESIF-HPC-4): the makespan reaches from the
 first submission to the last end, and a job that gave no right answer does no work. A run may hold
-several mixes, one after the other; their median counts. Rates of the jobs of a kind have the
-harmonic mean, that of work done at each rate one after the other. The lowest job counts (IOCB): its
-rate over the median of its kind.
+several mixes, one after the other; their median counts, and a criterion of kind `mix` holds them
+against a limit. Rates of the jobs of a kind have the harmonic mean, that of work done at each rate
+one after the other. The slowest job is named by its rate over the median of its kind, with how far
+that kind's jobs lie apart; it judges nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from math import log
+from math import inf
 from statistics import harmonic_mean, median
-
-import numpy as np
-from scipy import special  # type: ignore[import-untyped]
 
 from records.errors import AssayError
 from records.metric import Metric
@@ -27,14 +25,14 @@ from records.run.record import CASE_ID, Record, latest_attempts
 from records.run.run_directory import RunDirectory
 from records.values import utc_seconds
 from reports.notation.labels import case_names
-from reports.statistics.descriptive import LEVEL, robust_spread
+from reports.notation.units import percent, significant
+from reports.notation.values import about
+from reports.show.tables import Table, numeric, pivot
 
 #: Seconds without any job after which a mix was not handed in at once.
 LONGEST_PAUSE_S = 30.0
 #: What a campaign does whose jobs are no mix.
 NO_MIX = "hands in one job after the other; a mix says limits: {jobs_at_once: N}"
-#: Of a spread by the median of normal deviations, against the pooled one.
-EFFICIENCY = 0.37
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,41 @@ class MixJob:
     work: float
     rate: float | None
     unit: str
-    share: float | None = None
     mix: int = 1
+
+
+@dataclass(frozen=True)
+class MixKind:
+    """The jobs of a kind of all mixes."""
+
+    name: str
+    jobs: Sequence[MixJob]
+
+    @cached_property
+    def rates(self) -> list[float]:
+        """Those of the valid jobs, ascending."""
+        return sorted(job.rate for job in self.jobs if job.rate is not None)
+
+    @property
+    def mean_text(self) -> str:
+        """The harmonic mean of the rates."""
+        return about(harmonic_mean(self.rates), self.slowest.unit) if self.rates else "–"
+
+    @property
+    def slowest_share(self) -> float:
+        """The least rate over the median; infinite without a valid job."""
+        return self.rates[0] / median(self.rates) if self.rates else inf
+
+    @property
+    def half_within(self) -> float:
+        """The median distance of a rate from the median of all, as a share of it."""
+        middle = median(self.rates)
+        return median(abs(rate / middle - 1) for rate in self.rates)
+
+    @property
+    def slowest(self) -> MixJob:
+        """The valid job with the least rate, of which there must be one."""
+        return next(job for job in self.jobs if job.rate == self.rates[0])
 
 
 @dataclass(frozen=True)
@@ -94,48 +125,59 @@ class Mix:
         """Jobs with the right answer."""
         return sum(job.rate is not None for job in self.jobs)
 
-    @property
-    def slowest(self) -> MixJob | None:
-        """The valid job that is slowest against its kind."""
-        return slowest_of([job for jobs in self.kinds.values() for job in jobs])
-
-    @property
-    def scatter(self) -> float:
-        """By which factor less than its kind's median a valid job may be as one of `jobs` that are
-        alike: Student's bound for the least of all, by the median deviation, so that the jobs of a
-        slow node do not widen it."""
-        logs = [log(one.share) for jobs in self.kinds.values() for one in jobs if one.share]
-        n, freedom = len(logs), len(logs) - len(self.kinds)
-        if freedom <= 0:
-            return 0.0
-        reach = special.stdtrit(EFFICIENCY * freedom, 1 - (1 - LEVEL) / n) * (n / freedom) ** 0.5
-        return float(np.exp(-reach * robust_spread(np.abs(logs))))
-
     @cached_property
-    def kinds(self) -> dict[str, list[MixJob]]:
-        """The jobs of each kind, valid ones with their share of the kind's median rate."""
+    def kinds(self) -> list[MixKind]:
+        """The jobs of each kind."""
         found: dict[str, list[MixJob]] = {}
         for job in self.jobs:
             found.setdefault(job.kind, []).append(job)
-        for kind, jobs in found.items():
-            rates = [job.rate for job in jobs if job.rate is not None]
-            middle = median(rates) if rates else 1.0
-            found[kind] = [
-                job if job.rate is None else replace(job, share=job.rate / middle) for job in jobs
-            ]
-        return found
+        return [MixKind(*one) for one in found.items()]
 
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Makespan and throughput, and the slowest job, by their names."""
+        rates = [significant(3600 * one) for one in sorted(self.throughputs.values())]
+        facts = [
+            ("jobs", f"{len(self.jobs)}, {self.valid} valid"),
+            ("nodes", str(self.nodes)),
+            ("makespan", f"{self.makespan_s:.1f} s"),
+            ("throughput", f"{significant(3600 * self.throughput)} work a node and hour"),
+        ]
+        if len(rates) > 1:
+            facts.append(("mixes", f"{len(rates)}, medians of them; {rates[0]} to {rates[-1]}"))
+        facts += [("left out", text) for text in self.left_out]
+        kind = min(self.kinds, key=lambda kind: kind.slowest_share)
+        if kind.rates:
+            share, nodes = percent(kind.slowest_share, 0), ", ".join(kind.slowest.nodes)
+            near = f"half of its kind are within {percent(kind.half_within)}"
+            facts.append(
+                ("slowest job", f"{share} of its kind's median, {kind.name} on {nodes}; {near}")
+            )
+        return facts
 
-def slowest_of(jobs: Sequence[MixJob]) -> MixJob | None:
-    """The valid job that is slowest against its kind."""
-    valid = (job for job in jobs if job.share is not None)
-    return min(valid, key=lambda job: job.share or 0.0, default=None)
+    def table(self) -> Table | None:
+        """The jobs by kind."""
 
+        def slowest(kind: MixKind) -> list[str]:
+            if not kind.rates:
+                return ["–"] * 3
+            shares = percent(kind.half_within), percent(kind.slowest_share, 0)
+            return [*shares, ", ".join(kind.slowest.nodes)]
 
-def mean_rate(jobs: Sequence[MixJob]) -> float | None:
-    """The harmonic mean of the valid jobs' rates; None without any."""
-    rates = [job.rate for job in jobs if job.rate is not None]
-    return harmonic_mean(rates) if rates else None
+        return pivot(
+            self.kinds,
+            [
+                ("kind", lambda kind: kind.name),
+                (
+                    numeric("jobs", "valid", "harmonic mean"),
+                    lambda kind: [str(len(kind.jobs)), str(len(kind.rates)), kind.mean_text],
+                ),
+                ([*numeric("half within", "slowest of median"), "on"], slowest),
+            ],
+            anchor="table-mix",
+            title="Jobs by kind",
+            note="Half of a kind's jobs are that near to its median; the slowest judges nothing.",
+        )
 
 
 def mix_of(run: RunDirectory) -> Mix:
