@@ -84,6 +84,19 @@ def found_in(
     return [segmented(sizes, one, replicates=1).switches for one in noisy]
 
 
+def packets(size: int, alpha_s: float = 5e-6) -> NDArray[np.float64]:
+    """Times of SIZES in packets that are sent whole, s: stairs, without a switch of protocol."""
+    return alpha_s + BETA_S_PER_BYTE * size * np.ceil(np.array(SIZES) / size)
+
+
+def stairs(curves: int) -> Iterator[Row]:
+    """Switches that are found on stairs of packets."""
+    for size, noise in product((4096, 16384, 65536), (0.03, 0.05)):
+        false = sum(bool(one) for one in found_in(tuple(SIZES), packets(size), noise, curves))
+        what = f"packets of {size:,} B, noise {noise:.0%}: a false switch"
+        yield share(what, false, curves, most=0.05)
+
+
 def few_sizes(curves: int) -> Iterator[Row]:
     """13 lengths, one time each: switches on smooth curves, and steps that are found."""
     for sizes, noise in product(FEW, (0.02, 0.1)):
@@ -178,5 +191,5 @@ def _misses(
 
 def rows(curves: int) -> Iterator[Row]:
     """All rows of so many curves each."""
-    for part in (switches, few_sizes, intervals, no_lines):
+    for part in (switches, stairs, few_sizes, intervals, no_lines):
         yield from part(curves)

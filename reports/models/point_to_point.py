@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.models.parts import LEAST_POINTS, best_edges, costs_of_parts, line_of
+from reports.models.parts import LEAST_POINTS, MOST_PARTS, best_edges, costs_of_parts, line_of
 from reports.statistics.descriptive import Interval, Vector
 
 #: Beyond this the search, whose cost grows with the square, is refused.
@@ -40,6 +40,8 @@ CHANCE = 0.05
 DRAWS, LEAST_DRAWS, DRAWN_SIZES = 99, 39, 100
 #: Exponents of the smooth curves α + c·m^γ that a switch must be told from.
 EXPONENTS = tuple(tenth / 10 for tenth in range(2, 21))
+#: Stairs of packets are among them where the longest message has at least so many packets.
+LEAST_PACKETS = 8
 #: A smaller relative rms is the rounding of printed times.
 LEAST_RMS = 1e-9
 
@@ -101,11 +103,11 @@ class Break:
     """Between `below` and `above`, neighbouring sizes, one segment ends and the next begins.
 
     `step` is how the time changes there, the right line over the left one, minus 1: the least that
-    a break anywhere between the two sizes leaves, and `clearness` that step in ln t over its
+    a break anywhere between the two sizes leaves, and `clearness` a switch's step in ln t over its
     standard error. `is_switch` tells a step from a mere change of slope, and from the steps that
-    lines through a smooth curve of such scatter have by chance. `support` is the share of bootstrap
-    replicates that break in this very interval, `low` to `high` the interval that holds the break
-    in 95 % of them.
+    lines through a curve without one, smooth or stairs of packets, have by chance. `support` is the
+    share of bootstrap replicates that break in this very interval, `low` to `high` the interval
+    that holds the break in 95 % of them.
     """
 
     below_bytes: int
@@ -232,8 +234,7 @@ def _significant(
 
     Supremum F tests by a residual bootstrap (D. W. K. Andrews, Econometrica 61, 1993; B. E. Hansen,
     J. Econometrics 97, 2000), the search repeated in each draw. The last segment goes while the
-    squares shrink as much in draws of the lines without it. A switch is one if the clearest break
-    in draws of the best smooth curve is as clear in no more than CHANCE of them.
+    squares shrink as much in draws of the lines without it.
     """
     generator = np.random.default_rng(seed)
     draws = max(LEAST_DRAWS, round(DRAWS * min(1.0, (DRAWN_SIZES / len(m)) ** 2)))
@@ -247,15 +248,35 @@ def _significant(
             break
     else:
         return candidates[0]
-    if not chosen.switches:
-        return chosen
-    found = []
-    for times in _drawn(t, *_smooth(m, t, chosen), generator, draws):
-        drawn = _with_lines(m, times, best_edges(costs_of_parts(m, times), parts)[-1])
-        found.append(max((one.clearness for one in drawn.switches), default=0.0))
+    return _told_apart(m, t, chosen, generator, draws) if chosen.switches else chosen
+
+
+def _told_apart(
+    m: Vector, t: Vector, chosen: Segmentation, generator: np.random.Generator, draws: int
+) -> Segmentation:
+    """`chosen` with those switches alone that are clearer than chance makes them.
+
+    A switch is one if the clearest one in draws of the best curve without a switch is as clear in
+    no more than CHANCE of them. Draws are cut into as many segments; of stairs, which hold steps,
+    into any number.
+    """
+    parts, most = len(chosen.segments), CHANCE * (draws + 1) - 1
+    clearness = np.array([one.clearness if one.is_switch else 0.0 for one in chosen.breaks])
+    as_clear = np.zeros(len(clearness))
+    fitted, taken, is_stairs = _without_switch(m, t, chosen)
+    for times in _drawn(t, fitted, taken, generator, draws):
+        cuts = best_edges(costs_of_parts(m, times), MOST_PARTS if is_stairs else parts)
+        drawn = (
+            one
+            for edges in cuts[1 if is_stairs else -1 :]
+            for one in _with_lines(m, times, edges).breaks
+        )
+        as_clear += max(one.clearness for one in drawn) >= clearness
+        if (as_clear > most).all():
+            break
     breaks = (
-        replace(one, is_switch=one.is_switch and sum(c >= one.clearness for c in found) <= most)
-        for one in chosen.breaks
+        replace(one, is_switch=n <= most)
+        for one, n in zip(chosen.breaks, as_clear.tolist(), strict=True)
     )
     return replace(chosen, breaks=tuple(breaks))
 
@@ -280,29 +301,35 @@ def _drawn(
         yield fitted * np.exp(generator.choice(residuals, len(t)))
 
 
-def _smooth(m: Vector, t: Vector, chosen: Segmentation) -> tuple[Vector, int]:
-    """The times of the smooth curve with the least variance of residuals, and its parameters.
+def _without_switch(m: Vector, t: Vector, chosen: Segmentation) -> tuple[Vector, int, bool]:
+    """The times of the curve without a switch that has the least variance of residuals, its
+    parameters, and whether it is stairs.
 
-    Of α + β·m, α + c·m^γ, lines with one bend, and lines that bend at the breaks of `chosen`.
+    Of α + β·m, α + c·m^γ, lines with one bend, lines that bend at the breaks of `chosen`, and
+    stairs of packets, α + c·⌈m/p⌉ and α + β·m + c·⌈m/p⌉ with p a size.
     """
     one = np.ones_like(m)
     knots = [m[1:-1][place : place + 1] for place in range(len(m) - 2)]
     knots.append(np.array([float(found.above_bytes) for found in chosen.breaks]))
-    curves = [(one[:, np.newaxis], 1), (np.column_stack([one, m]), 2)]
-    curves += [(np.column_stack([one, m**exponent]), 3) for exponent in EXPONENTS]
+    curves = [(one[:, np.newaxis], 1, False), (np.column_stack([one, m]), 2, False)]
+    curves += [(np.column_stack([one, m**exponent]), 3, False) for exponent in EXPONENTS]
     for at in knots:
         bent = np.maximum(m[:, np.newaxis] - at, 0.0)
-        curves.append((np.column_stack([one, m, bent]), 2 + 2 * len(at)))
+        curves.append((np.column_stack([one, m, bent]), 2 + 2 * len(at), False))
+    stairs = [np.ceil(m / packet) for packet in m[(m > 0) & (m * LEAST_PACKETS <= m[-1])]]
+    curves += [(np.column_stack([one, steps]), 3, True) for steps in stairs]
+    curves += [(np.column_stack([one, m, steps]), 4, True) for steps in stairs]
     found = []
-    for columns, taken in curves:
+    for columns, taken, is_stairs in curves:
         relative = columns / t[:, np.newaxis]
         scale = np.linalg.norm(relative, axis=0)
         solution = np.linalg.lstsq(relative / scale, one, rcond=None)[0] / scale
         fitted = columns @ solution
         if (fitted > 0).all():
-            found.append((float(((fitted / t - 1) ** 2).sum()) / (len(m) - taken), taken, fitted))
-    _, taken, fitted = min(found, key=lambda curve: curve[:2])
-    return fitted, taken
+            variance = float(((fitted / t - 1) ** 2).sum()) / (len(m) - taken)
+            found.append((variance, taken, fitted, is_stairs))
+    _, taken, fitted, is_stairs = min(found, key=lambda curve: curve[:2])
+    return fitted, taken, is_stairs
 
 
 def _on_lines(m: Vector, t: Vector, chosen: Segmentation) -> Vector:
@@ -335,9 +362,11 @@ def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
         if higher[0] == higher[1]:
             step = min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
         is_switch = abs(step) > max(LEAST_STEP, LEAST_STEP_RMS * rms)
-        error = math.hypot(_error(*sides[0], pair[0], below), _error(*sides[1], pair[1], above))
-        size = abs(math.log(max(1 + step, LEAST_RMS)))
-        clearness = size / (scatter * error) if error < math.inf else 0.0
+        clearness = 0.0
+        if is_switch:
+            ends = zip(sides, pair, (below, above), strict=True)
+            error = math.hypot(*(_error(*side, line, size) for side, line, size in ends))
+            clearness = abs(math.log(max(1 + step, LEAST_RMS))) / (scatter * error)
         breaks.append(Break(below, above, step, is_switch, 1.0, below, above, clearness))
     return Segmentation(tuple(_fit(*part) for part in parts), tuple(breaks), rms)
 

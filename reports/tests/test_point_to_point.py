@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
-from bench.claims.point_to_point import FEW, SMOOTH, found_in
+from bench.claims.point_to_point import FEW, SMOOTH, found_in, packets
 from reports.models.parts import best_edges, costs_of_parts
 from reports.models.point_to_point import direct_half_length, plain_line, segmented, straight_line
 
@@ -120,6 +120,14 @@ def test_a_line_without_a_switch_gives_none(noise):
 def test_few_noisy_lengths_on_a_smooth_curve_give_no_switch(law, sizes):
     found = found_in(sizes, SMOOTH[law](np.array(sizes, dtype=float)), 0.1, 50)
     assert sum(map(bool, found)) <= 5  # 5 % are allowed; six of 50 have a probability of 4 %
+
+
+@pytest.mark.full(sample=1)
+@pytest.mark.parametrize("noise", [0.03, 0.05])
+@pytest.mark.parametrize("size", [4096, 16384, 65536])
+def test_stairs_of_packets_give_no_switch(size, noise):
+    found = found_in(tuple(SIZES), packets(size), noise, 20)
+    assert sum(map(bool, found)) <= 3  # 5 % are allowed; four of 20 have a probability of 2 %
 
 
 @pytest.mark.full(sample=1)
