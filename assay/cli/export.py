@@ -37,7 +37,7 @@ from reports.verdicts.reframe_export import (
     references_text,
     reframe_report,
 )
-from reports.verdicts.survey.survey import LEAST_LAUNCHES
+from reports.verdicts.survey.survey import LEAST_OF_A_LIMIT
 
 
 def export_command(arguments: argparse.Namespace) -> int:
@@ -72,8 +72,8 @@ def _references(arguments: argparse.Namespace) -> int:
     found = references(surveys_of(history, arguments.site, arguments.campaign))
     if not found:
         raise AssayError(
-            f"{history} has no figure with {LEAST_LAUNCHES} imported launches at its present level;"
-            " import more: assay history import"
+            f"{history} has no figure with {LEAST_OF_A_LIMIT} imported launches at its present"
+            " level; import more: assay history import"
         )
     suffix = arguments.output.suffix if arguments.output else ""
     return _written(references_text(found, suffix), arguments.output)

@@ -71,7 +71,7 @@ def test_references_are_what_a_test_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_logs(tmp_path / "logs", 2, 20, 2)
+    write_logs(tmp_path / "logs", 2, 40, 3)
     assert main(["history", "import", "logs"]) == 0
     assert main(["history", "report"]) == 0
     assert "<title>" in (tmp_path / "results/history-report/index.html").read_text()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from math import ceil
 from pprint import pformat
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -162,17 +163,19 @@ def _field(value: Any) -> str:
 def references(surveys: Sequence[Survey]) -> References:
     """Of each test and environment the references that the data support, as a test's `reference`:
     "system:partition" → figure → value, lower and upper limit, unit as the test writes it. The
-    limit is on the worse side; on both where the better direction is not known."""
+    limit is on the worse side, rounded up; on both where the better direction is not known."""
     found: References = {}
     for one in surveys:
         for item in one.references:
             key = one.history.series[item.series]
             name, _, place = one.tests_of[item.series].rpartition(" @")
             partition, _, environ = place.partition("+")
-            limit = round(item.supported, 4)
+            if item.supported is None:
+                continue
+            limit = ceil(1e4 * item.supported) / 1e4
             lower = None if key.better == "lower" else -limit
             upper = None if key.better == "higher" else limit
-            level = float(f"{item.level / item.reference.factor:.6g}")
+            level = float(f"{item.level / item.reference.factor:.9g}")
             places = found.setdefault(name, {}).setdefault(environ, {})
             figures = places.setdefault(f"{one.site}:{partition}", {})
             figures[key.title] = level, lower, upper, item.reference.unit

@@ -45,7 +45,9 @@ class SurveySeriesPart(Part):
     reference: Annotated[float | None, key("The newest reference, in `reference_unit`.")]
     reference_unit: Annotated[str, key("The unit as the test writes it.")]
     allows: Annotated[float | None, key("How much worse than the level the reference allows.")]
-    supported: Annotated[float | None, key("The limit that the launches support.")]
+    supported: Annotated[
+        float | None, key("The limit that one launch in 100 misses; none of fewer than 99.")
+    ]
     advice: Annotated[
         str, key("missed, too tight, too loose, no limit, no reference, fits; empty: not judged.")
     ]

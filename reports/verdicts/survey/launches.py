@@ -37,6 +37,10 @@ class ImportedLaunches:
     tests_of: dict[int, str]
     failing: list[FailingTestPart]
 
+    def without(self, nodes: set[str], at: slice) -> NDArray[np.bool_]:
+        """Which launches of these rows had none of the nodes."""
+        return np.array([nodes.isdisjoint(one) for one in self.sets])[self.sets_of[at]]
+
     def of_series(self) -> Iterator[tuple[int, slice]]:
         """Each series with the rows of its launches."""
         rows, begins = np.unique(self.series, return_index=True)

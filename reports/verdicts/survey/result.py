@@ -27,9 +27,11 @@ from reports.verdicts.survey.forms import (
 )
 from reports.verdicts.survey.survey import (
     LEAST_LAUNCHES,
+    LEAST_OF_A_LIMIT,
     LEAST_OF_A_NODE,
     LOOSE,
     NODE_GAP,
+    ONE_IN,
     ReferenceFinding,
     Survey,
 )
@@ -39,10 +41,13 @@ _MOST_ROWS, _MOST_TRENDS = 200, 24
 _METHOD = (
     "A change is a step of the median of more than 3 % that lasts four nights (E-divisive means"
     " over 30 nights, permutation p ≤ 0.0001, Mann–Whitney p ≤ 0.001). Noise is 1.4826·MAD of"
-    " nights over their level. A launch at the present level stays within the 99.9 % prediction"
-    f" limit; the data support this limit, or 3 % if it is less. A reference with {LEAST_LAUNCHES}"
-    " launches is too tight if it allows less than noise does, too loose if it allows more than"
-    f" {LOOSE:g} times what the data support. A node is slow if the 99 % bound of its median, over"
+    f" nights over their level. The data support the limit that at most one launch in {ONE_IN} at"
+    " the present level misses, of any distribution (order statistics), at least the"
+    f" 99.9 % prediction limit of normal noise and 3 %; {LEAST_OF_A_LIMIT} launches are needed. A"
+    f" reference with {LEAST_LAUNCHES} launches is too tight if it allows less than normal noise"
+    f" does or surely more than one launch in {ONE_IN} misses it (binomial p < 0.01), too loose if"
+    f" it allows more than {LOOSE:g} times what the data support and what the worst launch had. A"
+    " node is slow if the 99 % bound of its median, over"
     f" all nodes and series, is worse than that of the good nodes by {percent(NODE_GAP, 0)}, with"
     f" {LEAST_OF_A_NODE} launches or more; launches on several nodes count for each of them."
 )
@@ -212,9 +217,12 @@ def _references(surveys: Sequence[Survey]) -> Iterator[Block]:
         " of a series that is slower than before, that before.",
         most=_MOST_ROWS,
     ) or Sentence("No reference is too tight or too loose.")
-    judged = count_text(sum(len(one.references) for one in surveys), "reference")
+    judged = [found for one in surveys for found in one.references]
+    few = sum(found.supported is None for found in judged)
+    by = f", {few} by fewer than {LEAST_OF_A_LIMIT} launches, which support no limit" if few else ""
     yield Sentence(
-        f"{judged} judged in {_series_text(surveys)}; write those that the data support with:",
+        f"{count_text(len(judged), 'reference')} judged in {_series_text(surveys)}{by}; write those"
+        " that the data support with:",
         code="assay export references",
     )
 

@@ -34,8 +34,14 @@ from reports.verdicts.survey.launches import ImportedLaunches, launches_of
 LEAST_LAUNCHES, LEAST_OF_A_NODE = 10, 5
 #: By how much a slow node is worse than the others, a fraction, and with what chance of error.
 NODE_GAP, NODE_CHANCE = 0.05, 0.01
-#: A reference is too loose that allows so many times what the data support.
+#: A supported limit says that at most one launch in so many misses it, of any distribution; fewer
+#: launches than `LEAST_OF_A_LIMIT` support none.
+ONE_IN = 100
+LEAST_OF_A_LIMIT = ONE_IN - 1
+#: A reference is too loose that allows so many times what the data support, and what was seen.
 LOOSE = 2.0
+#: Misses of a reference are no chance of one in `ONE_IN` if so many are less probable than this.
+_LITTLE = 0.01
 
 Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference", "fits"]
 
@@ -51,14 +57,14 @@ class Spread(NamedTuple):
 
 class ReferenceFinding(NamedTuple):
     """A reference against what the data support: `allows` is how much worse than the level a launch
-    may be by it, `supported` the limit that noise does not reach, fractions of the level; `missed`
-    of `n` launches at this level miss the reference."""
+    may be by it, `supported` the limit that one launch in `ONE_IN` misses, None of too few,
+    fractions of the level; `missed` of `n` launches at this level miss the reference."""
 
     series: int
     reference: ImportedReference
     level: float
     allows: float | None
-    supported: float
+    supported: float | None
     missed: int
     n: int
     advice: Advice
@@ -137,13 +143,14 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
         # A reference is not to be corrected by what is wrong with the machine now.
         end = regressed.get(row) or len(history.nights)
         begin = max(one for one in starts[row] if one < end)
-        shares = shares[(ran >= begin) & (ran < end) & np.isfinite(shares)]
+        nodes += (slow := [*_slow_nodes(history, launches, row, at)])
+        counts = launches.without({one.node for one in slow}, at) & np.isfinite(shares)
+        shares = shares[counts & (ran >= begin) & (ran < end)]
         reference = known.get(history.series_ids[row])
         if reference is not None and len(shares) >= LEAST_LAUNCHES:
             better, level = history.series[row].better, float(levels[row, end - 1])
             shares = shares[-10 * rules.most_nights :]
             references.append(_referenced(row, reference, level, shares, rules, better=better))
-        nodes += _slow_nodes(history, launches, row, at)
     return Survey(
         newest_night(history, str(store.path)),
         [
@@ -215,18 +222,22 @@ def _referenced(
     *,
     better: str,
 ) -> ReferenceFinding:
-    """What a reference allows against what the launches at the present level support: the 99.9 %
-    prediction limit of one launch, at least 3 %."""
+    """What a reference allows against what the launches at the present level support: the k-th
+    worst of n, k = ⌊(n + 1)/100⌋, which a further launch of any distribution misses with the chance
+    k/(n + 1); at least the 99.9 % prediction limit of normal noise, and 3 %."""
     n, base = len(shares), reference.value * reference.factor / level
+    sign = {"higher": -1, "lower": 1}.get(better)
+    seen = np.sort(sign * (shares - 1) if sign else np.abs(shares - 1))
     spread = max(_spread(shares) or 0.0, rules.least_spread)
     quantile = float(stats.t.ppf((1 + rules.level_suspect) / 2, n - 1))
     reach = spread * float(np.sqrt(1 + np.pi / (2 * n))) * quantile
-    supported = max(rules.floor, reach)
+    rank = (n + 1) // ONE_IN
+    supported = max(rules.floor, reach, float(seen[-rank])) if rank else None
     low = -np.inf if reference.lower is None else base * (1 + reference.lower)
     high = np.inf if reference.upper is None else base * (1 + reference.upper)
     worse = ((1 - low, "higher"), (high - 1, "lower"))
     sides = [side for side, of in worse if np.isfinite(side) and better in (of, "unknown")]
-    beyond = (shares < low) | (shares > high)
+    missed = int(((shares < low) | (shares > high)).sum())
     allows = min(sides, default=None)
     advice: Advice = "fits"
     if not reference.value:
@@ -235,11 +246,11 @@ def _referenced(
         advice = "no limit"
     elif allows < 0:
         advice = "missed"
-    elif allows < reach:
+    elif allows < reach or stats.binom.sf(missed - 1, n, 1 / ONE_IN) < _LITTLE:
         advice = "too tight"
-    elif max(sides) > LOOSE * supported:
+    elif supported and max(sides) > LOOSE * max(supported, seen[-1]):
         advice, allows = "too loose", max(sides)
-    return ReferenceFinding(row, reference, level, allows, supported, int(beyond.sum()), n, advice)
+    return ReferenceFinding(row, reference, level, allows, supported, missed, n, advice)
 
 
 def _slow_nodes(
