@@ -105,8 +105,7 @@ def _slower(checked: Checked, found: list[NightFinding]) -> Answer:
     amount = compared(key, change.before, change.after)
     head = f"{_name(key)}: {amount}"
     head += f" {than(amount)} {n_text(worst, change)}" if change.stage == "peers" else ""
-    before = "before " if change.stage == "early" else ""
-    since = f"since {before}{day_of(history, change.since)}"
+    since = f"since {day_of(history, change)}"
     text = [f"{head} {since}{_others(found)}."]
     if causes:
         also = f" and {len(causes) - 1} more" if len(causes) > 1 else ""

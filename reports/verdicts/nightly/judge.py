@@ -13,7 +13,7 @@ from records.history.model import Change, Kind, Night, Stage
 from records.site.pair_scans import NODE, PEER
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.nightly.findings import NightFinding, NightJudgement, Verdict
-from reports.verdicts.nightly.lasting import LevelShift, shifts
+from reports.verdicts.nightly.lasting import LevelShift, level_shift
 from reports.verdicts.nightly.peers import PeersTonight, peers_of_night, young_groups
 from reports.verdicts.nightly.reference import Mask, last_nights
 from reports.verdicts.nightly.tonight import Nights, StageA
@@ -76,26 +76,9 @@ class _Tonight:
             peers=peers > 0,
         )
 
-    def change(self, shift: LevelShift) -> Change:
-        """A change found tonight."""
-        less = shift.after < shift.before
-        better = less == (self.of.history.series[shift.series].better == "lower")
-        kind: Kind = "improvement" if better else "regression"
-        since = self.of.history.nights[shift.since].id
-        return Change(
-            series=shift.series,
-            kind=kind,
-            stage=shift.stage,
-            since=since,
-            found=self.night.id,
-            before=shift.before,
-            after=shift.after,
-            n_before=shift.n_before,
-        )
-
     def new(self, shift: LevelShift, level: float | None = None) -> NightFinding:
         """A change found tonight, as a finding; `level` as in `finding`."""
-        change = self.change(shift)
+        change = shift.change(self.of.history, self.night.id)
         return self.finding(shift.series, change.kind, change, level)
 
     def run_again(self, series: int, again: float, since: int, level: float) -> NightFinding:
@@ -368,8 +351,15 @@ def _lasting(
     positive = np.nan_to_num(stage_a.values, nan=0.0) > 0
     chosen = (np.arange(tonight.place + 1) >= since[:, np.newaxis]) & ~bad & positive
     known = {series: changes[at].stage == unproven for series, at in newest.items()}
-    for shift in shifts(stage_a, chosen, known, of.rules):
-        change, place = tonight.change(shift), newest.get(shift.series)
+    floors, alone = stage_a.floors.tolist(), stage_a.limits.alone.tolist()
+    for series in np.flatnonzero(chosen[:, -1]).tolist():
+        limits, nights = (floors[series], alone[series]), np.flatnonzero(chosen[series])
+        proven, row = known.get(series), stage_a.values[series]
+        shift = level_shift(series, row, nights, limits, proven=proven, rules=of.rules)
+        if shift is None:
+            continue
+        change = shift.change(of.history, tonight.night.id)
+        place = newest.get(shift.series)
         if place is None or (changes[place].stage != unproven and change.kind == "regression"):
             changes.append(change)
             level = None if place is None else change.before

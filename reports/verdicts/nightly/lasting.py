@@ -12,7 +12,6 @@ of 5). The permutation test finds a third of the steps after three nights, Mannâ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from statistics import median
@@ -22,11 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from records.history.model import Stage
+from records.history.model import Change, History, Kind, Stage
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.nightly.reference import Mask
 from reports.verdicts.nightly.rules import Rules
-from reports.verdicts.nightly.tonight import StageA
 
 Single = NDArray[np.float32]
 Places = NDArray[np.signedinteger]
@@ -49,6 +46,16 @@ class LevelShift(NamedTuple):
     before: float
     after: float
     n_before: int
+
+    def change(self, history: History, found: int) -> Change:
+        """The change that the night with the id `found` shows."""
+        less, better = self.after < self.before, history.series[self.series].better
+        kind: Kind = "regression"
+        if better == "unknown" or less == (better == "lower"):
+            kind = "improvement"
+        since = history.nights[self.since].id
+        levels = self.before, self.after, self.n_before
+        return Change(self.series, kind, self.stage, since, found, *levels)
 
 
 @lru_cache(maxsize=64)
@@ -163,21 +170,6 @@ def _in_window(row: Matrix, floor: float, rules: Rules, *, proven: bool) -> int 
     return split if proven or is_change(row, statistic, rules) else None
 
 
-def lasting_shifts(row: Matrix, floor: float, rules: Rules) -> Iterator[tuple[int, float, float]]:
-    """All lasting changes of a row of positive values: where each level begins, and the medians
-    before and after. A window of the row's past is tested every `rules.run_nights`, as if each of
-    these nights were the newest; after a change it begins with the new level."""
-    begin, least = 0, rules.least_before + rules.least_after
-    end = least + (len(row) - least) % rules.run_nights
-    while end <= len(row):
-        first = max(begin, end - rules.window)
-        last = row[first:end]
-        if split := _in_window(last, floor, rules, proven=False):
-            yield first + split, float(np.median(last[:split])), float(np.median(last[split:]))
-            begin = first + split
-        end += rules.run_nights
-
-
 def _before_judging(row: Matrix, limit: float, rules: Rules) -> int | None:
     """A step within the nights that came before any could be judged, which no rank test tells.
 
@@ -209,14 +201,32 @@ def _in_first_nights(row: Matrix, floor: float, rules: Rules) -> int | None:
     return split if p * len(splits) <= rules.p_ranks else None
 
 
-def _change(
-    row: Matrix, floor: float, limit: float, proven: bool | None, rules: Rules
-) -> tuple[Stage, Matrix, Matrix] | None:
-    """How a change was found, and the values before and after it. `proven`: None without an open
-    regression, which is asked for the last nights alone."""
+def level_shift(
+    series: int,
+    values: Matrix,
+    nights: Places,
+    limits: tuple[float, float],
+    *,
+    proven: bool | None,
+    rules: Rules,
+) -> LevelShift | None:
+    """What has changed to stay by these nights of a series, with positive values. `limits`: floor,
+    what one night may be. `proven`: None without an open regression, whose last nights alone are
+    asked, else whether a re-run has proven it.
+
+    First a change within the last nights (30); then a step in the first nights; then a drift, which
+    is the first nights (30) against the last 10, once they are apart by as many as the window. A
+    drift finds what wanders by less than the floor in any window.
+    """
+    row, (floor, limit) = values[nights], limits
+
+    def found(stage: Stage, before: Matrix, after: Matrix) -> LevelShift:
+        levels = float(np.median(before)), float(np.median(after))
+        return LevelShift(series, stage, int(nights[-len(after)]), *levels, len(before))
+
     last = row[-rules.window :]
     if split := _in_window(last, floor, rules, proven=bool(proven)):
-        return "lasting", last[:split], last[split:]
+        return found("lasting", last[:split], last[split:])
     if proven is not None:
         return None
     if rules.robust_from < len(row) < rules.early_from:
@@ -224,29 +234,8 @@ def _change(
     elif rules.early_from <= len(row) <= rules.most_nights:
         split = _in_first_nights(row, floor, rules)
     if split:
-        return "early", row[:split], row[split:]
+        return found("early", row[:split], row[split:])
     first, last = row[: rules.drift_anchor], row[-rules.drift_recent :]
     if len(row) < rules.drift_anchor + rules.window or _shift(first, last) <= floor:
         return None
-    return ("drift", first, last) if _rank_p(first, last) <= rules.p_drift else None
-
-
-def shifts(
-    tonight: StageA, chosen: Mask, known: Mapping[int, bool], rules: Rules
-) -> Iterator[LevelShift]:
-    """What has changed to stay in series that were measured tonight, at most one change each.
-
-    `chosen`: the nights of each series, shape (series, nights), with positive values. `known`:
-    series with an open regression, True where a re-run has proven it. First a change within the
-    last nights (30); then a step in the first nights; then a drift, which is the reference's first
-    nights (30) against the last 10, once they are apart by as many as the window. A drift finds
-    what wanders by less than the floor in any window.
-    """
-    floors, limits = tonight.floors.tolist(), tonight.limits.alone.tolist()
-    for series in np.flatnonzero(chosen[:, -1]).tolist():
-        nights = np.flatnonzero(chosen[series])
-        row = tonight.values[series, nights]
-        if found := _change(row, floors[series], limits[series], known.get(series), rules):
-            stage, before, after = found
-            levels = float(np.median(before)), float(np.median(after))
-            yield LevelShift(series, stage, int(nights[-len(after)]), *levels, len(before))
+    return found("drift", first, last) if _rank_p(first, last) <= rules.p_drift else None

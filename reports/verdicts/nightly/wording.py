@@ -123,11 +123,13 @@ def day_names(nights: Sequence[Night]) -> list[str]:
     return [night.date[5:16] for night in nights] if several else days
 
 
-def day_of(history: History, night: int) -> str:
-    """The date of a night; the hour too where another night is of that day."""
-    date = history.nights[history.position(night)].date
+def day_of(history: History, change: Change) -> str:
+    """The date of a change's first night, the hour too where another night is of that day; of a
+    step in the first nights that it was before."""
+    date = history.nights[history.position(change.since)].date
     alike = sum(one.date[:10] == date[:10] for one in history.nights)
-    return date if alike > 1 else date[:10]
+    before = "before " if change.stage == "early" else ""
+    return before + (date if alike > 1 else date[:10])
 
 
 def causes_of(history: History, change: Change) -> list[str]:

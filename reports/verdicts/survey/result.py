@@ -40,7 +40,8 @@ from reports.verdicts.survey.survey import (
 _MOST_ROWS, _MOST_TRENDS = 200, 24
 _METHOD = (
     "A change is a step of the median of more than 3 % that lasts four nights (E-divisive means"
-    " over 30 nights, permutation p ≤ 0.0001, Mann–Whitney p ≤ 0.001). Noise is 1.4826·MAD of"
+    " over 30 nights, permutation p ≤ 0.0001, Mann–Whitney p ≤ 0.001), a step in the first nights,"
+    " or a drift (the first 30 nights against the last 10). Noise is 1.4826·MAD of"
     f" nights over their level. The data support the limit that at most one launch in {ONE_IN} at"
     " the present level misses, of any distribution (order statistics), at least the"
     f" 99.9 % prediction limit of normal noise and 3 %; {LEAST_OF_A_LIMIT} launches are needed. A"
@@ -160,7 +161,7 @@ def _answer(surveys: Sequence[Survey], changes: Sequence[_Row], nodes: Sequence[
     if not told:
         return Answer(State.MEASURED, f"Nothing stands out in {_series_text(surveys)}.", why)
     details = [
-        f"{row.test}: {row.key.title} {_moved(row)} since {day_of(row.of.history, row.what.since)}."
+        f"{row.test}: {row.key.title} {_moved(row)} since {day_of(row.of.history, row.what)}."
         for row in still[:1]
     ] + [
         f"{row.what.node}: {percent(row.what.worse)} slower than {row.what.others} other nodes."
@@ -177,7 +178,7 @@ def _changes(rows: Sequence[_Row]) -> Iterator[Block]:
         return [
             row.test,
             row.key.title,
-            day_of(history, change.since),
+            day_of(history, change),
             " → ".join(value_text(row.key, value, both) for value in both),
             Cell(_moved(row), tone="bad" if change.open and not unknown else ""),
             "direction not known" if unknown else state_of(history, change),

@@ -2,7 +2,7 @@
 """What a history tells as a whole.
 
 The changes are those of the nightly judgement where it judged the newest night; else those that its
-test of lasting changes finds in each series. What launches vary by is taken from the last level.
+test of what stays finds in each series. What launches vary by is taken from the last level.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
 from records.history.imported import ImportedReference, references_of
-from records.history.model import Change, History, Kind
+from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.statistics.descriptive import MAD, Matrix
 from reports.verdicts.acceptance.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
-from reports.verdicts.nightly.lasting import lasting_shifts
+from reports.verdicts.nightly.lasting import level_shift
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
 from reports.verdicts.nightly.wording import case_names
@@ -136,27 +136,27 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
     known = references_of(store)
     within: dict[int, float | None] = {}
     references, nodes = [], list[NodeFinding]()
-    regressed = {one.series: history.position(one.since) for one in history.changes if one.open}
+    still = [one for one in history.changes if one.open]
+    regressed = {one.series: history.position(one.since) for one in still}
+    drifting = {one.series for one in still if one.stage == "drift"}
     for row, at in launches.of_series():
         ran, shares = launches.nights[at], launches.shares[at]
         within[row] = _spread(shares[ran >= starts[row][-1]])
-        # A reference is not to be corrected by what is wrong with the machine now.
+        # A reference is not to be corrected by what is wrong with the machine now, nor by a drift.
         end = regressed.get(row) or len(history.nights)
         begin = max(one for one in starts[row] if one < end)
         nodes += (slow := [*_slow_nodes(history, launches, row, at)])
         counts = launches.without({one.node for one in slow}, at) & np.isfinite(shares)
         shares = shares[counts & (ran >= begin) & (ran < end)]
         reference = known.get(history.series_ids[row])
-        if reference is not None and len(shares) >= LEAST_LAUNCHES:
-            better, level = history.series[row].better, float(levels[row, end - 1])
-            shares = shares[-10 * rules.most_nights :]
+        if reference and row not in drifting and len(shares) >= LEAST_LAUNCHES:
+            level, shares = float(levels[row, end - 1]), shares[-10 * rules.most_nights :]
+            better = history.series[row].better
             references.append(_referenced(row, reference, level, shares, rules, better=better))
+    shares_of_level = history.values / levels
     return Survey(
         newest_night(history, str(store.path)),
-        [
-            Spread(row, _spread(shares), within.get(row))
-            for row, shares in enumerate(history.values / levels)
-        ],
+        [Spread(row, _spread(one), within.get(row)) for row, one in enumerate(shares_of_level)],
         references,
         nodes,
         launches.failing,
@@ -166,24 +166,23 @@ def survey(store: Store, site: str, campaign: str) -> Survey:
 
 
 def found_changes(history: History, rules: Rules) -> list[Change]:
-    """The lasting changes of all series, numbered in order of time; a regression that a later
-    change of its series took back is closed."""
-    nights = Nights(history, rules)
-    found: list[Change] = []
-    for row, key in enumerate(history.series):
-        places = np.flatnonzero(
-            (history.counts[row] >= rules.least_launches) & (history.values[row] > 0)
-        )
-        values, floor = history.values[row, places], float(nights.floors[row])
-        first = len(found)
-        for start, before, after in lasting_shifts(values, floor, rules):
-            less = (after < before) == (key.better == "lower")
-            kind: Kind = "improvement" if less or key.better == "unknown" else "regression"
-            since = history.nights[places[start]].id
-            for at in range(first, len(found)):
-                if found[at].open and kind == "improvement":
-                    found[at] = replace(found[at], closed=since)
-            found.append(Change(row, kind, "lasting", since, since, before, after, start))
+    """The lasting changes of all series by the test of the nightly judgement, night after night,
+    numbered in order of time; after one the series begins with the new level. A regression that a
+    later change of its series took back is closed."""
+    floors, found = Nights(history, rules).floors.tolist(), list[Change]()
+    for row, values in enumerate(history.values):
+        nights = np.flatnonzero((history.counts[row] >= rules.least_launches) & (values > 0))
+        begin, mine, limits = 0, list[Change](), (floors[row], np.inf)
+        for end in range(1, len(nights) + 1):
+            proven = False if mine and mine[-1].open else None
+            known = nights[begin:end]
+            if shift := level_shift(row, values, known, limits, proven=proven, rules=rules):
+                change = shift.change(history, history.nights[known[-1]].id)
+                if change.kind == "improvement":
+                    mine = [replace(one, closed=change.since) if one.open else one for one in mine]
+                mine.append(change)
+                begin = int(np.searchsorted(nights, shift.since))
+        found += mine
     found.sort(key=lambda one: (history.position(one.since), one.series))
     return [replace(one, id=number) for number, one in enumerate(found, 1)]
 
