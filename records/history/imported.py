@@ -62,7 +62,8 @@ class ImportedFigure(NamedTuple):
 class ImportedLaunch(NamedTuple):
     """A test case that ran. `at` is its end in s since 1970, or that of its session, which then
     began at `since`; `night` is what its launches of one night have in common: a session, or a day.
-    `values` are those of `figures`; None: not given."""
+    `values` are those of `figures`; None: not given. `retry` numbers the tries of a session after
+    the first, where ReFrame tells it; else 0."""
 
     case: ImportedCase
     job: str
@@ -73,6 +74,7 @@ class ImportedLaunch(NamedTuple):
     values: tuple[float | None, ...]
     night: str
     since: float | None = None
+    retry: int = 0
 
     @property
     def status(self) -> str:
@@ -116,28 +118,29 @@ def nodes_of(text: str) -> str:
     return " ".join(word(one) for one in names_in(text) if one not in NOTHING)
 
 
-#: Some launches of a history, a column each: ids of their nights, tests, names with repeats,
-#: results, nodes with blanks between them, numbers of finite values; and of all these values, shape
-#: (values, 2), the id of the series and the value in SI units.
+#: Some launches of a history, a column each: ids of their nights, retries, tests, results, nodes
+#: with blanks between them, numbers of finite values; and of all these values, shape (values, 2),
+#: the id of the series and the value in SI units.
 Texts = tuple[str, ...]
-StoredLaunches = tuple[tuple[int, ...], Texts, Texts, Texts, Texts, list[int], NDArray[np.float64]]
+Integers = tuple[int, ...]
+StoredLaunches = tuple[Integers, Integers, Texts, Texts, Texts, list[int], NDArray[np.float64]]
 
 
 def stored_launches(store: Store, site: str, campaign: str) -> Iterator[StoredLaunches]:
     """The imported launches of a group in parts, in no order."""
     with store.explained("read"):
         rows = store.tuples(
-            "SELECT l.night, l.test, l.name, l.result, l.nodes, l.figures FROM launch l"
+            "SELECT l.night, l.retry, l.test, l.result, l.nodes, l.figures FROM launch l"
             " JOIN night n ON n.id=l.night WHERE n.site=? AND n.campaign=?",
             (site, campaign),
         )
         while part := rows.fetchmany(_ROWS):
-            nights, tests, names, results, nodes, figures = zip(*part, strict=True)
+            nights, retries, tests, results, nodes, figures = zip(*part, strict=True)
             counts = [text.count("[") - 1 for text in figures]
             # All at once: a list for each launch takes several times as long.
             text = ",".join(filter("[]".__ne__, figures)).translate(_NO_BRACKETS)
             values = np.array(_NUMBERS.decode(f"[{text}]"), dtype=np.float64).reshape(-1, 2)
-            yield nights, tests, names, results, nodes, counts, values
+            yield nights, retries, tests, results, nodes, counts, values
 
 
 def references_of(store: Store) -> dict[int, ImportedReference]:

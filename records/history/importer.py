@@ -73,6 +73,7 @@ class Importer:
         self.nights: dict[tuple[str, str], _Night] = {}
         self._cases: dict[ImportedCase, _Case] = {}
         self._rows: list[tuple[object, ...]] = []
+        self._retries: list[tuple[int, int, float, float]] = []
         # Of all launches: the key, changed by the second of the end. Of those that know no end but
         # their session's, by key: when that began and ended. Once such a one comes, of all by key
         # the ends.
@@ -112,6 +113,8 @@ class Importer:
             key = int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
             if key ^ int(launch.at) in self._seen or self._is_known(key, launch):
                 self.known += 1
+                if launch.retry:
+                    self._retries.append((launch.retry, key, *_span(launch)))
                 continue
             self._note(key, launch.at, launch.since)
             self._add(launch, case, key)
@@ -132,7 +135,7 @@ class Importer:
                 figures.append((series.number, value * series.factor))
                 night.values.setdefault(series.number, []).append(value * series.factor)
         told = night.number, case.test, launch.case.unique, launch.result, nodes
-        self._rows.append((key, launch.at, launch.since, *told, _text(figures)))
+        self._rows.append((key, launch.at, launch.since, *told, _text(figures), launch.retry))
         if len(self._rows) >= _ROWS:
             self._flush()
 
@@ -146,13 +149,13 @@ class Importer:
             self._ends = {}
             for number, at in self.store.tuples("SELECT key, at FROM launch", ()):
                 self._ends.setdefault(number, []).append(at)
-        low, high = launch.since - _SLACK_S, launch.at + _SLACK_S
+        low, high = _span(launch)
         return any(low <= at <= high for at in self._ends.get(key, ()))
 
     def _flush(self) -> None:
         self.store.database.executemany(
-            "INSERT INTO launch (key, at, since, night, test, name, result, nodes, figures)"
-            " VALUES (?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO launch (key, at, since, night, test, name, result, nodes, figures, retry)"
+            " VALUES (?,?,?,?,?,?,?,?,?,?)",
             self._rows,
         )
         self._rows.clear()
@@ -227,6 +230,7 @@ class Importer:
         insertion = f"INSERT OR REPLACE INTO value {columns} VALUES (?,?,?,?,?)"  # noqa: S608 own text
         database.executemany(insertion, rows)
         self._write_references()
+        self._write_retries()
         where = "SELECT id FROM night WHERE site=? AND started_at>=? AND imported AND judged"
         for changed in (
             "DELETE FROM change WHERE author IS NULL AND found",
@@ -251,6 +255,16 @@ class Importer:
             rows,
         )
 
+    def _write_retries(self) -> None:
+        """Keep which of the launches that were there already are retries: a log does not tell."""
+        columns = "(retry INTEGER, key INTEGER, low REAL, high REAL)"
+        self.store.database.execute(f"CREATE TEMP TABLE IF NOT EXISTS retried {columns}")
+        self.store.database.executemany("INSERT INTO retried VALUES (?,?,?,?)", self._retries)
+        self.store.database.execute(
+            "UPDATE launch SET retry=r.retry FROM retried r"
+            " WHERE launch.key=r.key AND launch.at BETWEEN r.low AND r.high"
+        )
+
     def _close(self, added: _Night) -> str:
         """Write a night's begin, nodes and statuses, and add its former values; gives its begin."""
         begun = f"{datetime.fromtimestamp(added.begun, UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -268,6 +282,12 @@ class Importer:
         query = "UPDATE night SET started_at=?, nodes=?, statuses=? WHERE id=?"
         self.store.database.execute(query, told)
         return begun
+
+
+def _span(launch: ImportedLaunch) -> tuple[float, float]:
+    """When a launch ended at the earliest and at the latest."""
+    begun = launch.at if launch.since is None else launch.since
+    return begun - _SLACK_S, launch.at + _SLACK_S
 
 
 def _text(values: list[Any]) -> str:

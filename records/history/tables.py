@@ -6,7 +6,7 @@ import sqlite3
 from records.history import USUAL_FINDS
 from records.metric import schema_1_register
 
-SCHEMA = 6
+SCHEMA = 7
 APPLICATION_ID = 0x41535359
 
 _MISSED = """
@@ -19,14 +19,15 @@ _KINDS = "kinds TEXT NOT NULL DEFAULT '{}'"
 _FINDS = f"finds REAL NOT NULL DEFAULT {USUAL_FINDS}"
 _UNEXPLAINED = "unexplained INTEGER NOT NULL DEFAULT 0"
 _IMPORTED = "imported INTEGER NOT NULL DEFAULT 0"
+_RETRY = "retry INTEGER NOT NULL DEFAULT 0"
 #: Launches that were imported, each once: `key` tells it from all others; one whose time is that of
 #: its session alone has the session's begin in `since`. References are in their own unit.
-_LAUNCH = """
+_LAUNCH = f"""
 CREATE TABLE launch (
   id INTEGER PRIMARY KEY, key INTEGER NOT NULL, at REAL NOT NULL, since REAL,
   night INTEGER NOT NULL REFERENCES night(id), test TEXT NOT NULL, name TEXT NOT NULL,
   result TEXT NOT NULL, nodes TEXT NOT NULL,
-  figures TEXT NOT NULL
+  figures TEXT NOT NULL, {_RETRY}
 ) STRICT
 """
 _REFERENCE = """
@@ -79,7 +80,7 @@ def upgrade(database: sqlite3.Connection) -> None:
 
     Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then; schema
     4 the nights that could not run; schema 5 kinds of nodes, `finds` and `unexplained`; schema 6
-    what is imported.
+    what is imported; schema 7 which of it is a retry.
     """
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
     if version < 2:
@@ -105,4 +106,6 @@ def upgrade(database: sqlite3.Connection) -> None:
         database.execute(f"ALTER TABLE night ADD COLUMN {_IMPORTED}")
         database.execute(_LAUNCH)
         database.execute(_REFERENCE)
+    elif version < 7:
+        database.execute(f"ALTER TABLE launch ADD COLUMN {_RETRY}")
     database.execute(f"PRAGMA user_version={SCHEMA}")

@@ -21,6 +21,8 @@ from reports.load.reframe_logs import ODD, Refuse, file_log, http_json, launch_o
 _SQLITE = b"SQLite format 3\0"
 #: Greatest report that is read, bytes.
 _MOST_BYTES = 2_000_000_000
+#: What tells the test cases of a run apart, in reports of all data versions.
+_TOLD_BY = ("unique_name", "name", "system", "partition", "environ", "environment")
 
 
 def files_below(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
@@ -110,17 +112,35 @@ def _report(
         told = "\0".join(str(info.get(name, "")) for name in ("hostname", "user", "cmdline"))
         named = blake2b(f"{told}\0{ends}".encode(), digest_size=8).hexdigest()
         session = str(info.get("uuid") or info.get("session_uuid") or named)
-        cases = [case for run in runs for case in run["testcases"]]
+        cases = [*_numbered(runs)]
     except ODD as error:
         refuse(file, line, f"no report of ReFrame ({type(error).__name__}: {error})")
         return
-    for number, case in enumerate(cases, 1):
+    for number, (case, retry) in enumerate(cases, 1):
         try:
-            launch = _case(case, session, ends)
+            launch = _case(case, session, ends)._replace(retry=retry)
         except ODD as error:
             refuse(file, line, f"test case {number}: {type(error).__name__}: {error}")
             continue
         yield launch
+
+
+def _numbered(runs: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], int]]:
+    """The test cases of a session's runs, each with the index of its retry; that is 0 in a run with
+    a case that passed in the run before, as `--reruns` makes them."""
+    passed = set[str]()
+    for index, run in enumerate(runs):
+        cases = run["testcases"]
+        retry = index if passed.isdisjoint(_names(cases)) else 0
+        passed = _names(cases, "pass", "success")
+        yield from ((case, retry) for case in cases)
+
+
+def _names(cases: Iterable[Any], *results: str) -> set[str]:
+    """What tells test cases apart, of those with one of the results; without any, of all."""
+    known = [case for case in cases if isinstance(case, dict)]
+    told = [case for case in known if not results or case.get("result") in results]
+    return {"\0".join(str(case.get(name)) for name in _TOLD_BY) for case in told}
 
 
 def _moment(info: dict[str, Any], name: str) -> float:

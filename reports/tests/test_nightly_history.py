@@ -125,13 +125,15 @@ def test_other_nodes_tell_where_to_look(folder, capsys):
     assert "look at the nodes of the night" in (folder / "out" / "night.txt").read_text()
 
 
-@pytest.mark.parametrize("schema", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("schema", [1, 2, 3, 4, 5, 6])
 def test_history_of_an_earlier_schema_is_read(folder, capsys, schema):
     add_nights(folder)
     with sqlite3.connect("results/history.sqlite") as database:
-        database.execute("DROP TABLE launch")
-        database.execute("DROP TABLE reference")
-        database.execute("ALTER TABLE night DROP COLUMN imported")
+        database.execute("ALTER TABLE launch DROP COLUMN retry")
+        for table in ("launch", "reference") if schema < 6 else ():
+            database.execute(f"DROP TABLE {table}")
+        if schema < 6:
+            database.execute("ALTER TABLE night DROP COLUMN imported")
         of_5 = ("night", "kinds"), ("night", "finds"), ("value", "unexplained")
         for table, column in of_5 if schema < 5 else ():
             database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")

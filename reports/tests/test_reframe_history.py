@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,8 @@ from reports.verdicts.survey.forms import ImportForm
 from reports.verdicts.survey.survey import Survey
 
 NIGHTS, REPEATS = 60, 3
+
+Case = dict[str, Any]
 
 
 def taken(history: Path, *paths: Path) -> ImportForm:
@@ -39,8 +42,29 @@ def values_of(history: Path) -> dict[str, list[tuple[int, ...] | float]]:
 def survey(tmp_path_factory: pytest.TempPathFactory) -> Survey:
     folder = tmp_path_factory.mktemp("planted")
     taken(folder / "h.sqlite", write_logs(folder / "logs", 6, NIGHTS, REPEATS))
+    retried = retries_report(log_lines(3, NIGHTS, REPEATS))
+    (folder / "report.json").write_text(json.dumps(retried))
+    assert taken(folder / "h.sqlite", folder / "report.json").added == 0
     (found,) = surveys_of(folder / "h.sqlite", None, None)
     return found
+
+
+def _case(names: list[str], fields: list[str]) -> Case:
+    """A line of a log as a test case of a report."""
+    return {**dict(zip(names, fields, strict=True)), "perfvalues": {}}
+
+
+def retries_report(lines: list[str], *again: Case) -> dict[str, Any]:
+    """The failed tries of a log, and what came after each, as ReFrame reports them: a run of all,
+    and one of those that were tried again; and `again` in this."""
+    names, *cases = (line.split("|") for line in lines)
+    told = [_case(names, fields) for fields in cases]
+    failed = [at for at, case in enumerate(told) if case["triad_value"] == "None"]
+    first = [told[at] for at in failed]
+    second = [*(told[at + 1] for at in failed), *again]
+    runs = [{"run_index": 0, "testcases": first}, {"run_index": 1, "testcases": second}]
+    info = {"time_start_unix": 1.7e9, "time_end_unix": 1.8e9}
+    return {"session_info": info, "runs": runs}
 
 
 def test_a_planted_step_is_found_at_its_night(survey: Survey) -> None:
@@ -62,7 +86,33 @@ def test_references_are_held_against_what_the_launches_support(survey: Survey) -
 def test_the_slow_node_and_the_test_that_a_retry_hid_are_named_alone(survey: Survey) -> None:
     assert {one.node for one in survey.nodes} == {SLOW_NODE}
     assert all(0.07 < one.worse < 0.13 for one in survey.nodes)
-    assert [(one.test, one.failed) for one in survey.hidden] == [("Stream3 @mc+gnu", NIGHTS // 10)]
+    told = [(one.test, one.failed, one.hidden) for one in survey.hidden]
+    assert told == [("Stream3 @mc+gnu", NIGHTS // 10, NIGHTS // 10)]
+
+
+def test_missed_references_repeats_and_reruns_are_no_retries(tmp_path: Path) -> None:
+    """One night: four repeats miss their reference, and keep it when they are run once more."""
+    logs, (head, *first) = tmp_path / "Stream0.log", log_lines(0, 1, 4)
+    again = [line.replace("pass|", "fail|", 1) for line in first]
+    ends = [line.split("|")[7] for line in first]
+    hours = [
+        f"{float(end) + 3600}".join(line.split(end)) for line, end in zip(first, ends, strict=True)
+    ]
+    hours = [line.replace("T02:", "T03:") for line in hours]
+    logs.write_text("\n".join([head, *again, *hours]) + "\n")
+    taken(tmp_path / "h.sqlite", logs)
+    (found,) = surveys_of(tmp_path / "h.sqlite", None, None)
+    assert sum(found.history.nights[0].statuses.values()) == 8
+    assert (found.hidden, found.tests) == ([], [])
+    # `reframe --reruns=1` numbers its runs like retries, and runs what passed once more, too.
+    lines = log_lines(3, 10, 1)
+    passed = _case(*(lines[at].split("|") for at in (0, 3)))
+    report = retries_report(lines, passed)
+    report["runs"][0]["testcases"].append(passed)
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    taken(tmp_path / "reruns.sqlite", tmp_path / "report.json")
+    (found,) = surveys_of(tmp_path / "reruns.sqlite", None, None)
+    assert found.hidden == []
 
 
 def test_imported_nights_are_judged_like_nights(tmp_path: Path) -> None:

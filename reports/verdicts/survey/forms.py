@@ -83,7 +83,7 @@ class FailingTestPart(Part):
     test: Annotated[str, key("The test.")]
     launches: Annotated[int, key("Its launches.")]
     failed: Annotated[int, key("Those that failed.")]
-    hidden: Annotated[int, key("Nights on which one failed and another try passed.")]
+    hidden: Annotated[int, key("Nights on which a retry passed, by the retry index of reports.")]
     nights: Annotated[int, key("Nights with a launch of it.")]
 
 

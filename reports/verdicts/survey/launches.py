@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,18 +52,18 @@ def launches_of(
     store: Store, history: History, levels: Matrix, site: str, campaign: str
 ) -> ImportedLaunches:
     """The imported launches of a group; those of Assay's own nights are in no table."""
-    tests, _, results, sets = kinds = [defaultdict[str, int]() for _ in range(4)]
+    tests, results, sets = kinds = [defaultdict[str, int]() for _ in range(3)]
     for one in kinds:
         one.default_factory = one.__len__  # texts by numbers, in the order in which they came first
     launches, values = [np.zeros((6, 0), dtype=np.int64)], [np.zeros((5, 0))]
-    for ids, *texts, counts, pairs in stored_launches(store, site, campaign):
+    for ids, retries, *texts, counts, pairs in stored_launches(store, site, campaign):
         numbers = (
             [*map(one.__getitem__, column)] for one, column in zip(kinds, texts, strict=True)
         )
-        of = np.array([ids, *numbers, counts], dtype=np.int64)
+        of = np.array([ids, *numbers, counts, retries], dtype=np.int64)
         launches.append(of)
-        values.append(np.vstack([np.repeat(of[[0, 1, 4]], counts, axis=1), pairs.T]))
-    *ran, result, _, count = np.hstack(launches)
+        values.append(np.vstack([np.repeat(of[[0, 1, 3]], counts, axis=1), pairs.T]))
+    night, test, result, _, count, retry = np.hstack(launches)
     *columns, found = np.hstack(values)
     nights, test_of, ran_on, series = (column.astype(np.int64) for column in columns)
     row_of = {number: row for row, number in enumerate(history.series_ids)}
@@ -75,7 +75,7 @@ def launches_of(
         np.isin(result, [results[one] for one in kind & results.keys()])
         for kind in (_FAILED, _PASSED)
     )
-    counted = _failing(ran, failed, passed, failed & (count == 0))
+    counted = _failing(night, test, failed & (count == 0), passed & (retry > 0))
     failing = [FailingTestPart(site, listed[one], *row) for one, row in counted]
     return ImportedLaunches(
         rows[order],
@@ -95,21 +95,13 @@ def _placed(numbers: Numbers, place: Callable[[int], int]) -> Numbers:
 
 
 def _failing(
-    ran: Sequence[Numbers],
-    failed: NDArray[np.bool_],
-    passed: NDArray[np.bool_],
-    without_value: NDArray[np.bool_],
+    night: Numbers, test: Numbers, failed: NDArray[np.bool_], hidden: NDArray[np.bool_]
 ) -> Iterator[tuple[int, list[int]]]:
-    """The tests of which a launch failed, each with its launches, those that failed without a
-    value, the nights on which one of its names failed and passed, and its nights. `ran`: night,
-    test and name of each launch."""
-    night, test, name = ran
+    """The tests of which a launch `failed` or a failure is `hidden`, each with its launches, those
+    that failed, the nights with a hidden failure, and its nights; arrays of launches."""
     nights = test * (night.max(initial=0) + 1) + night
-    of_name = nights * (name.max(initial=0) + 1) + name
-    _, first, group = np.unique(of_name, return_index=True, return_inverse=True)
-    both = (np.bincount(group, failed) > 0) & (np.bincount(group, passed) > 0)
-    _, of_night = np.unique(nights, return_index=True)
-    parts = test, test[without_value], test[first][both], test[of_night]
+    first, behind = (np.unique(nights[of], return_index=True)[1] for of in (..., hidden))
+    parts = test, test[failed], test[hidden][behind], test[first]
     size = int(test.max(initial=-1)) + 1
     table = np.array([np.bincount(part, minlength=size) for part in parts]).T
     for number, row in enumerate(table.tolist()):

@@ -278,7 +278,8 @@ def _tests(surveys: Sequence[Survey]) -> Iterator[Block]:
         [(["test", *numbers], cells)],
         anchor="table-tests",
         title="Flaky and failing tests",
-        note="Hidden: a launch failed and another try of the same test passed that night.",
+        note="Hidden: ReFrame tried a failed launch again that night, and this passed. Its run"
+        " reports and its database tell that; logs do not.",
         most=_MOST_ROWS,
     ) or Sentence("No launch failed.")
 

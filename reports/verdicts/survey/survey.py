@@ -115,7 +115,7 @@ class Survey:
 
     @property
     def hidden(self) -> list[FailingTestPart]:
-        """Tests that failed and passed on one night."""
+        """Tests of which a retry passed."""
         return [one for one in self.tests if one.hidden]
 
     def of(self, *advice: Advice) -> list[ReferenceFinding]:
