@@ -66,6 +66,7 @@ def import_command(arguments: argparse.Namespace) -> int:
         f"{form.history}: {count_text(form.added, 'launch')} added,"
         f" {form.known} known already, of {count_text(form.files, 'file')}:"
         f" {count_text(form.nights, 'night')}, {count_text(form.series, 'series')}",
+        f"no number: {count_text(form.not_numbers, 'figure')}" if form.not_numbers else "",
         f"not read: {count_text(form.unread, 'line')}" if form.unread else "",
         *unread,
         f"  and {more} more; --json lists a hundred" if more else "",

@@ -53,6 +53,7 @@ def import_files(history: Path, paths: Sequence[Path], zone: str | None) -> Impo
         known=importer.known,
         nights=len(importer.nights),
         series=len(importer.series),
+        not_numbers=importer.not_numbers,
         unread=unread,
         unread_parts=first,
     )

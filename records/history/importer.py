@@ -64,12 +64,13 @@ class Importer:
     """Takes launches into an open history, inside a transaction of it: `take` those of each file,
     then `finish`.
 
-    `added` and `known` count launches, `nights` are those that grew.
+    `added` and `known` count launches, `not_numbers` figures of those added that are NaN or
+    infinite, `nights` are those that grew.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.added = self.known = 0
+        self.added = self.known = self.not_numbers = 0
         self.nights: dict[tuple[str, str], _Night] = {}
         self._cases: dict[ImportedCase, _Case] = {}
         self._rows: list[tuple[object, ...]] = []
@@ -125,16 +126,19 @@ class Importer:
         """Take in a new launch."""
         night = self.nights.get((launch.case.system, launch.night)) or self._night(launch)
         night.begun = min(night.begun, launch.at if launch.since is None else launch.since)
-        night.statuses[launch.status] += 1
+        night.statuses[status := launch.status] += 1
         night.nodes.add(nodes := nodes_of(launch.nodes))
         figures = []
         for figure, value in zip(launch.figures, launch.values, strict=True):
             series = case.series.get(figure) or self._series(launch.case, case, figure)
             series.at = max(series.at, launch.at)
-            if value is not None and math.isfinite(value):
+            if value is not None and not math.isfinite(value):
+                self.not_numbers += 1
+            elif value is not None:
                 figures.append((series.number, value * series.factor))
                 night.values.setdefault(series.number, []).append(value * series.factor)
-        told = night.number, case.test, launch.case.unique, launch.result, nodes
+        result = status if status == "wrong" else launch.result
+        told = night.number, case.test, launch.case.unique, result, nodes
         self._rows.append((key, launch.at, launch.since, *told, _text(figures), launch.retry))
         if len(self._rows) >= _ROWS:
             self._flush()

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
+from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,11 @@ def file_log(
             make = _maker(names, file, zone)
             first, width = delimiter.join(names[:2]), len(names)
             if make is None:
-                refuse(file, number, "no header with the name and the time of tests")
+                written = re.search(r"\breframe (\d[^\s|]*)", line)
+                reason = "no header with the name and the time of tests"
+                if written:
+                    reason = f"written by ReFrame {written[1]}; 4.6 and later are read"
+                refuse(file, number, reason)
                 return
             continue
         if len(fields) != width:
@@ -113,12 +118,37 @@ def file_log(
         refuse(file, begun, "fewer fields than the header has")
 
 
-@lru_cache(maxsize=10_000)
-def _case_of(fields: tuple[str, ...], folders: tuple[str, ...]) -> ImportedCase:
-    """A case by its fields, in folders of its system and partition."""
-    system, partition, environ, test, unique = fields
-    place = system or folders[0], partition or folders[1]
-    return ImportedCase(*place, environ, without_repeat(test), unique)
+@lru_cache(maxsize=100_000)
+def _case_of(fields: tuple[str, ...], folders: tuple[str, ...], nodes: str = "") -> ImportedCase:
+    """A case by its fields, in folders of its system and partition; `short` ends with ReFrame's
+    hash of the test's name and all its parameters.
+
+    Where the name lacks parameters, as of `reframe -P`, the unique name tells variants apart. It
+    also lacks those of repeats and of a distribution over nodes, which are launches of one test.
+    """
+    system, partition, environ, name, unique, short = fields
+    system, partition = system or folders[0], partition or folders[1]
+    test = without_repeat(name)
+    basis, *params = test.split(" %")
+    number = re.fullmatch(rf"{re.escape(basis)}_(\d{{1,4}})", unique)
+    code = re.search(r"(?:^|_)([0-9a-f]{8})$", short)
+    if number and test == name and (code or not params):
+        repeats = [[], *([f".repeat_no={one}"] for one in range(int(number[1]) + 1))]
+        spread = [f".nid={nodes}", f".part={system}:{partition}"]
+        hashed = (
+            sha256("".join([basis, *sorted(params + more)]).encode()).hexdigest()[:8]
+            for repeat in repeats
+            for more in (repeat, repeat + spread)
+        )
+        if not code or code[1] not in hashed:
+            return ImportedCase(system, partition, environ, f"{test} %unique_name={unique}", unique)
+    return ImportedCase(system, partition, environ, test, unique)
+
+
+def _case_on(nodes: str, *fields: Any) -> ImportedCase:
+    """A case on these nodes, which tell whether a variant is a node of a distributed test."""
+    case = _case_of(*fields)
+    return _case_of(*fields, nodes) if case.test.endswith(f"={case.unique}") else case
 
 
 @lru_cache(maxsize=10_000)
@@ -140,7 +170,9 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
     if test < 0 or (text < 0 and unix < 0):
         return None
     job, nodes, result = map(column, ("jobid", "job_nodelist", "result"))
-    case_in = itemgetter(*map(column, ("system", "partition", "environ")), test, unique)
+    short = column("hashcode", "short_name")
+    place_in = map(column, ("system", "partition", "environ"))
+    case_in = itemgetter(*place_in, test, unique, short)
     figures = tuple(name[:-6] for name in place if name.endswith("_value"))
     values = [place[f"{name}_value"] for name in figures]
     # Two columns more, as those of a single one are no tuple.
@@ -152,7 +184,7 @@ def _maker(names: Sequence[str], file: Path, zone: tzinfo | None) -> Make | None
         fields.append("")
         at, night = when(fields[text], fields[unix], zone)
         return ImportedLaunch(
-            _case_of(case_in(fields), folders),
+            _case_on(fields[nodes], case_in(fields), folders),
             fields[job],
             at,
             _RESULTS.get(fields[result], fields[result]) if result >= 0 else "pass",
@@ -209,15 +241,16 @@ def launch_of(
     and fields as `_SUFFIXES`."""
     nodes = case.get("job_nodelist") or case.get("nodelist") or ""
     result = case.get("result") or "pass"
-    figures = [*figures]
+    figures, name = [*figures], case["name"]
+    nodes = nodes if isinstance(nodes, str) else ",".join(nodes)
+    unique = str(case.get("unique_name") or name)
+    short = str(case.get("hashcode") or case.get("short_name") or "")
     return ImportedLaunch(
-        ImportedCase(
-            *place, without_repeat(case["name"]), str(case.get("unique_name") or case["name"])
-        ),
+        _case_on(nodes, (*place, name, unique, short), ("", "")),
         str(case.get("jobid") or ""),
         at,
         _RESULTS.get(result, result),
-        nodes if isinstance(nodes, str) else ",".join(nodes),
+        nodes,
         tuple(figure_of(name, fields) for name, (_, *fields) in figures),
         tuple(number(value) for _, (value, *_) in figures),
         night,

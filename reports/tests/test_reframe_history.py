@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,26 @@ def test_nan_of_httpjson_is_no_value(tmp_path: Path) -> None:
         assert history.nights[0].statuses == {"wrong": 1}
         ((*_, counts, figures),) = stored_launches(store, "s", CAMPAIGN)
     assert (counts, figures[:, 1].tolist()) == ([1], [2e6])
+    (found,) = surveys_of(tmp_path / "h.sqlite", None, None)
+    assert [(one.launches, one.failed, one.hidden) for one in found.tests] == [(1, 1, 0)]
+    assert form.not_numbers == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2022-06-23T20:18:19|reframe 3.9.2|StreamTest on yoltla:q1h-20p using gnu|jobid=926963"
+        "|Copy=6606.1|ref=0 (l=null, u=null)|MB/s",
+        "2020-06-24T00:27:06|reframe 3.1-dev0 (rev: 9d92d0ec)|Stream on daint:mc using gnu|jobid=5"
+        "|Copy=24762.2|ref=25200 (l=-0.05, u=0.05)|MB/s",
+    ],
+)
+def test_a_log_of_reframe_3_is_refused_with_its_version(tmp_path: Path, line: str) -> None:
+    (tmp_path / "Stream0.log").write_text("\n".join(log_lines(0, 2, 1)) + "\n")
+    (tmp_path / "StreamTest.log").write_text(f"{line}\n{line}\n")
+    (told,) = taken(tmp_path / "h.sqlite", tmp_path).unread_parts
+    version = line.split("|")[1].split()[1]
+    assert told.reason == f"written by ReFrame {version}; 4.6 and later are read"
 
 
 def test_a_report_of_a_session_and_its_log_are_the_same_launches(tmp_path: Path) -> None:
@@ -340,3 +361,49 @@ def test_what_reframe_writes_is_one_set_of_launches(session: Path, tmp_path: Pat
     assert history.values.tolist() == [[99.125e6], [99.125e6]]
     assert {key.better for key in history.series} == {"higher"}
     assert history.nights[0].imported
+
+
+def test_variants_that_names_do_not_tell_apart_are_series_of_their_own(
+    session: Path, tmp_path: Path
+) -> None:
+    """ReFrame leaves what `-P` varies out of the name, as it does the number of a repeat."""
+    words = "-C cfg.py -c stream.py -r -n Stream.*n=1 -P num_cpus_per_task=1,2"
+    command = [str(Path(sys.executable).with_name("reframe")), *words.split()]
+    command += [f"--perflogdir={tmp_path}/logs", f"--report-file={tmp_path}/report.json"]
+    command += [f"--prefix={tmp_path}"]
+    subprocess.run(command, cwd=session, stdout=subprocess.DEVNULL, check=True)
+    for name in ("logs", "report.json"):
+        form = taken(tmp_path / f"{name}.sqlite", tmp_path / name)
+        assert (form.added, form.series, form.unread) == (2, 2, 0)
+    (found,) = surveys_of(tmp_path / "logs.sqlite", None, None)
+    assert sorted(found.tests_of.values()) == [
+        f"Stream %n=1 %unique_name=Stream_{number} @default+builtin" for number in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize(("code", "series"), [("", 2), ("Stream_", 1)])
+def test_repeats_are_told_from_variants_by_the_hash_of_all_parameters(
+    tmp_path: Path, code: str, series: int
+) -> None:
+    lines = [
+        "result|job_completion_time|system|partition|environ|name|unique_name|jobid|short_name"
+    ]
+    lines[0] += "|a_value|a_unit"
+    for number in range(2):
+        known = sha256(f"Stream.repeat_no={number}".encode()).hexdigest()[:8]
+        place = f"pass|2026-01-01T01:00:00|daint|mc|gnu|Stream|Stream_{number}|{number}"
+        lines.append(f"{place}|{code and code + known}|1.0|s")
+    (tmp_path / "Stream.log").write_text("\n".join(lines) + "\n")
+    assert taken(tmp_path / "h.sqlite", tmp_path).series == series
+
+
+def test_nodes_of_a_distributed_test_are_no_variants(tmp_path: Path) -> None:
+    head = "result|job_completion_time_unix|system|partition|environ|name|unique_name|jobid"
+    lines = [f"{head}|short_name|job_nodelist|a_value|a_unit"]
+    for number in range(2):
+        text = f"Stream.nid=nid{number}.part=daint:mc"
+        code = f"Stream_{sha256(text.encode()).hexdigest()[:8]}"
+        place = f"pass|1.7e9|daint|mc|gnu|Stream|Stream_{number}|{number}"
+        lines.append(f"{place}|{code}|nid{number}|1.0|s")
+    (tmp_path / "Stream.log").write_text("\n".join(lines) + "\n")
+    assert taken(tmp_path / "h.sqlite", tmp_path).series == 1

@@ -26,6 +26,7 @@ class ImportForm(Form, kw_only=True):
     known: Annotated[int, key("Launches that were there already.")]
     nights: Annotated[int, key("Nights that grew.")]
     series: Annotated[int, key("Series that the files have.")]
+    not_numbers: Annotated[int, key("Figures of new launches that are NaN or infinite.")]
     unread: Annotated[int, key("Lines and test cases that could not be read.")]
     unread_parts: Annotated[list[UnreadPart], key("The first hundred of them.")]
 
@@ -82,7 +83,7 @@ class FailingTestPart(Part):
     site: Annotated[str, key("The system.")]
     test: Annotated[str, key("The test.")]
     launches: Annotated[int, key("Its launches.")]
-    failed: Annotated[int, key("Those that failed.")]
+    failed: Annotated[int, key("Those that failed, or have a figure that is NaN or infinite.")]
     hidden: Annotated[int, key("Nights on which a retry passed, by the retry index of reports.")]
     nights: Annotated[int, key("Nights with a launch of it.")]
 

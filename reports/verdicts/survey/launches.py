@@ -71,11 +71,11 @@ def launches_of(
     order = np.lexsort((places, rows))
     known, first = np.unique(rows, return_index=True)
     listed = [*tests]
-    failed, passed = (
+    failed, passed, wrong = (
         np.isin(result, [results[one] for one in kind & results.keys()])
-        for kind in (_FAILED, _PASSED)
+        for kind in (_FAILED, _PASSED, {"wrong"})
     )
-    counted = _failing(night, test, failed & (count == 0), passed & (retry > 0))
+    counted = _failing(night, test, wrong | (failed & (count == 0)), passed & (retry > 0))
     failing = [FailingTestPart(site, listed[one], *row) for one, row in counted]
     return ImportedLaunches(
         rows[order],
