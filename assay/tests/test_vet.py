@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from assay.cli import main
 from assay.documents import acceptance_files
+from assay.sites.site import Site
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.test_vet_faults import write_reference
 from assay.vet.command import guarded
@@ -281,3 +282,36 @@ def test_without_a_policy_or_an_answer_or_a_log_nothing_is_drained(tmp_path):
     log.mkdir()
     assert "not drained" in said()
     assert slurm.updates == 0
+
+
+#: Two partitions of a cluster, unlike nodes in each.
+PARTITIONS = {"slim": ["t1", "t2", "t3"], "thick": ["f1", "f2", "f3"]}
+
+
+class CutSite:
+    """The partition `thick` of a cluster whose jobs get nodes of the partition that they name."""
+
+    name, show_to_jobs, slurm = "cut", Mock(), Site.slurm
+    description = Mock(access=["--partition=thick"], slurm_partition="thick", shared_cores=False)
+
+    def ask(self, argv: Sequence[str], **_: object) -> Answer:
+        options = dict(word.partition("=")[::2] for word in argv)
+        among = PARTITIONS.get(options.get("--partition", ""), sum(PARTITIONS.values(), []))
+        if argv[0] == "sinfo":
+            return Answer(0, "".join(f"{node} idle\n" for node in among), "")
+        named = options["--nodelist"].split(",")
+        if {*named} - {*among}:
+            return Answer(1, "", "srun: error: Requested node configuration is not available")
+        near = ",".join(named[1:])
+        one = Vetting(id="none", node=named[0], at="", word="fit", neighbour=near, line=near)
+        return Answer(0, as_bytes(one).decode(), "")
+
+
+def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("assay.sites.loading.load_site", lambda _: CutSite())
+    monkeypatch.setattr("assay.vet.command.build_program", Mock())
+    words = ["vet", "--site", "virtual:cut", "--folder", str(tmp_path)]
+    assert main(words) == 0
+    assert sorted(capsys.readouterr().out.split()) == ["f1,f2", "f1,f3", "f2,f3"]
+    assert main([*words, "t1"]) == 2
+    assert "partition thick has no node t1; it has f[1-3]" in capsys.readouterr().err

@@ -80,7 +80,8 @@ def _vet_nodes(
     if not arguments.site:
         raise AssayError("vet: which nodes? Give --site SITE and NODE…, or --local for this one")
     site = load_site(arguments.site)
-    answer = site.ask(["sinfo", "-h", "-N", "-o", "%N %T"])
+    partition = site.description.slurm_partition
+    answer = site.ask(["sinfo", "-h", "-N", f"--partition={partition}", "-o", "%N %T"])
     if answer.status != 0:
         raise InfrastructureError(f"vet: Slurm does not say its nodes: {answer.said}")
     states = pairs(answer.stdout)
@@ -90,7 +91,10 @@ def _vet_nodes(
         raise AssayError(f"vet: {error}") from error
     nodes = nodes or [node for node, state in states.items() if is_usable(state)]
     if unknown := [node for node in nodes if node not in states]:
-        raise AssayError(f"vet: Slurm has no node {unknown[0]}; it has {NodeSet.fromlist(states)}")
+        raise AssayError(
+            f"vet: partition {partition} has no node {unknown[0]}; it has"
+            f" {NodeSet.fromlist(states)}. Nodes of others: --site {site.name}:PARTITION"
+        )
     found: list[Vetting] = []
     for _ in range(_REFERENCE_VETTINGS if arguments.reference else 1):
         found += vet_by_slurm(site, nodes, folder, words, link=link)

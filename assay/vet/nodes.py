@@ -21,7 +21,6 @@ from assay.commands import run_command
 from assay.sites.site import Site
 from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
-from checks.common.slurm.text import pairs
 from records.errors import InfrastructureError
 from records.vetting import WORDS, Reference, Vetting, vetting_of
 
@@ -53,11 +52,12 @@ def vet_by_slurm(
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
     site.show_to_jobs([ROOT, folder.path])
+    partition = f"--partition={site.description.slurm_partition}"
     lock, held = Lock(), set[str]()
 
     def vet(node: str) -> Vetting:
         with lock:
-            states = pairs(site.slurm_output("sinfo", "-h", "-N", "-o", "%N %T"))
+            states = site.slurm().node_states(partition)
             neighbours = good_neighbours(states, {node, *held}, reference) if link else []
             held.update(neighbours)
         access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
