@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -32,7 +34,8 @@ from assay.vet.local import LocalVetting, VetRequest, node_name
 from assay.vet.measuring import look_at_facts
 from checks.common.slurm.commands import Answer, Slurm, run_here
 from records.forms import as_bytes
-from records.vetting import Figure, Vetting, vetting_of
+from records.site.node_facts import NodeFacts
+from records.vetting import Figure, KindReference, Level, Reference, Vetting, vetting_of
 from reports.tests import acceptance_runs
 from virtual_cluster.host import tries
 
@@ -296,7 +299,9 @@ class CutSite:
 
     def ask(self, argv: Sequence[str], **_: object) -> Answer:
         options = dict(word.partition("=")[::2] for word in argv)
-        among = PARTITIONS.get(options.get("--partition", ""), sum(PARTITIONS.values(), []))
+        among = PARTITIONS.get(
+            options.get("--partition", ""), [*chain.from_iterable(PARTITIONS.values())]
+        )
         if argv[0] == "sinfo":
             return Answer(0, "".join(f"{node} idle\n" for node in among), "")
         named = options["--nodelist"].split(",")
@@ -315,3 +320,43 @@ def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, 
     assert sorted(capsys.readouterr().out.split()) == ["f1,f2", "f1,f3", "f2,f3"]
     assert main([*words, "t1"]) == 2
     assert "partition thick has no node t1; it has f[1-3]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "word"),
+    [
+        ((0.92, 0.0), 1.0, "suspect"),  # a node at -10 % had two chances of being fit
+        ((0.80, 0.0), 1.0, "fit"),
+        ((0.80, 0.0), 0.80, "unfit"),
+        ((1.00, 0.4), 1.0, "fit"),
+        ((1.00, 0.4), 0.80, "suspect"),
+    ],
+)
+def test_only_an_unfit_or_disturbed_figure_takes_the_better_look(
+    tmp_path, monkeypatch, first, second, word
+):
+    centre = math.log(4e10)
+    level = Level(
+        centre=centre,
+        spread=0.02,
+        noise=0.02,
+        freedom=16,
+        worst=centre - 0.04,
+        nodes=4,
+        vettings=20,
+    )
+    kinds = {"": KindReference(levels={"stream_triad": level})}
+    reference = Reference(made_at="2020-01-01T00:00:00Z", kinds=kinds, fit=[])
+    (tmp_path / "reference.json").write_bytes(as_bytes(reference))
+    looks = iter([first, (second, 0.0)])
+
+    def measure(*_: object) -> list[Figure]:
+        share, by_others = next(looks)
+        value = 4e10 * share
+        return [Figure(metric="stream_triad", value=value, unit="bytes/s", others=by_others)]
+
+    monkeypatch.setattr("assay.vet.local.measure", measure)
+    monkeypatch.setattr("assay.vet.local.look_at_facts", lambda _: NodeFacts())
+    monkeypatch.setattr("assay.vet.local.APART_S", 0.0)
+    request = VetRequest(VetFolder(tmp_path), steps=["memory"])
+    assert LocalVetting(request, lambda *_: None).run().word == word

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from assay.vet.folder import TIME_FORM, VetFolder
 from assay.vet.measuring import FURTHER_S, SECONDS, StepError, look_at_facts, measure, silent_mounts
+from records.flags import DISTURBED_SHARE
 from records.site.node_facts import kinds_of
 from records.vetting import METRICS, WORDS, Figure, KindReference, Oddity, Step, Vetting, Word
 from reports.notation.units import percent, readable_unit, significant, time_of
@@ -145,21 +146,28 @@ class LocalVetting:
             figure = judged_figure(measured, record.node, self.reference)
             first = before.get(figure.metric)
             if first is not None:
-                # Both looks must say unfit; the better one counts.
-                kept = min(first, figure, key=lambda one: (one.loss or 0.0, one is first))
+                # Both looks must say unfit, the better one counts. A suspect figure has no second
+                # chance of being fit, but where other programs disturbed the first look.
+                kept = first
+                if first.word == "unfit":
+                    kept = min(first, figure, key=lambda one: (one.loss or 0.0, one is first))
+                elif first.others > DISTURBED_SHARE and figure.word == "fit":
+                    kept = figure
                 figure = replace(kept, first=first.value)
                 record.figures.remove(first)
             record.figures.append(figure)
             self.say(f"{_figure_text(figure)} · {figure.word} · {self._took_s():.1f} s")
 
     def _look_again(self) -> None:
-        """The second look at what is not fit: once, and all the facts if one of them is odd."""
+        """The second look, once, at what is unfit or disturbed; at all facts if one is unfit."""
         if any(odd.word == "unfit" for odd in self.record.oddities):
             self.record.facts = look_at_facts(self._limit_s(0.0, []))
             again = {odd.text for odd in self._oddities()}
             self.record.oddities = [odd for odd in self.record.oddities if odd.text in again]
         figures = self.record.figures
-        doubted = {METRICS[f.metric][0] for f in figures if f.level and f.word != "fit"}
+        known = [f for f in figures if f.level and f.word != "fit"]
+        doubtful = (f for f in known if f.word == "unfit" or f.others > DISTURBED_SHARE)
+        doubted = {METRICS[f.metric][0] for f in doubtful}
         again_s = sum(SECONDS[step] + 2 for step in doubted)
         if any(one.word == "unfit" for one in figures):  # what disturbs may pass meanwhile
             time.sleep(max(0.0, min(APART_S, self.request.budget_s - self._took_s() - again_s)))

@@ -57,7 +57,8 @@ def _against(  # noqa: PLR0917
 ) -> Figure:
     """The figure against one level: Student's t for a further value of what gave the level.
 
-    Unfit: worse by LEAST_LOSS and by LEAST_DEVIATIONS, with at most its part of FALSE_UNFIT for a
+    Unfit: worse by LEAST_LOSS and by LEAST_DEVIATIONS (twice as many by OWN_VETTINGS of the node
+    itself, less by more of them), with at most its part of FALSE_UNFIT for a
     fit node, and, among peers, worse than any vetting of a good node. Fit: a node at FOUND_LOSS
     shows such a value with the chance FALSE_FIT at most.
     """
@@ -69,7 +70,10 @@ def _against(  # noqa: PLR0917
     if_fit = float(special.stdtr(level.freedom, deviation / error))
     if_unfit = float(special.stdtr(level.freedom, (lost - deviation) / error))
     chance = float(special.stdtrit(level.freedom, FALSE_UNFIT / len(METRICS)))
-    bound = centre + min(log(1 - LEAST_LOSS), min(chance, -LEAST_DEVIATIONS) * error)
+    # Few vettings of one node seldom show the tail that its next ones may have.
+    alone = level.nodes == 1 or centre != level.centre
+    least = LEAST_DEVIATIONS * (1 + OWN_VETTINGS / n if alone else 1)
+    bound = centre + min(log(1 - LEAST_LOSS), min(chance, -least) * error)
     bound = min(bound, level.worst) if centre == level.centre else bound
     word: Word = "unfit" if logs < bound else "fit" if if_unfit <= FALSE_FIT else "suspect"
     if float(special.stdtr(level.freedom, lost / error)) > FALSE_FIT:  # not even at the centre
