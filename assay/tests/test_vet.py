@@ -30,12 +30,12 @@ from assay.tests.test_vet_faults import write_reference
 from assay.vet.command import guarded
 from assay.vet.drain import DrainEntry, Drains
 from assay.vet.folder import VetFolder
-from assay.vet.local import LocalVetting, VetRequest, node_name
+from assay.vet.local import LocalVetting, VetRequest, node_name, summary
 from assay.vet.measuring import look_at_facts
 from checks.common.slurm.commands import Answer, Slurm, run_here
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts
-from records.vetting import Figure, KindReference, Level, Reference, Vetting, vetting_of
+from records.vetting import METRICS, Figure, KindReference, Level, Reference, Vetting, vetting_of
 from reports.tests import acceptance_runs
 from virtual_cluster.host import tries
 
@@ -318,6 +318,9 @@ def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, 
     words = ["vet", "--site", "virtual:cut", "--folder", str(tmp_path)]
     assert main(words) == 0
     assert sorted(capsys.readouterr().out.split()) == ["f1,f2", "f1,f3", "f2,f3"]
+    assert main([*words, "--reference"]) == 0
+    made = ["f1: for the reference; record none", "f2: for the reference; record none"]
+    assert sorted(capsys.readouterr().out.splitlines()[:2]) == made
     assert main([*words, "t1"]) == 2
     assert "partition thick has no node t1; it has f[1-3]" in capsys.readouterr().err
 
@@ -360,3 +363,13 @@ def test_only_an_unfit_or_disturbed_figure_takes_the_better_look(
     monkeypatch.setattr("assay.vet.local.APART_S", 0.0)
     request = VetRequest(VetFolder(tmp_path), steps=["memory"])
     assert LocalVetting(request, lambda *_: None).run().word == word
+
+
+def test_the_line_of_a_vetting_names_three_reasons():
+    figures = [
+        Figure(metric=metric, value=1.0, unit=unit, level=1.0, loss=0.0)
+        for metric, (_, _, unit, _) in METRICS.items()
+    ]
+    line = summary(Vetting(id="x", node="n1", at="", figures=figures), has_reference=True)
+    assert line.count(" as good as ") == 3
+    assert "5 more in the record; vet it again" in line

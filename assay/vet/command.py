@@ -197,13 +197,21 @@ def _show(
 ) -> None:
     """Print vettings, and keep those that a node has not kept itself."""
     for vetting in vettings:
-        print(as_bytes(vetting).decode() if arguments.json else vetting.line, flush=True)
+        line = as_bytes(vetting).decode() if arguments.json else vetting.line
+        if arguments.reference and not (arguments.json or vetting.troubles or _judged(vetting)):
+            line = f"{vetting.node}: for the reference; record {vetting.id}"
+        print(line, flush=True)
         if folder and vetting.id != "none":
             try:
                 folder.keep(vetting)
             except OSError as error:
                 why = f"vet: no record: {folder.path} ({error.strerror})"
                 raise InfrastructureError(why) from error
+
+
+def _judged(vetting: Vetting) -> bool:
+    """Whether an earlier reference says something of the vetting."""
+    return bool(vetting.oddities) or any(figure.level for figure in vetting.figures)
 
 
 def _status(vettings: Sequence[Vetting], least: Word = "fit") -> ExitStatus:

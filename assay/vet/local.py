@@ -33,6 +33,8 @@ STEPS: tuple[Step, ...] = ("facts", *SECONDS)
 PATIENCE_S, _TRIES = 10.0, 100
 #: Seconds that a second look at an unfit figure waits, if the budget allows it.
 APART_S = 10.0
+#: Reasons in the line of a vetting.
+MOST_REASONS = 3
 #: Clocks of two hosts differ by less.
 _CLOCKS_AGREE = timedelta(minutes=1)
 
@@ -229,16 +231,23 @@ def summary(vetting: Vetting, *, has_reference: bool) -> str:
     begin = f"{vetting.node} is {vetting.word}: "
     if vetting.word == "unfit":
         todo = "take it out of service (--drain by the site's policy)"
-        return f"{begin}{'; '.join(reasons(vetting))}; seen twice; {todo}; record {vetting.id}"
+        return f"{begin}{_worst(reasons(vetting))}; seen twice; {todo}; record {vetting.id}"
     chance = max((f.chance_if_unfit or 0.0 for f in vetting.figures), default=None)
     if vetting.word == "fit" and chance is None:
         return f"{begin}its facts are as its peers'"
     if vetting.word == "fit":
         rest = f"a node 10 % down shows one of them with chance {chance:.1g} at most"
         return f"{begin}{len(vetting.figures)} figures and the facts are as its peers'; {rest}"
-    why, todo = [*vetting.troubles, *reasons(vetting)], "vet it again when nothing else runs on it"
+    why = _worst([*vetting.troubles, *reasons(vetting)])
+    todo = "vet it again when nothing else runs on it"
     if vetting.oddities and not vetting.troubles:
         todo = "make it like its peers, or vet those again if they are wrong"
     if not has_reference or any(f.level is None for f in vetting.figures):
-        why, todo = [*why, "no reference"], "make one: assay vet --reference"
-    return f"{begin}{'; '.join(why)}; {todo}; record {vetting.id}"
+        why, todo = f"{why}; no reference".lstrip("; "), "make one: assay vet --reference"
+    return f"{begin}{why}; {todo}; record {vetting.id}"
+
+
+def _worst(why: Sequence[str]) -> str:
+    """The first reasons, and how many the record has further."""
+    more = [f"{len(why) - MOST_REASONS} more in the record"] if why[MOST_REASONS:] else []
+    return "; ".join([*why[:MOST_REASONS], *more])
