@@ -295,7 +295,9 @@ class CutSite:
     """The partition `thick` of a cluster whose jobs get nodes of the partition that they name."""
 
     name, show_to_jobs, slurm = "cut", Mock(), Site.slurm
-    description = Mock(access=["--partition=thick"], slurm_partition="thick", shared_cores=False)
+    description = Mock(
+        access=["--partition=thick"], slurm_partition="thick", nodes=3, shared_cores=False
+    )
 
     def ask(self, argv: Sequence[str], **_: object) -> Answer:
         options = dict(word.partition("=")[::2] for word in argv)

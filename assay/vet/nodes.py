@@ -58,7 +58,8 @@ def vet_by_slurm(
     def vet(node: str) -> Vetting:
         with lock:
             states = site.slurm().node_states(partition)
-            neighbours = good_neighbours(states, {node, *held}, reference) if link else []
+            found = good_neighbours(states, {node, *held}, reference) if link else []
+            neighbours = found[: site.description.nodes - 1]
             held.update(neighbours)
         access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
         job = _job([*access, "--job-name=assay-vet"], node, neighbours, words)
