@@ -22,6 +22,7 @@ from checks.common.slurm.text import (
     job_line,
     left_s,
     option_values,
+    pairs,
     setting,
 )
 from records.errors import AssayError
@@ -119,9 +120,7 @@ def refuse_own_nodes(site: Site, plan: Plan) -> None:
     if described is None:
         return
     job, held = described["JobId"], described["NodeList"]
-    partition = f"--partition={site.description.slurm_partition}"
-    every = set(answer_of(site, "sinfo", "-hN", partition, "--format=%N").split())
-    nodes, names = every - _left_out(site), named_nodes(site, held)
+    nodes, names = {*partition_nodes(site)} - _left_out(site), named_nodes(site, held)
     mine = set(names) & nodes
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     if mine and needed > len(nodes - mine):
@@ -136,6 +135,21 @@ def refuse_own_nodes(site: Site, plan: Plan) -> None:
             f" for ever. Run assay in a job of {needed} whole nodes ({options}){fewer}, or run it"
             " on a login node or in a job of another partition; nothing was run"
         )
+
+
+def partition_nodes(site: Site) -> list[str]:
+    """The nodes of the site's partition and kind, in service or not."""
+    access = site.description.access
+    partition = f"--partition={site.description.slurm_partition}"
+    features = pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
+    wanted = {
+        one for text in option_values(access, "constraint", "C")[-1:] for one in text.split("&")
+    }
+    kind = [node for node, has in features.items() if wanted <= {*has.split(",")}]
+    named = [
+        node for text in option_values(access, "nodelist", "w") for node in named_nodes(site, text)
+    ]
+    return sorted({*kind} & {*named} if named else kind)
 
 
 def _has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:

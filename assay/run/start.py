@@ -21,7 +21,7 @@ from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
-from assay.run.nodes import own_allocation, refuse_own_nodes, refuse_too_near
+from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes, refuse_too_near
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
@@ -84,6 +84,7 @@ def start_run(
         asked_as=site_name,
         builds=builder,
         nodes_left_out=sorted(nodes_left_out),
+        partition_nodes=partition_nodes(site),
         in_one_job=shared is not None or None,
     )
     folders = [GIVEN[Path(one)] for one in plan.checks_folders if Path(one) in GIVEN]

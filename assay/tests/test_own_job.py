@@ -120,7 +120,7 @@ def test_nodes_left_out_are_not_drawn_in_a_job_that_has_them(site):
 
 def test_launches_do_not_wait_for_nodes_that_are_left_out_or_of_another_kind(site):
     in_job(site, nodes="n1,n2")
-    say(site, "sinfo", "printf 'n%s\\n' 1 2 3 4")
+    say(site, "sinfo", "printf 'n%s fat\\n' 1 2 3 4")
     with_access(site, "--constraint=fat")
     refuse_own_nodes(site, plan())
     told = r"--exclusive --constraint=fat\), leave wider launches out by --nodes 1"

@@ -216,7 +216,7 @@ def test_launches_do_not_wait_for_nodes_of_the_job_that_runs_them(
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("SLURM_CLUSTER_NAME", cluster)
     say(site, "scontrol", OWN_JOB.format(held=held))
-    say(site, "sinfo", "printf 'n%s\\n' 1 2 3 4")
+    say(site, "sinfo", "printf 'n%s thin\\n' 1 2 3 4")
     if not refused:
         refuse_own_nodes(site, plan())
         return

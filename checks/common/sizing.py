@@ -49,10 +49,24 @@ class NodeRange(Parameters):
         return sorted(set(spaced(self.first, last, self.step, self.per_octave)))
 
 
+class MostNodes(Parameters):
+    """All nodes, up to a number."""
+
+    most: Ranks = quantity("Greatest number of nodes.", "nodes")
+
+
+def _form(value: object) -> str:
+    if isinstance(value, MostNodes) or (isinstance(value, dict) and "most" in value):
+        return "most"
+    return "range" if isinstance(value, dict | NodeRange) else "number"
+
+
 _Number = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["all", "half"]
 Nodes = Annotated[
-    Annotated[_Number, Tag("number")] | Annotated[NodeRange, Tag("range")],
-    Discriminator(lambda value: "range" if isinstance(value, dict | NodeRange) else "number"),
+    Annotated[_Number, Tag("number")]
+    | Annotated[NodeRange, Tag("range")]
+    | Annotated[MostNodes, Tag("most")],
+    Discriminator(_form),
 ]
 
 
@@ -66,7 +80,8 @@ class SizingKeys(Parameters):
     """The keys given with a check's parameters, and a further form of one of those."""
 
     nodes: Nodes | None = quantity(
-        'Nodes of a launch: a number, "all" that can be busy at once, "half" of them; in a matrix'
+        'Nodes of a launch: a number, "all" that can be busy at once, "half" of them,'
+        " {most: 8}: all up to a number; in a matrix"
         " also a range {from: 1, to: all, per_octave: 1}. It sets the number of ranks.",
         "nodes",
         None,
@@ -119,6 +134,8 @@ def sized(
     there = site.nodes if every else site.busy_nodes
     if isinstance(keys.nodes, NodeRange):
         counts: list[int | None] = [*keys.nodes.counts(there)]
+    elif isinstance(keys.nodes, MostNodes):
+        counts = [min(keys.nodes.most, there)]
     else:
         words = {"all": there, "half": max(1, there // 2)}
         counts = [words[keys.nodes] if isinstance(keys.nodes, str) else keys.nodes]

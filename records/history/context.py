@@ -14,7 +14,7 @@ from records.site.node_facts import facts_by_value, value_text
 #: Parts of provenance.json that make the context; the rest (times, seeds, ids) differs every night.
 _PARTS = ("harness", "site", "host", "slurm", "environments", "variables")
 #: Differ from night to night and decide nothing.
-_LEFT_OUT = ("site.asked_as", "site.description", "site.nodes_left_out")
+_LEFT_OUT = ("site.asked_as", "site.description", "site.nodes_left_out", "site.partition_nodes")
 #: Begins the names of facts of nodes: one value, or each with the nodes that have it.
 NODE = "node."
 #: What Slurm sets for each job says nothing about the software.

@@ -54,7 +54,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     `in_one_job`: launches were steps of an allocation.
 
     `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
-    cluster.
+    cluster; `partition_nodes`, all nodes of the partition and kind, in service or not.
     """
 
     name: str | None = None
@@ -72,6 +72,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     asked_as: str | None = None
     builds: str | None = None
     nodes_left_out: list[str] | None = None
+    partition_nodes: list[str] | None = None
     in_one_job: bool | None = None
 
     @property
@@ -238,6 +239,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
             yield told, "site", "builds"
         if (odd := odd_word(site.nodes_left_out or ())) is not None:
             yield f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", "site", "nodes_left_out"
+        if (odd := odd_word(site.partition_nodes or ())) is not None:
+            yield f"`site.partition_nodes` holds {odd!r}; {ALLOWED}", "site", "partition_nodes"
         for text in (self.asked.campaign or "", *self.asked.checks):
             if text.startswith("-"):
                 yield f"`asked` has {text!r:.80}, which is an option and no path", "asked"

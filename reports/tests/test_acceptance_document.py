@@ -436,3 +436,15 @@ def test_the_document_is_printed_too(tmp_path):
         assert all(check.good and not check.unproven for check in found)
     put("acceptance/document.pdf", "x")(run)
     assert faults(run) == ["document.pdf was changed"]
+
+
+def test_a_node_of_the_partition_without_values_is_named_first_and_nothing_passes(tmp_path):
+    run = runs.write_run(tmp_path / RUN)
+    provenance = json.loads((run / "provenance.json").read_bytes())
+    for nodes, verdict in ((runs.NODES, "PASS"), ((*runs.NODES, "n99"), "INCONCLUSIVE")):
+        provenance["site"]["partition_nodes"] = nodes
+        (run / "provenance.json").write_text(json.dumps(provenance))
+        dossier = made(run)
+        assert dossier.judgement.verdict == verdict
+        answer = acceptance_result(dossier).answer
+        assert ("not measured: n99" in answer.sentence) == (verdict != "PASS")

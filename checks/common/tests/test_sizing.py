@@ -149,3 +149,10 @@ def test_sizes_that_contradict_each_other_are_refused(check, given, said) -> Non
     with pytest.raises(ValueError, match=said) as caught:
         probed(CHECKS[check], given)
     assert isinstance(caught.value, ValidationError) or said in str(caught.value)
+
+
+@pytest.mark.parametrize(("there", "nodes"), [(3, 3), (4, 4), (9, 4)])
+def test_a_check_of_at_most_four_nodes_is_kept_where_fewer_may_be_busy(there, nodes) -> None:
+    site = replace(SITE, nodes=there)
+    (params,) = sizes("ring", site, nodes={"most": 4}, ranks_per_node=1)
+    assert params["ranks"] == nodes

@@ -50,7 +50,7 @@ from reports.verdicts.acceptance.reruns import cases_to_rerun
 from reports.verdicts.acceptance.spreads import judge_spread
 from reports.verdicts.acceptance.values import CriterionEvidence, TooManyPairsError
 
-_ANSWERS = "answers"
+_ANSWERS, _COVERAGE = "answers", "nodes-measured"
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 
 
@@ -69,6 +69,8 @@ def judge(
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
     results, left_out = [with_waivers(_answers(context), valid)], []
+    if evidence.unmeasured:
+        results.append(_coverage(evidence.unmeasured))
     for criterion in criteria.criteria:
         result = _judged(criterion, context)
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
@@ -113,6 +115,18 @@ def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
                 f"{{kind: efficiency, peak: nominal, check: {values.case.check}, metric:"
                 f" {values.metric}}}, of {about(rate, metric.unit)}"
             )
+
+
+def _coverage(unmeasured: Sequence[str]) -> JudgedCriterion:
+    """The criterion that is there where nodes of the partition were not measured: undecided."""
+    return JudgedCriterion(
+        id=_COVERAGE,
+        kind=_ANSWERS,
+        title="Every node of the partition was measured",
+        statement="values of every node that the partition has, in service or not",
+        items=(),
+        note=f"not measured: {', '.join(unmeasured)}",
+    )
 
 
 def _answers(context: Context) -> JudgedCriterion:

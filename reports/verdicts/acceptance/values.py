@@ -154,6 +154,7 @@ class CriterionEvidence:
     `nodes` are all that the run's launches were on. Blocks from `fresh` on are those of re-runs.
     `scans` are not among the values, but for a summary. Where jobs were handed in at once,
     `mix_blocks` are one mix, and `throughputs` those of whole mixes by their first block.
+    `unmeasured` are the nodes of the partition that no value belongs to.
     """
 
     values: list[Values]
@@ -166,6 +167,7 @@ class CriterionEvidence:
     scans: tuple[ScanValues, ...] = ()
     mix_blocks: int = 0
     throughputs: Mapping[int, float] = field(default_factory=dict)
+    unmeasured: tuple[str, ...] = ()
 
     def without(self, flags: Collection[str]) -> CriterionEvidence:
         """The same without values of launches that carry one of these flags."""
@@ -321,6 +323,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
+    measured = {node for one in values for node in one.place} or {*run.nodes}
     return CriterionEvidence(
         values,
         launches,
@@ -332,6 +335,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         tuple(ScanValues(cases[key[0]], key[1], tuple(parts)) for key, parts in scans.items()),
         run.plan.mix_blocks,
         _throughputs([run, *reruns]),
+        tuple(sorted({*(run.provenance.site.partition_nodes or ())} - measured)),
     )
 
 
