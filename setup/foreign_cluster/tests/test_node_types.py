@@ -200,3 +200,29 @@ def test_ctrl_c_leaves_nothing_half_written(one, moment):
     assert not (one.home(USER) / "site-config" / "dropped").exists()
     assert not list((one.cluster.users()[USER] / "assay-work").glob("assay-probe-*"))
     assert one.admin("squeue", "--noheader").strip() == ""
+
+
+def test_each_partition_is_vetted_and_accepted_by_itself(walk):
+    """Two partitions of unlike nodes; a job may have one of the two nodes of `thick`."""
+    limits = "MaxTime=30"
+    walk.admin("scontrol", "create", "PartitionName=slim", "Nodes=t[01-02]", limits)
+    walk.admin("scontrol", "create", "PartitionName=thick", "Nodes=f[1-2]", limits, "MaxNodes=1")
+    walk.admin("scontrol", "update", "PartitionName=work", "State=INACTIVE")
+    try:
+        words = "--yes --overwrite --environments mpich"
+        assert walk.user(USER, f"{ASSAY} site init cut {words}").returncode == 0
+        assert site_of(walk, "cut")["partitions"]["thick"]["nodes"] == 1
+        for key, letter in LAYOUTS["two"].items():
+            done = walk.user(USER, f"{ASSAY} vet --site cut:{key} --steps facts,link --json")
+            vetted = [json.loads(line) for line in done.stdout.splitlines()]
+            assert {one["node"][0] for one in vetted} == {letter}
+            assert {one["neighbour"][:1] for one in vetted} <= {letter, ""}
+        run = f"{ASSAY} run acceptance --site cut:thick --scale small --checks node --plain"
+        assert walk.user(USER, run).returncode == 0
+        done = walk.user(USER, f"{ASSAY} accept acceptance")
+        assert done.returncode == 3
+        assert re.search(r"not measured: f[12]\b", done.stdout)
+    finally:
+        walk.admin("scontrol", "update", "PartitionName=work", "State=UP")
+        walk.admin("scontrol", "delete", "PartitionName=slim")
+        walk.admin("scontrol", "delete", "PartitionName=thick")
