@@ -84,7 +84,9 @@ def test_what_a_release_of_debian_may_lack_fails_no_virtual_cluster(monkeypatch)
 
 
 def test_the_source_of_hpl_is_needed_by_one_check_only():
-    (found,) = (one for one in requirements.cluster_machine() if one.what.startswith("HPL's source"))
+    (found,) = (
+        one for one in requirements.cluster_machine() if one.what.startswith("HPL's source")
+    )
     assert (found.what, found.needed) == ("HPL's source, for check hpl", False)
 
 

@@ -31,7 +31,7 @@ _DIGITS_ALIKE = 16
 TICKS_S = 0.02
 
 
-class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CoreUsage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who had a rank's cores between MPI_Init and MPI_Finalize, in s (checks/common/src/assay/
     usage.h): `own` of the rank and its children, `parents` of process `parent`, which may be a
     daemon of the library; no program `unused`, summed over the cores, for want of quota `withheld`.
@@ -58,7 +58,7 @@ class RankFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allowed: str | None = None
     pid: int | None = None
     start: float | None = None
-    usage: Usage | None = None
+    usage: CoreUsage | None = None
 
 
 class Link(
@@ -289,7 +289,7 @@ def others_share(ranks: Iterable[RankFacts]) -> float:
     """The greatest share that other programs had of the cores that ranks could have used, over the
     ranks of each kernel that have the same cores: as usage_others of usage.h, less what the
     kernel's ticks leave open. 0 where it is not known."""
-    groups: dict[tuple[str, tuple[int, ...]], list[Usage]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[int, ...]], list[CoreUsage]] = defaultdict(list)
     for facts in ranks:
         if facts.usage is not None:
             groups[facts.boot_id, tuple(facts.cpus)].append(facts.usage)
