@@ -40,6 +40,7 @@ from reports.notation.units import count_text, percent
 from reports.notation.values import about
 from reports.statistics.descriptive import clopper_pearson
 from reports.statistics.reliability import Demonstration, availability_pass_chance
+from reports.statistics.serial import lag_1, widening
 from reports.verdicts.acceptance.bounds import level_of_look, row_bounds, share_bounds
 from reports.verdicts.acceptance.model import limit_text
 from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
@@ -96,7 +97,12 @@ def chances(
         n = repeats + look * more
         level = level_of_look(criteria, repeats, n)
         rows = launches[open_, :, :n].reshape(-1, n)
-        low, high = row_bounds(rows, level, criteria.least_launches)
+        lags = lag_1(np.log(rows)).reshape(-1, drawn).mean(axis=1)
+        wider, centre = np.repeat(widening(lags, n), drawn), np.median(rows, axis=1)
+        low, high = (
+            centre + wider * (end - centre)
+            for end in row_bounds(rows, level, criteria.least_launches)
+        )
         passes = (low >= 1).reshape(-1, drawn).all(axis=1)
         fails = (high < 1).reshape(-1, drawn).any(axis=1)
         passed, failed = passed + int(passes.sum()), failed + int(fails.sum())

@@ -2,6 +2,7 @@
 """Declared risks: what a design cannot decide is named before anything runs, with what decides."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from assay.cli import main
 from assay.contracts.risks import chances, machine_chances, share_chances
 from assay.tests.campaign_texts import SITE_FILE
 from assay.tests.test_contracts import CONTRACT
-from bench.claims.contracts import peers
+from bench.claims.contracts import Noisy, at_limit, peers
 from records.contract.log import CONTRACTS
 from records.criteria import Criteria
 from reports.statistics.descriptive import clopper_pearson
+from reports.statistics.serial import lag_1, widening
 from reports.verdicts.acceptance.bounds import decide, level_of_look, median_bounds
 
 
@@ -32,7 +34,11 @@ def judged_by_turns(design, repeats, margin, cv, trials):
             more = design.rerun_blocks if look else repeats
             values += list(np.exp(margin + cv * rng.standard_normal(more)))
             level = level_of_look(design, repeats, len(values))
-            word, _ = decide(median_bounds(values, level, 3), 1.0, None, 3)
+            one = median_bounds(values, level, 3)
+            wider = float(widening(lag_1(np.log(values)), len(values)))
+            low = one.centre + wider * (one.low - one.centre)
+            high = one.centre + wider * (one.high - one.centre)
+            word, _ = decide(replace(one, low=low, high=high), 1.0, None, 3)
             if word != "INCONCLUSIVE":
                 break
         words.append(word)
@@ -60,6 +66,14 @@ def test_early_verdicts_keep_the_error_for_peers_and_spreads_too(kind, count):
     _, bad = peers(kind)
     passed = round(count * machine_chances(bad, count).passed)
     assert clopper_pearson(passed, count).low <= 0.05
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("noise", [0.0, 0.3, 0.5, 0.7])
+@pytest.mark.parametrize("kind", ["limit", "nodes", "links"])
+def test_launches_that_are_like_their_neighbours_do_not_void_the_buyers_risk(kind, noise):
+    passed = machine_chances(Noisy.of_machine(at_limit(kind), noise), 200).passed
+    assert clopper_pearson(round(200 * passed), 200).low <= 0.05 and passed <= 0.1
 
 
 def test_a_share_of_answers_cannot_be_shown_by_few_jobs():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -196,3 +197,15 @@ def test_pooled_bounds_of_peers_are_kept_as_often_as_promised(n, draw):
         low.append(reach.low - shift <= 0)
         high.append(reach.high - shift >= 0)
     assert np.mean(low) >= 0.92 and np.mean(high) >= 0.92
+
+
+def test_bounds_of_peers_are_wider_where_neighbouring_launches_are_alike():
+    rng = np.random.default_rng(9)
+    logs = rng.standard_normal((6, 12))
+    alike = logs.copy()
+    for block in range(1, 12):
+        alike[:, block] += 0.9 * alike[:, block - 1]
+    assert peers_of(logs).wider < 1.3
+    assert peers_of(alike).wider > 1.5
+    straight, wide = (reach_of(replace(peers_of(alike), wider=w), 0.0, 0.95) for w in (1.0, 2.0))
+    assert (wide.low < straight.low).all() and (wide.high > straight.high).all()

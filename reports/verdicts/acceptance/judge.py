@@ -9,6 +9,8 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
+import numpy as np
+
 from records.criteria import (
     Criteria,
     Criterion,
@@ -21,7 +23,8 @@ from records.run.plan import PlannedCase
 from records.text.natural import natural
 from reports.notation.units import count_text
 from reports.notation.values import about
-from reports.verdicts.acceptance.bounds import Bounds, Verdict, share_bounds, worst
+from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
+from reports.verdicts.acceptance.bounds import Bounds, Verdict, decide, share_bounds, worst
 from reports.verdicts.acceptance.criteria_judges import (
     NOT_COUNTED,
     Context,
@@ -96,9 +99,44 @@ def judge(
 def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
     """The criterion judged; without items where it would judge too many pairs one by one."""
     try:
-        return _JUDGES[criterion.kind](criterion, context)
+        return _widened(_JUDGES[criterion.kind](criterion, context))
     except TooManyPairsError as error:
         return judged(criterion, context.metric_title(criterion.metric), (), str(error))
+
+
+def _widened(result: JudgedCriterion) -> JudgedCriterion:
+    """The criterion with bounds as wide as the correlation of neighbouring launches asks for: a
+    PASS that they do not bear out is open, and so is the FAIL of a value. What re-runs cleared is
+    open where the launches are found to be dependent."""
+    known = [item.shares for item in result.items if len(item.shares) >= LEAST_BLOCKS]
+    rows = [np.log(shares) for shares in known if min(shares) > 0]
+    if not rows:
+        return result
+    found = serial_dependence(rows)
+    wider = float(widening(found.correlation, found.n))
+    if wider == 1:
+        return result
+    note = (
+        f"bounds are {wider:.1f} times as wide: neighbouring launches are alike (lag-1 correlation"
+        f" {found.correlation:.2f}); space them out, or repeat more often"
+    )
+    items = [_reopened(item, wider, note, found.found) for item in result.items]
+    told = f"; {note.partition(';')[0]}" if found.found else ""
+    return replace(result, items=tuple(items), statement=result.statement + told)
+
+
+def _reopened(item: Item, wider: float, note: str, dependent: bool) -> Item:
+    """The item with wider bounds; open where they do not bear its verdict out."""
+    limits, own = (item.at_least, item.at_most), item.bounds
+    if own.low is None or own.high is None or own.method == "pooled":  # has them already
+        return item
+    low, high = (own.centre + wider * (end - own.centre) for end in (own.low, own.high))
+    bounds = replace(own, low=low, high=high)
+    before, after = (decide(one, *limits, own.n)[0] for one in (own, bounds))
+    judged_by_them = item.verdict == "PASS" or (item.verdict == "FAIL" and item.about == "value")
+    if judged_by_them and after != item.verdict and (dependent or before == item.verdict):
+        return replace(item, bounds=bounds, verdict="INCONCLUSIVE", note=note)
+    return replace(item, bounds=bounds)
 
 
 def _proposals(evidence: CriterionEvidence) -> Iterable[str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import MAD, Matrix
+from reports.statistics.serial import lag_1, widening
 from reports.verdicts.acceptance.bounds import Flags, bound_rank
 
 #: Two groups lie so many robust standard deviations apart, at least. Halves of one normal
@@ -35,7 +36,8 @@ class Peers:
     """Peers of one case and point.
 
     `logs` have the effect of each block taken off; `centres` are the rows' medians; `noise` is the
-    standard deviation of one launch, pooled over the peers, with `freedom` degrees.
+    standard deviation of one launch, pooled over the peers, with `freedom` degrees; bounds are
+    `wider` for the correlation of neighbouring launches.
     """
 
     logs: Matrix
@@ -43,6 +45,7 @@ class Peers:
     counts: NDArray[np.int64]
     noise: float
     freedom: float
+    wider: float = 1.0
 
     @property
     def errors(self) -> Matrix:
@@ -79,7 +82,10 @@ def peers_of(logs: Matrix) -> Peers:
     noise = 0.0
     if known.any():
         noise = float(np.median(deviations[known] / typical_deviation(freedom[known])))
-    return Peers(free, centres, counts, noise, max(1.0, EFFICIENCY * float(freedom.sum())))
+    filled = np.where(np.isfinite(free), free, np.nan_to_num(centres)[:, None])
+    wider = float(widening(lag_1(filled).mean(), int(counts.mean())))
+    freedom_of_all = max(1.0, EFFICIENCY * float(freedom.sum()))
+    return Peers(free, centres, counts, noise, freedom_of_all, wider)
 
 
 def deviations_of(logs: Matrix, *, shared: bool = True) -> tuple[Matrix, Matrix]:
@@ -160,12 +166,16 @@ class Reach(NamedTuple):
 def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
     """Bounds of each peer's median against `level`.
 
-    Each is the pooled bound, centre ∓ t·√(π/2)·noise/√n, and holds for the peer's own launches
+    Each is the pooled bound, centre ∓ t·√(π/2)·noise/√n·√(1 + 1/(k − 1)), the last for the error of
+    the level that the k − 1 others give, and holds for the peer's own launches
     too: the low one for all but a fifth of them, the high one by order statistics [Le Boudec, §2.2]
-    (from five launches on; below, for all).
+    (from five launches on; below, for all). Both are as much wider as the peers ask for.
     """
-    quantile = float(special.stdtrit(peers.freedom, confidence))
-    centres, errors = peers.centres - level, quantile * peers.errors
+    freedom = max(1.0, peers.freedom / peers.wider)
+    quantile = float(special.stdtrit(freedom, confidence))
+    count = int(np.isfinite(peers.centres).sum())
+    centres = peers.centres - level
+    errors = quantile * peers.errors * sqrt(1 + 1 / max(1, count - 1))
     ordered = np.sort(peers.logs - level, axis=1)  # NaN last
     low, high = centres - errors, centres + errors
     for n in np.unique(peers.counts[peers.counts > 0]).tolist():
@@ -174,6 +184,7 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
         found = bound_rank(n, confidence)
         rank = n - found[0] if found else n - 1
         high[rows] = np.maximum(high[rows], ordered[rows, rank])
+    low, high = (centres + peers.wider * (end - centres) for end in (low, high))
     return Reach(low, high, confidence)
 
 

@@ -127,7 +127,8 @@ class PeerComparison:
         bounds = self._bounds(row, self._reach[1], int((known & ~self._fresh).sum()))
         before, _ = decide(bounds, *self.limits, self.context.criteria.least_launches)
         if item.verdict == "INCONCLUSIVE" and before == "PASS":
-            return replace(item, verdict="PASS", note="met by the launches of the run")
+            note = "met by the launches of the run"
+            return replace(item, verdict="PASS", note=note, bounds=bounds)
         if item.verdict == "PASS" and before == "FAIL":
             note = "suspected in the run, cleared by re-runs"
             return replace(item, state="not confirmed", note=note)

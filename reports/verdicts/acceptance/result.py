@@ -83,6 +83,8 @@ _METHOD = (
     "Bounds of single values are one-sided order statistics of the median, valid for any"
     " distribution: with 5 to 7 launches all must keep to the limit, with 8 to 10 all but one."
     " Below 5 launches Student’s bound of the mean stands in; below {least} there is no verdict.",
+    "Bounds of six launches and more are wider by the correlation of neighbouring launches, which"
+    " would make them too sure; where it is more than chance allows, the criterion says so.",
     "Nodes and pairs are held against the good ones: the upper of two clusters where there are"
     " two, else the median. What all share in a launch is taken off, so that drift of the whole"
     " machine does not count. One passes when the bound of its median, with the noise pooled over"

@@ -132,9 +132,9 @@ def _together(
     items = []
     for row in rows.tolist():
         bounds = _bounds(int(counts[row]), every[0][row], every[1][row], context)
-        item = context.value_item(group.values(row), (), (None, limit), bounds=bounds)
-        if judged[row]:
-            item = replace(item, verdict="PASS", note="")
+        known = logs[row][np.isfinite(logs[row])]
+        shares, limits = np.exp(known).tolist(), (None, limit if noisy[row] else None)
+        item = context.value_item(group.values(row), shares, limits, bounds=bounds)
         if noisy[row]:
             away = np.abs(logs[row, fresh] - np.nanmedian(logs[row]))
             item = replace(item, verdict="FAIL", about="unsteady")

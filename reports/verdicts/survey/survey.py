@@ -296,6 +296,5 @@ def _peers(logs: Matrix) -> Peers:
     counts = np.isfinite(logs).sum(axis=1)
     deviations, freedom = deviations_of(logs, shared=False)
     noise = float(np.median(deviations[freedom > 0]))
-    return Peers(
-        logs, np.nanmedian(logs, axis=1), counts, noise, max(1.0, float(freedom.sum()) / 2)
-    )
+    half = max(1.0, float(freedom.sum()) / 2)
+    return Peers(logs, np.nanmedian(logs, axis=1), counts, noise, half)
