@@ -68,10 +68,14 @@ def test_early_verdicts_keep_the_error_for_peers_and_spreads_too(kind, count):
     assert clopper_pearson(passed, count).low <= 0.05
 
 
+_NOISES = [(k, noise) for k in ("limit", "nodes", "links") for noise in (0.0, 0.3, 0.5, 0.7)]
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("noise", [0.0, 0.3, 0.5, 0.7])
-@pytest.mark.parametrize("kind", ["limit", "nodes", "links"])
-def test_launches_that_are_like_their_neighbours_do_not_void_the_buyers_risk(kind, noise):
+@pytest.mark.parametrize(
+    ("kind", "noise"), [*_NOISES, *(("spread", n) for n in (0.7, "t(3)", "exponential"))]
+)
+def test_launches_that_are_alike_or_have_tails_do_not_void_the_buyers_risk(kind, noise):
     passed = machine_chances(Noisy.of_machine(at_limit(kind), noise), 200).passed
     assert clopper_pearson(round(200 * passed), 200).low <= 0.05 and passed <= 0.1
 

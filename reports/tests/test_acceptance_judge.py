@@ -277,7 +277,7 @@ def test_nodes_that_all_are_35_per_cent_slow_do_not_pass(tmp_path, stated, share
 
 
 def test_what_is_nearest_to_its_limit_is_within_it(tmp_path):
-    drawn = machines.Machine(), machines.Noise(), np.random.default_rng(1)
+    drawn = machines.Machine(), machines.Noise(0.003), np.random.default_rng(1)
     run = machines.write_run(tmp_path / RUN, *drawn)
     dossier = runs.dossier(run, load_criteria("standard")[0])
     sentence = " ".join(answer_of_acceptance(dossier).sentence.split())

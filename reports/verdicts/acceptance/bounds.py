@@ -31,6 +31,11 @@ ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "SUSPECT", "FAIL")
 #: Of more values than these the open and the bad ones get an item, and the lowest of the others.
 MOST_KEPT, LOWEST_KEPT = 3000, 50
 
+#: Launches of an exponential distribution that count with those seen, and its kurtosis.
+HEAVY = (5, 9.0)
+#: Method of bounds of a spread that hold for heavy tails; they hold for AR(1) launches too.
+HEAVY_TAILED = "heavy-tailed"
+
 #: (at_least, at_most)
 Limits = tuple[float | None, float | None]
 
@@ -84,18 +89,24 @@ def bound_rank(n: int, confidence: float) -> tuple[int, float] | None:
 def spread_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:
     """One-sided bounds of the coefficient of variation, from n = 2 or `least_n` on.
 
-    CV·√((n−1)/χ²(confidence; n−1)) and CV·√((n−1)/χ²(1−confidence; n−1)): the interval of σ over
-    the mean, for near normal launches and a CV below a third [Vangel, The American Statistician 50
-    (1996)]. Equal values give 0.
+    CV·√(k/χ²(confidence; k)) and CV·√(k/χ²(1−confidence; k)): the interval of σ over the mean, for
+    a CV below a third [Vangel, The American Statistician 50 (1996)]. Of launches with kurtosis κ
+    s² has k = 2(n−1)/(κ−1) degrees of freedom [Box, Biometrika 40 (1953) 318], n − 1 at most. So
+    few show no tail, so κ counts HEAVY more of the exponential distribution. Equal values give 0.
     """
     array = np.asarray(values, dtype=np.float64)
     n, cv = len(array), 0.0
+    freedom = float(n - 1)
     if n >= 2 and array.min() != array.max():
         cv = float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
+        away = (array - array.mean()) ** 2
+        kurtosis = n * float((away**2).sum() / away.sum() ** 2)
+        kurtosis = (n * kurtosis + HEAVY[0] * HEAVY[1]) / (n + HEAVY[0])
+        freedom = min(freedom, 2 * freedom / (kurtosis - 1))
     if n < max(least_n, 2):
         return Bounds(n, cv, None, None, confidence, "none")
-    low, high = spread_factors(n - 1, confidence)
-    return Bounds(n, cv, cv * low, cv * high, confidence, "chi-squared")
+    low, high = spread_factors(freedom, confidence)
+    return Bounds(n, cv, cv * low, cv * high, confidence, HEAVY_TAILED)
 
 
 @lru_cache(maxsize=512)

@@ -24,7 +24,14 @@ from records.text.natural import natural
 from reports.notation.units import count_text
 from reports.notation.values import about
 from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
-from reports.verdicts.acceptance.bounds import Bounds, Verdict, decide, share_bounds, worst
+from reports.verdicts.acceptance.bounds import (
+    HEAVY_TAILED,
+    Bounds,
+    Verdict,
+    decide,
+    share_bounds,
+    worst,
+)
 from reports.verdicts.acceptance.criteria_judges import (
     NOT_COUNTED,
     Context,
@@ -108,7 +115,11 @@ def _widened(result: JudgedCriterion) -> JudgedCriterion:
     """The criterion with bounds as wide as the correlation of neighbouring launches asks for: a
     PASS that they do not bear out is open, and so is the FAIL of a value. What re-runs cleared is
     open where the launches are found to be dependent."""
-    known = [item.shares for item in result.items if len(item.shares) >= LEAST_BLOCKS]
+    known = [
+        item.shares
+        for item in result.items
+        if len(item.shares) >= LEAST_BLOCKS and item.bounds.method != HEAVY_TAILED
+    ]
     rows = [np.log(shares) for shares in known if min(shares) > 0]
     if not rows:
         return result

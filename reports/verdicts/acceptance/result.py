@@ -95,7 +95,8 @@ _METHOD = (
     "If a node’s pairs with good nodes are slow, its own link is named; if the pairs between"
     " groups of nodes are, the cut between them. That a node is slow explains no link.",
     "Spread: the deviation pooled over nodes or pairs, what they share in a block taken off, by"
-    " bounds from the χ² distribution; one that scatters beyond the limit and beyond the others"
+    " bounds from the χ² distribution for normal scatter; of a single value for scatter of heavy"
+    " tails; one that scatters beyond the limit and beyond the others"
     " (Holm over all) is named when re-runs show it too.",
     "Nothing passes without an absolute limit, from the contract or from nominal rates: limits from"
     " the machine itself cannot detect a fault common to all nodes.",
