@@ -49,8 +49,9 @@ from reports.verdicts.contract.period import period_id
 
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.
 TRIALS, TRIALS_OF_SEARCH = 20_000, 2_000
-#: Machines drawn for a criterion on nodes, links or a spread.
-MACHINES = 200
+#: Machines drawn for a criterion on nodes, links or a spread; the most where fewer leave a risk
+#: uncertain by more than a point.
+MACHINES, POINT = (200, 800, 2000), 0.01
 #: How much farther from the others than its limit a node or pair is, that is surely found.
 FARTHER = 1.5
 #: Values of one criterion that are drawn one by one; of more, the risks follow from these.
@@ -243,11 +244,10 @@ class _Judged:
             cv=good.cv + FARTHER * (bad.cv - good.cv),
             defects={name: max(0.05, 1 - FARTHER * (1 - v)) for name, v in bad.defects.items()},
         )
-        ends = [machine_chances(machine, MACHINES) for machine in (bad, good)]
+        ends = [_to_a_point(machine) for machine in (bad, good)]
         risk = self._made(criterion, limit=limit, promise="all alike", chances=(ends[0], ends[1]))
-        risk.error = max(half_width(one, MACHINES) for one in (risk.buyer, risk.vendor))
         if not risk.decided:
-            passed = percent(machine_chances(far, MACHINES).passed, 0)
+            passed = percent(machine_chances(far, MACHINES[0]).passed, 0)
             risk.remedy = f"{FARTHER:g} times as far from good it passes in {passed}"
         return risk
 
@@ -379,7 +379,7 @@ def _of_period(
 
 
 def _decides(allowed: Risks, buyer: float, vendor: float) -> bool:
-    return buyer <= allowed.buyer + 0.01 and vendor <= allowed.vendor + 1e-9
+    return buyer <= allowed.buyer + 1e-9 and vendor <= allowed.vendor + 1e-9
 
 
 def _jobs(limit: float, share: float, level: float, allowed: Risks, n: int) -> str:
@@ -404,7 +404,12 @@ def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> 
     return Chances(words.count("PASS") / count, words.count("FAIL") / count)
 
 
-def half_width(chance: float, count: int) -> float:
-    """Half the width of the 95 % interval of a chance that so many machines show."""
-    found = clopper_pearson(round(chance * count), count)
-    return (found.high - found.low) / 2
+def _to_a_point(machines: SimulatedMachines) -> Chances:
+    """How the last criterion comes out, by as many machines as give the share that passes with a
+    95 % interval of ± POINT."""
+    for count in MACHINES:
+        found = machine_chances(machines, count)
+        interval = clopper_pearson(round(found.passed * count), count)
+        if interval.high - interval.low <= 2 * POINT:
+            break
+    return found

@@ -109,6 +109,12 @@ def here(folder):
     return folder
 
 
+def test_a_risk_beyond_what_the_contract_allows_is_not_decided(here, capsys):
+    text = CONTRACT.replace("stages:", "risks: {buyer: 0.045, vendor: 0.9}\nstages:")
+    found = started(here, f"{text}    repeats: 3\n    reruns_at_most: 0\n", capsys)["dgemm"]
+    assert 0.045 < found["buyer"] < 0.055 and not found["decided"]
+
+
 def test_what_cannot_be_decided_is_named_with_what_would(here, capsys):
     weak = CONTRACT.replace("at_least: 1,", "at_least: 0.98, promise: 1.0,")
     weak += """\

@@ -32,9 +32,6 @@ class ContractRisk(Part, kw_only=True):
     buyer: Annotated[float, key("The chance that a machine at the limit passes.")]
     vendor: Annotated[float, key("The chance that a machine at the promise does not pass.")]
     refused: Annotated[float, key("The chance that a machine at the promise fails.")]
-    error: Annotated[
-        float, key("Half the 95 % interval of risks that were simulated on few machines.")
-    ] = 0.0
     decided: Annotated[bool, key("Whether both risks are as the contract allows.")]
     remedy: Annotated[str, key("What would decide it: repeats, days, jobs.")]
 

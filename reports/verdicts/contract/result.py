@@ -302,8 +302,7 @@ def _spread_text(risk: ContractRisk) -> str:
 def _risk_cells(risk: ContractRisk | None) -> list[str]:
     if risk is None:
         return ["–", "–"]
-    error = f" ± {percent(risk.error, 0)}" if risk.error else ""
-    return [f"{percent(one, 0)}{error}" for one in (risk.buyer, risk.vendor)]
+    return [percent(one, 0) for one in (risk.buyer, risk.vendor)]
 
 
 def _attempts(contract: ContractFile) -> Iterator[Block | None]:
