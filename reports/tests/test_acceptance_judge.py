@@ -286,6 +286,14 @@ def test_what_is_nearest_to_its_limit_is_within_it(tmp_path):
     assert 95 < float(nearest) < 100
 
 
+def test_the_line_of_a_spread_shows_what_decides(tmp_path):
+    spread = entry("spread", "node", "stream_triad", cv_at_most=0.05)
+    result = judgement(tmp_path, spread).criteria[1]
+    telling = result.most_telling()
+    assert result.verdict == "PASS" and "together" in telling.subject
+    assert all(bound <= 0.05 for bound in telling.deciding_bounds)
+
+
 def test_each_limit_of_standard_has_a_source_that_the_document_shows(tmp_path):
     standard, _ = load_criteria("standard")
     assert all(one.source for one in standard.criteria)
