@@ -24,7 +24,6 @@ from checks.common.registry import Checks, descriptions_of, folders_of, metrics_
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
-from records.run.brought import ReframeTest
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
 from reports.notation.labels import case_names
 
@@ -110,13 +109,13 @@ def _with_totals(**parts: Any) -> Plan:
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
     """Seconds after which a launch of the case is ended. The campaign's `launch_s` if it has one,
-    else ten times the greater of its estimates and at least a minute; of a suite's test at least
-    its own limit."""
+    else ten times the greater of its estimates and at least a minute; of a command at least five
+    minutes, of a suite's test its own limit or as much."""
     stated = plan.limits.get("launch_s")
     if stated is not None:
         return float(stated)
     brought = plan.brought.get(case.check)
-    least_s = brought.limit_s if isinstance(brought, ReframeTest) else LEAST_LAUNCH_LIMIT_S
+    least_s = LEAST_LAUNCH_LIMIT_S if brought is None else brought.limit_s
     return max(least_s, LAUNCH_LIMIT_FACTOR * case.generous_s)
 
 

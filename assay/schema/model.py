@@ -279,7 +279,8 @@ class Limits(Section):
         gt=0,
     )
     launch_s: float | None = key(
-        "Time after which one launch is ended; without it ten times its estimate, at least 60 s.",
+        "Time after which one launch is ended; without it ten times its estimate, at least 60 s,"
+        " of a command or a suite's test 300 s or the test's own limit.",
         "s",
         None,
         gt=0,

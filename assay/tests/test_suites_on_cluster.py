@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,11 @@ from records.run.run_directory import RunDirectory
 pytestmark = [*on_cluster, pytest.mark.usefixtures("cluster")]
 
 SUITE = Path(__file__).parent / "suites" / "traps.py"
+#: Of ReFrame's package: variants that differ by a parameter of their fixture.
+TUTORIAL = (
+    Path(sysconfig.get_path("data"))
+    / "share/doc/reframe-hpc/examples/tutorial/stream/stream_parameters_fixtures.py"
+)
 HEAD = """\
 schema: 1
 name: traps
@@ -74,6 +80,16 @@ TRAPS: dict[str, tuple[str, list[str], str, str]] = {
 }
 
 
+OF_TUTORIAL = f"""\
+  - reframe:
+      file: {TUTORIAL}
+      class: stream_test
+      params: {{num_threads: 1, thread_placement: close}}
+      environments: {{+openmp: [openmpi, mpich]}}
+      extras: {{omp_flag: -fopenmp}}
+"""
+
+
 def check_of(cls: str) -> str:
     """The name of the check that a class is made into."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls).lower()
@@ -91,7 +107,7 @@ def campaign(file: Path = SUITE) -> str:
 def run(cluster: object, tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
     """The run of all classes."""
     folder = tmp_path_factory.mktemp("suites")
-    (folder / "traps.yaml").write_text(campaign())
+    (folder / "traps.yaml").write_text(campaign() + OF_TUTORIAL)
     command = [ASSAY, "run", "traps.yaml", "--site", SITE]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -112,6 +128,13 @@ def test_each_trap_has_its_outcome_in_every_launch(run: RunDirectory, cls: str) 
         assert (one.status, one.attempt) == (status, 1), one.reason
         assert one.flags == flags
         assert words in (one.reason or "")
+
+
+def test_variants_that_differ_by_a_fixture_s_parameter_are_run(run: RunDirectory) -> None:
+    found = of(run, "stream_test")
+    assert [(one.status, one.reason) for one in found] == [("ok", None)] * 8
+    kinds = [one.params["stream_binary.elem_type"] for one in found]
+    assert sorted(kinds) == ["double"] * 4 + ["float"] * 4
 
 
 def test_figures_are_those_that_were_printed_in_si_units(run: RunDirectory) -> None:

@@ -26,6 +26,8 @@ from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import ProfiledParameters, Ranks, RanksPerNode, quantity
 
 MAX_N = 2_000_000
+#: Measured: a message that waits for a rank on the same core, by Linux's slices.
+SLICE_S = 4e-3
 
 ProcessMap = Literal["row", "column"]
 Factorisation = Literal["left", "crout", "right"]
@@ -161,19 +163,22 @@ class HplDefinition(ManyRanksDefinition[HplParameters]):
         return {"n": math.ceil(params.n * factor ** (1 / 3) / 100) * 100}
 
     def estimate_s(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> float:
-        """Launch overhead + operations at the cores' speed + panels and rows over the links.
+        """Launch overhead + operations at the cores' speed + panels and rows over the links +
+        turns on shared cores.
 
         Assumes: (2N³/3 + 3N²/2) operations shared evenly at the site's `core_flop_per_s`; nothing
         overlaps; half the matrix passes along each process row (panels) and twice half of it along
         each column (row exchanges), at the site's `network_bytes_per_s`, when the case has more
-        than one node. Right to a factor of about three.
+        than one node. Where nodes share cores, P > 1 looks for each column's pivot in turns.
         """
         operations = 2 * params.n**3 / 3 + 3 * params.n**2 / 2
-        compute_s = operations / (layout.ranks * site.core_flop_per_s)
+        turns = -(-layout.nodes // site.busy_nodes)
+        compute_s = turns * operations / (layout.ranks * site.core_flop_per_s)
+        slices_s = (turns - 1) * (params.p > 1) * params.n * SLICE_S
         half_matrix_s = 4 * params.n**2 / site.network_bytes_per_s if layout.nodes > 1 else 0.0
         panels = (params.q > 1) / params.p
         rows = 2 * (params.p > 1) / params.q
-        return site.launch_overhead_s + compute_s + half_matrix_s * (panels + rows)
+        return site.launch_overhead_s + compute_s + slices_s + half_matrix_s * (panels + rows)
 
 
 CHECK = HplDefinition()

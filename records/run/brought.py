@@ -6,7 +6,7 @@ A plan keeps all that it takes to run such a check again and to read its output 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -14,6 +14,10 @@ from records.metric import MetricDefinition
 
 #: Which of several matches of an expression gives the value; "only": there must be one.
 Choice = Literal["only", "first", "last", "min", "max", "sum", "mean", "geomean", "each"]
+
+
+#: Seconds that a launch of foreign code may take, of which nothing is known.
+FOREIGN_LIMIT_S = 300.0
 
 
 class Caught(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,6 +67,7 @@ class CommandLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     wrong: list[str]
     exit_status: int = 0
     program: str | msgspec.UnsetType = msgspec.UNSET
+    limit_s: ClassVar[float] = FOREIGN_LIMIT_S
 
     def told(self) -> str:
         """What a plan says of it: the command as written, how it is built and started."""
@@ -112,8 +117,8 @@ class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
 
     @property
     def limit_s(self) -> float:
-        """Seconds that a launch may take: the test's own limit, else five minutes."""
-        return self.time_limit_s or 300.0
+        """Seconds that a launch may take, by the test's own limit."""
+        return self.time_limit_s or FOREIGN_LIMIT_S
 
     def told(self) -> str:
         """What a plan says of it: foreign code, what it builds, what the site decides."""

@@ -25,8 +25,8 @@ from records.sections import Scalar
 
 #: Placeholders that each launch gives a value for.
 GIVEN = ("ranks", "ranks_per_node", "nodes", "cpus_per_task", "program")
-#: Seconds of a launch until one was timed.
-_ROUGH_S = 10.0
+#: Seconds of a launch until one was timed: most are short.
+_ROUGH_S = 1.0
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh"}
 
 

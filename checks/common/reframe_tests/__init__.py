@@ -19,9 +19,9 @@ from records.errors import AssayError
 from records.run.brought import ReframeTest
 from records.run.plan import canonical_json
 
-#: Seconds of a launch while none is known: at least, further ones where each launch compiles, and
-#: as a share of the test's own limit, which tells little.
-_ROUGH_S, _COMPILING_S, _LIMIT_SHARE = 3.0, 3.0, 0.01
+#: Seconds of a launch while none is known: at least, and as a share of the test's own limit, which
+#: tells little.
+_ROUGH_S, _LIMIT_SHARE = 0.5, 0.01
 
 
 class UnfitTestError(Exception):
@@ -60,8 +60,8 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
 
     def estimate_s(self, params: TestParameters, layout: Layout, site: SiteCapacity) -> float:
         """A rough time until launches were timed: most tests of suites are short."""
-        rough_s = _ROUGH_S + _COMPILING_S * self.line.compiles
-        return site.launch_overhead_s + max(rough_s, _LIMIT_SHARE * (self.line.time_limit_s or 0.0))
+        limit_s = self.line.time_limit_s or 0.0
+        return site.launch_overhead_s + max(_ROUGH_S, _LIMIT_SHARE * limit_s)
 
     def refuse_changed(self) -> None:
         """Raise AssayError where the file is not that of the plan any more."""

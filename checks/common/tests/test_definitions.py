@@ -193,6 +193,17 @@ def test_hpl_estimate_follows_operations_and_network() -> None:
     assert across == pytest.approx(0.5 + (within - 0.5) / 2 + 4 * 3000**2 / 1e7)
 
 
+def test_hpl_on_nodes_that_share_cores_takes_turns() -> None:
+    params = hpl(n=3000, p=2, q=2, ranks_per_node=1)
+    layout = HPL.layout(params, 2)
+    apart, shared = (
+        HPL.estimate_s(params, layout, replace(SITE, shared_cores=cores))
+        for cores in ({}, {"a": [0], "b": [1], "c": [0], "d": [1]})
+    )
+    # Run on two cores: 15.2 to 17.1 s.
+    assert shared - apart == pytest.approx(3000 * 4e-3 + (2 * 3000**3 / 3 + 1.5 * 3000**2) / 4e10)
+
+
 def test_constructs_come_in_their_own_order_and_once() -> None:
     both = params_of("pt2pt", constructs=["Isend/Irecv", "Send/Recv"])
     assert both.constructs == ["Send/Recv", "Isend/Irecv"]
