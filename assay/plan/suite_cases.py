@@ -26,6 +26,7 @@ from checks.common.foreign.listing import (
     Surroundings,
     configuration_for,
 )
+from checks.common.foreign.suite import no_variant
 from checks.common.reframe_tests import digest_of, no_modules, planned
 from checks.common.registry import Checks
 from checks.common.session.launch_commands import LAUNCHERS
@@ -183,7 +184,8 @@ class SuiteTest:
         self.left_out += [f"{one.unique_name}: {one.refused}" for one in found if one.refused]
         found = [one for one in found if not one.refused]
         if not found:
-            why = "; ".join(self.left_out) or "it has no variant"
+            why = "; ".join(self.left_out) or "no variant has all of these params"
+            why = why if cls.variants else no_variant(cls)
             raise AssayError(f"{cls.name} cannot be made: {why}")
         return found
 

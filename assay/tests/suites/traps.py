@@ -345,6 +345,11 @@ class Fixture(rfm.RunOnlyRegressionTest):
         return sn.assert_found("ranks=2", self.stdout)
 
 
+@rfm.simple_test
+class NoValues(_Prints):
+    module_name = parameter([])
+
+
 class _Local(rfm.RunOnlyRegressionTest):
     local = True
     executable = "true"

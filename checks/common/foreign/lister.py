@@ -81,17 +81,19 @@ def listing(file: str, variables: Mapping[str, Any]) -> Listing:
     for name, value in variables.items():
         for cls in registry if not isinstance(value, str) else ():  # ReFrame takes texts alone
             cls.setvar(name.removeprefix(f"{cls.__name__}."), value)
-    none = [one for one in _decorated(module) if one not in registry and one.num_variants == 0]
-    return Listing(file=file, classes=[*map(_class, [*registry, *none])])
+    return Listing(file=file, classes=[*map(_class, [*registry, *_without_variant(module)])])
 
 
-def _decorated(module: Any) -> Iterator[Any]:
-    """The classes that a module says are tests; ReFrame registers none without a variant."""
-    for node in ast.parse(Path(module.__file__).read_bytes()).body:
-        if isinstance(node, ast.ClassDef) and any(
-            ast.unparse(one).endswith("simple_test") for one in node.decorator_list
-        ):
-            yield getattr(module, node.name)
+def _without_variant(module: Any) -> list[Any]:
+    """The classes that a module says are tests and of which ReFrame registers none."""
+    names = [
+        node.name
+        for node in ast.parse(Path(module.__file__).read_bytes()).body
+        if isinstance(node, ast.ClassDef)
+        if any(ast.unparse(one).endswith("simple_test") for one in node.decorator_list)
+    ]
+    found = (getattr(module, name, None) for name in names)
+    return [one for one in found if getattr(one, "num_variants", None) == 0]
 
 
 def _class(cls: Any) -> ListedClass:

@@ -79,9 +79,7 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
     What a class leaves open, a campaign gives.
     """
     if not cls.variants:
-        empty = [one.name for one in cls.parameters if not one.values]
-        named = f"parameter {', '.join(empty)}" if empty else "a parameter of a fixture"
-        return [], [], f"no variant: {named} has no values here"
+        return [], [], no_variant(cls)
     made = [variant for variant in cls.variants if not variant.refused]
     if not made:
         return [], [], cls.variants[0].refused
@@ -105,6 +103,13 @@ def fit(cls: ListedClass, configuration: Mapping[str, Any]) -> tuple[list[str], 
             lacks = f"asks for environment {_alternatives(asked)}; here are {', '.join(known)}"
     possible = accepted or mappable
     return [one for one in known if one in accepted], sorted(mappable), "" if possible else lacks
+
+
+def no_variant(cls: ListedClass) -> str:
+    """Why a class has no variant here."""
+    empty = [one.name for one in cls.parameters if not one.values]
+    named = f"parameter {', '.join(empty)}" if empty else "a parameter of a fixture"
+    return f"no variant: {named} has no values here"
 
 
 def _alternatives(specifications: Iterable[str]) -> str:
