@@ -28,7 +28,7 @@ from records.criteria import (
 )
 
 #: Criteria of every acceptance, even if its file has none of them; a waiver may name them.
-IMPLIED = ("answers",)
+IMPLIED = ("answers", "nodes-measured")
 #: Units of what has a peak.
 _RATES = ("bytes/s", "flop/s")
 

@@ -153,6 +153,14 @@ def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk
     assert [one.verdict for one in folder.entries() if one.what == "ended"] == ["FAIL", "PASS"]
 
 
+def test_a_node_that_was_not_measured_is_waived_by_name(walk, said):
+    _, ended = walk
+    assert ended(1, unmeasured=("n98", "n99")) == 3
+    waive = [*WAIVE[:3], "nodes-measured", *WAIVE[3:], "--subject"]
+    assert "not measured: n99" in said(3, *waive, "n98")
+    assert main([*waive, "n99"]) == 0
+
+
 def test_what_is_open_is_not_what_is_waived(walk, said):
     _, ended = walk
     assert ended(1, slow_node={"n2": 0.02, "n3": 0.03}) == 1

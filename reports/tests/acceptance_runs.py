@@ -56,15 +56,18 @@ def write_run(
     noise: float = 0.01,
     checks: tuple[str, ...] = tuple(CASES),
     only: tuple[str, ...] = (),
+    unmeasured: tuple[str, ...] = (),
 ) -> Path:
     """A run in environment `mpich`; shares below 1 make nodes, a node's link ("n3") or a single
-    pair ("n1-n2") slow; `only` are the pairs ("n1:n2") that are measured, if not all."""
+    pair ("n1-n2") slow; `only` are the pairs ("n1:n2") that are measured, if not all; `unmeasured`
+    are further nodes of the partition."""
     rng = np.random.default_rng(seed)
     (directory / "raw").mkdir(parents=True)
     cases = [_case(check, len(nodes), only) for check in checks]
     write_plan(directory, cases, blocks, seed, "acceptance")
     (directory / "campaign.yaml").write_text("schema: 1\n")
-    provenance = {"schema": 1, "run_id": directory.name, "site": {"name": "virtual"}}
+    site = {"name": "virtual", "nodes": len(nodes), "partition_nodes": [*nodes, *unmeasured]}
+    provenance = {"schema": 1, "run_id": directory.name, "site": site}
     (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
     made = _Machine(nodes, slow_node or {}, slow_link or {}, noise)
     with (directory / "records.jsonl").open("wb") as file:

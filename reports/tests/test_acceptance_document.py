@@ -21,7 +21,7 @@ from records.errors import AssayError
 from records.run.chain import SEAL
 from records.run.checksums import SIGNATURE, digest, sign, sums_text
 from records.run.record import SCHEMA, RecordWriter, read_records
-from reports.render import html
+from reports.render import html, terminal
 from reports.render.junit import junit
 from reports.render.pdf import find_browser
 from reports.verdicts.acceptance.result import acceptance_result
@@ -57,6 +57,7 @@ criteria:
     at_least: 4.0e+9
     unit: bytes/s
 """
+WAIVER = "- {{criterion: nodes-measured, subject: {}, author: A, reason: R, expires: 2099-12-31}}\n"
 
 
 def made(path, reruns=()):
@@ -438,13 +439,39 @@ def test_the_document_is_printed_too(tmp_path):
     assert faults(run) == ["document.pdf was changed"]
 
 
-def test_a_node_of_the_partition_without_values_is_named_first_and_nothing_passes(tmp_path):
-    run = runs.write_run(tmp_path / RUN)
-    provenance = json.loads((run / "provenance.json").read_bytes())
-    for nodes, verdict in ((runs.NODES, "PASS"), ((*runs.NODES, "n99"), "INCONCLUSIVE")):
-        provenance["site"]["partition_nodes"] = nodes
-        (run / "provenance.json").write_text(json.dumps(provenance))
-        dossier = made(run)
-        assert dossier.judgement.verdict == verdict
-        answer = acceptance_result(dossier).answer
-        assert ("not measured: n99" in answer.sentence) == (verdict != "PASS")
+@pytest.mark.parametrize(
+    ("waived", "verdict", "named"),
+    [
+        ((), "INCONCLUSIVE", "not measured: n98, n99"),
+        (("n98",), "INCONCLUSIVE", "not measured: n99"),
+        (("n98", "n99"), "PASS", "not measured: n98, n99, waived"),
+        ((None,), "PASS", "not measured: n98, n99, waived"),
+    ],
+)
+def test_nodes_of_the_partition_without_values_leave_it_open_until_each_is_waived(
+    tmp_path, waived, verdict, named
+):
+    more = "".join(WAIVER.format(json.dumps(node)) for node in waived)
+    text = f"{CRITERIA}waivers:\n{more}" if waived else CRITERIA
+    run = runs.write_run(tmp_path / RUN, unmeasured=("n98", "n99"))
+    dossier = runs.dossier(run, criteria_from_text("mine.yaml", text), text)
+    assert dossier.judgement.verdict == verdict
+    assert not dossier.judgement.rerun
+    result = acceptance_result(dossier)
+    first = f"1 of 5 criteria is undecided: Every node of the partition was measured: {named}."
+    assert (result.answer.sentence == first) == (verdict != "PASS")
+    assert all(named in text for text in (terminal.text(result), html.page(result)))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "checks", "named"),
+    [
+        (runs.NODES, ("node",), True),
+        (runs.NODES, ("alltoall_pairs",), True),
+        (runs.NODES, ("hpl",), True),
+        ((*runs.NODES, "n5"), ("hpl",), False),  # of 4 nodes: it says nothing of all
+    ],
+)
+def test_only_a_run_that_speaks_of_all_nodes_lacks_one(tmp_path, nodes, checks, named):
+    run = runs.write_run(tmp_path / RUN, nodes=nodes, checks=checks, unmeasured=("n10", "n9"))
+    assert made(run).evidence.unmeasured == (("n9", "n10") if named else ())

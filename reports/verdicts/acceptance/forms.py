@@ -102,7 +102,9 @@ class CriterionPart(Part, kw_only=True):
     """A criterion and what became of it."""
 
     id: Annotated[str, key("Its id.")]
-    kind: Annotated[str, key("limit, efficiency, ratio, spread, nodes, links, answers.")]
+    kind: Annotated[
+        str, key("limit, efficiency, ratio, spread, nodes, links, answers, nodes-measured.")
+    ]
     title: Annotated[str, key("Its title.")]
     statement: Annotated[str, key("What must hold.")]
     verdict: Annotated[Verdict, key("The verdict of all items.")]

@@ -53,6 +53,7 @@ from reports.verdicts.acceptance.model import (
     WaiverState,
     judged,
     limit_text,
+    listed_nodes,
     with_waivers,
 )
 from reports.verdicts.acceptance.peers import judge_nodes
@@ -80,7 +81,7 @@ def judge(
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
     results, left_out = [with_waivers(_answers(context), valid)], []
     if evidence.unmeasured:
-        results.append(_coverage(evidence.unmeasured))
+        results.append(_coverage(evidence.unmeasured, valid))
     for criterion in criteria.criteria:
         result = _judged(criterion, context)
         optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
@@ -166,16 +167,29 @@ def _proposals(evidence: CriterionEvidence) -> Iterable[str]:
             )
 
 
-def _coverage(unmeasured: Sequence[str]) -> JudgedCriterion:
-    """The criterion that is there where nodes of the partition were not measured: undecided."""
-    return JudgedCriterion(
+def _coverage(unmeasured: Sequence[str], valid: Sequence[Waiver]) -> JudgedCriterion:
+    """The criterion that is there where nodes of the partition were not measured: undecided, with
+    an item for each of them, which a waiver may name."""
+    none = Bounds(0, 0.0, None, None, 1.0, "none")
+    what: dict[str, Any] = {
+        "unit": "1",
+        "at_least": None,
+        "at_most": None,
+        "verdict": "INCONCLUSIVE",
+        "note": "",
+    }
+    what |= {"launches": (), "about": "missing", "decidable": False}
+    result = JudgedCriterion(
         id=_COVERAGE,
-        kind=_ANSWERS,
+        kind=_COVERAGE,
         title="Every node of the partition was measured",
         statement="values of every node that the partition has, in service or not",
-        items=(),
-        note=f"not measured: {', '.join(unmeasured)}",
+        items=tuple(Item(node, "", none, place=(node,), **what) for node in unmeasured),
     )
+    result = with_waivers(result, valid)
+    still = [item.subject for item in result.items if not item.waived]
+    note = f"not measured: {listed_nodes(still or unmeasured)}"
+    return replace(result, note=note if still else f"{note}, waived")
 
 
 def _answers(context: Context) -> JudgedCriterion:

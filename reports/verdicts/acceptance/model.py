@@ -151,7 +151,10 @@ class JudgedCriterion:
         return f"{bad} of {fixed(n, 0)} fail or are open, {most} % at most (95 %)"
 
     def most_telling(self) -> Item | None:
-        """The item nearest to its limit, or farthest beyond, among those of the worst verdict."""
+        """The item nearest to its limit, or farthest beyond, among those of the worst verdict; none
+        where the note says what decides."""
+        if self.note:
+            return None
         verdict = self.verdict
         ranked = [item for item in self.items if item.verdict == verdict]
         return min(

@@ -321,7 +321,12 @@ def _item_columns(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
 ) -> Sequence[Lead[Item]]:
     """The columns of a criterion's items, without those that would be empty."""
-    words = {"nodes": "node", "links": "pair of nodes", "answers": "check"}
+    words = {
+        "nodes": "node",
+        "links": "pair of nodes",
+        "answers": "check",
+        "nodes-measured": "node",
+    }
     columns: list[Lead[Item]] = [
         (words.get(result.kind, "value"), _subject),
         ("verdict", lambda one: _verdict_cell(one.verdict, "waived" if one.waived else "")),

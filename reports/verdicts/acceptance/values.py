@@ -23,6 +23,7 @@ from records.run.run_directory import open_run
 from records.site.limits import Nominal, nominal
 from records.site.pair_places import Indices
 from records.site.pair_scans import NODE, PEER, SUMMARY
+from records.text.natural import natural_order
 from reports.load.loading import AtKey, Run, Series
 from reports.load.scans import PairColumns, Scan, columns_of, joined
 from reports.verdicts.mix import mix_of
@@ -323,7 +324,6 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
-    measured = {node for one in values for node in one.place} or {*run.nodes}
     return CriterionEvidence(
         values,
         launches,
@@ -335,8 +335,18 @@ def gather(run: Run, reruns: Sequence[Run]) -> CriterionEvidence:
         tuple(ScanValues(cases[key[0]], key[1], tuple(parts)) for key, parts in scans.items()),
         run.plan.mix_blocks,
         _throughputs([run, *reruns]),
-        tuple(sorted({*(run.provenance.site.partition_nodes or ())} - measured)),
+        _unmeasured(run, values),
     )
+
+
+def _unmeasured(run: Run, values: Sequence[Values]) -> tuple[str, ...]:
+    """The nodes of the partition that no value belongs to, where nodes or pairs are measured by
+    themselves or a launch has as many nodes as it may."""
+    site, known = run.provenance.site, {node for one in values for node in one.place}
+    most = max((case.nodes for case in run.plan.cases if case.skipped is None), default=0)
+    if run.scans or (not known and most >= (site.nodes or 0)):
+        known |= {*run.nodes}
+    return tuple(natural_order({*(site.partition_nodes or ())} - known)) if known else ()
 
 
 def _throughputs(parts: Sequence[Run]) -> dict[int, float]:

@@ -181,7 +181,8 @@ def _named(dossier: Dossier) -> Iterator[_Fact]:
                 text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}"
                 yield text, "provenance", "bad"
     if not named:
-        yield "no slow node and no slow link is named", "named", "good"
+        among = " of those that were measured" if dossier.evidence.unmeasured else ""
+        yield f"no slow node and no slow link{among} is named", "named", "good"
     if not judgement.absolute:
         yield f"{NONE_ABSOLUTE}. {sentence_case(remedy(dossier))}", "criteria", "open"
     for text in unseen(dossier) if judgement.absolute else ():
