@@ -120,7 +120,8 @@ def refuse_own_nodes(site: Site, plan: Plan) -> None:
     if described is None:
         return
     job, held = described["JobId"], described["NodeList"]
-    nodes, names = {*partition_nodes(site)} - _left_out(site), named_nodes(site, held)
+    nodes = {*(partition_nodes(site) or node_states(site))} - _left_out(site)
+    names = named_nodes(site, held)
     mine = set(names) & nodes
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     if mine and needed > len(nodes - mine):
@@ -138,13 +139,15 @@ def refuse_own_nodes(site: Site, plan: Plan) -> None:
 
 
 def partition_nodes(site: Site) -> list[str]:
-    """The nodes of the site's partition and kind, in service or not."""
+    """The nodes of the site's partition and kind, in service or not; none where its constraint is
+    more than features joined by `&`, so that Slurm alone knows the kind."""
     access = site.description.access
     partition = f"--partition={site.description.slurm_partition}"
     features = pairs(answer_of(site, "sinfo", "-hN", partition, "--format=%N %f"))
-    wanted = {
-        one for text in option_values(access, "constraint", "C")[-1:] for one in text.split("&")
-    }
+    constraint = "".join(option_values(access, "constraint", "C")[-1:])
+    if set(constraint) & set("|[]()*!"):
+        return []
+    wanted = {*filter(None, constraint.split("&"))}
     kind = [node for node, has in features.items() if wanted <= {*has.split(",")}]
     named = [
         node for text in option_values(access, "nodelist", "w") for node in named_nodes(site, text)

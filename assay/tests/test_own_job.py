@@ -4,7 +4,7 @@
 import pytest
 
 from assay.plan import make_plan
-from assay.run.nodes import own_allocation, own_job, refuse_own_nodes
+from assay.run.nodes import own_allocation, own_job, partition_nodes, refuse_own_nodes
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.tests.test_shapes import say
@@ -126,6 +126,29 @@ def test_launches_do_not_wait_for_nodes_that_are_left_out_or_of_another_kind(sit
     told = r"--exclusive --constraint=fat\), leave wider launches out by --nodes 1"
     with pytest.raises(AssayError, match=told):
         refuse_own_nodes(site.without_nodes(["n4"]), plan())
+
+
+@pytest.mark.parametrize(
+    ("options", "nodes"),
+    [
+        ([], "n1 n2 n3"),
+        (["--constraint=fat"], "n1 n2"),
+        (["-C 'fat&ib'"], "n2"),
+        (["-C thin", "-C fat"], "n1 n2"),
+        (["--constraint=fat", "--nodelist=n2,n3"], "n2"),
+        (["--constraint=fat|thin"], ""),
+        (["--constraint='[rack1|rack2]'"], ""),
+        (["--constraint=fat*2"], ""),
+        (["--constraint='fat*1&ib*1'"], ""),
+        (["--constraint='(fat&ib)'"], ""),
+        (["--constraint=!thin"], ""),
+    ],
+)
+def test_no_node_is_taken_for_one_of_a_kind_that_slurm_alone_knows(site, options, nodes):
+    in_job(site)
+    say(site, "sinfo", "printf 'n1 fat\\nn2 fat,ib\\nn3 thin\\n'")
+    with_access(site, *options)
+    assert partition_nodes(site) == nodes.split()
 
 
 @pytest.mark.parametrize(
