@@ -32,6 +32,7 @@ from assay.vet.drain import DrainEntry, Drains
 from assay.vet.folder import VetFolder
 from assay.vet.local import LocalVetting, VetRequest, node_name, summary
 from assay.vet.measuring import look_at_facts
+from assay.vet.nodes import vet_by_slurm
 from checks.common.slurm.commands import Answer, Slurm, run_here
 from records.forms import as_bytes
 from records.site.node_facts import NodeFacts
@@ -325,6 +326,44 @@ def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, 
     assert sorted(capsys.readouterr().out.splitlines()[:2]) == made
     assert main([*words, "t1"]) == 2
     assert "partition thick has no node t1; it has f[1-3]" in capsys.readouterr().err
+
+
+def test_a_node_that_an_ended_job_holds_yet_is_a_neighbour_for_the_next(tmp_path, monkeypatch):
+    site, site_answer, states = CutSite(), CutSite().ask, iter(["idle", "allocated", "idle"])
+
+    def asked(argv, **_):
+        if argv[0] == "sinfo":
+            state = next(states)
+            return Answer(0, "".join(f"{node} {state}\n" for node in ("f1", "f2")), "")
+        return site_answer(argv)
+
+    monkeypatch.setattr(site, "ask", asked)
+    found = vet_by_slurm(site, ["f1", "f2"], VetFolder(tmp_path), [], link=True)
+    assert [one.neighbour for one in found] == ["f2", "f1"]
+
+
+SRUN_CAUSE = (
+    "srun: error: Unable to allocate resources: Requested node configuration is not available"
+)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "told"),
+    [
+        (f"Welcome to cut\n{SRUN_CAUSE}\n", SRUN_CAUSE),
+        ("assay: full\nsrun: error: f1: task 0: Exited with exit code 2\n", "assay: full"),
+        ("\nsrun: error: f1: task 0: Killed\n", "srun: error: f1: task 0: Killed"),
+        ("", "status 1"),
+    ],
+)
+def test_a_vetting_that_does_not_come_has_the_cause_that_slurm_or_the_program_told(
+    tmp_path, monkeypatch, stderr, told
+):
+    site, states = CutSite(), Answer(0, "f1 idle\n", "")
+    answers = {"sinfo": states, "srun": Answer(1, "", stderr)}
+    monkeypatch.setattr(site, "ask", lambda argv, **_: answers[argv[0]])
+    (one,) = vet_by_slurm(site, ["f1"], VetFolder(tmp_path), [], link=False)
+    assert one.troubles == [f"no vetting came: {told}"]
 
 
 @pytest.mark.parametrize(

@@ -197,10 +197,9 @@ def _show(
 ) -> None:
     """Print vettings, and keep those that a node has not kept itself."""
     for vetting in vettings:
-        line = as_bytes(vetting).decode() if arguments.json else vetting.line
-        if arguments.reference and not (arguments.json or vetting.troubles or _judged(vetting)):
-            line = f"{vetting.node}: for the reference; record {vetting.id}"
-        print(line, flush=True)
+        if arguments.reference and not (vetting.troubles or _judged(vetting)):
+            vetting.line = f"{vetting.node}: for the reference; record {vetting.id}"
+        print(as_bytes(vetting).decode() if arguments.json else vetting.line, flush=True)
         if folder and vetting.id != "none":
             try:
                 folder.keep(vetting)

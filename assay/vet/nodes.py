@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,11 +23,14 @@ from assay.sites.site import Site
 from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
 from records.errors import InfrastructureError
+from records.text.epitaphs import speaking
 from records.vetting import WORDS, Reference, Vetting, vetting_of
 
 #: Seconds that a job may wait for its nodes, and with it that it may take in all, at --time=2.
 _WAIT_S, _LIMIT_S = 30, 180.0
 _AT_ONCE = 32  # jobs
+#: Looks for a neighbour, and seconds between two.
+_LOOKS, _LOOK_S = 25, 0.2
 #: A task a node, on all the cores that the job has there.
 _SRUN = ("srun", "--quiet", "--mpi=none", "--ntasks-per-node=1", "--cpu-bind=none")
 #: What each task of a job runs: the node itself, or the other end of its link.
@@ -53,14 +57,23 @@ def vet_by_slurm(
     folder.path.mkdir(parents=True, exist_ok=True)
     site.show_to_jobs([ROOT, folder.path])
     partition = f"--partition={site.description.slurm_partition}"
+    most = site.description.nodes - 1 if link else 0
     lock, held = Lock(), set[str]()
 
+    def neighbours_of(node: str) -> list[str]:
+        # A job that has ended holds its nodes for a moment, which may be the only neighbours.
+        for _ in range(_LOOKS if most > 0 else 0):
+            with lock:
+                states = site.slurm().node_states(partition)
+                found = good_neighbours(states, {node, *held}, reference)[:most]
+                held.update(found)
+            if found:
+                return found
+            time.sleep(_LOOK_S)
+        return []
+
     def vet(node: str) -> Vetting:
-        with lock:
-            states = site.slurm().node_states(partition)
-            found = good_neighbours(states, {node, *held}, reference) if link else []
-            neighbours = found[: site.description.nodes - 1]
-            held.update(neighbours)
+        neighbours = neighbours_of(node)
         access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
         job = _job([*access, "--job-name=assay-vet"], node, neighbours, words)
         (vetting,) = _vetted(lambda: site.ask(job, reads=[ROOT], limit_s=_LIMIT_S), [node])
@@ -122,13 +135,12 @@ def _job(
 
 def _vetted(ask: Callable[[], Answer], nodes: Sequence[str]) -> list[Vetting]:
     """The vetting of each node in what the nodes printed, a record a line; suspect where it is
-    missing, with the last words of the program that failed, or of srun where it said nothing."""
+    missing, with the last words that tell why, of the program or of Slurm."""
     try:
         answer = ask()
     except InfrastructureError as error:
         answer = Answer(124, "", str(error))
-    lines = [line for line in answer.stderr.splitlines() if not line.startswith("srun: ")]
-    said = replace(answer, stderr="\n".join(lines).strip() or answer.stderr).said
+    said = replace(answer, stderr="\n".join(speaking(answer.stderr.splitlines()))).said
     found: dict[str, Vetting] = {}
     for line in answer.stdout.splitlines():
         with suppress(msgspec.MsgspecError):
