@@ -336,6 +336,13 @@ def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
     assert study.totals.cases == 2 * (51 + 17 + 6 + 7 + 1) + 5
 
 
+@pytest.mark.parametrize(("most", "nodes"), [(2, 2), (3, 3), (4, 4), (9, 4)])
+def test_a_night_measures_the_nodes_that_a_job_may_have(most, nodes) -> None:
+    plan = make_plan(load_campaign("nightly"), dataclasses.replace(SITE, nodes=most))
+    assert [case.skipped for case in plan.cases if case.skipped] == []
+    assert [case.nodes for case in plan.cases if case.check == "node"] == [nodes]
+
+
 @pytest.mark.parametrize(("nodes", "cores", "memory"), [(12, 2, 2**29), (64, 128, 2**38)])
 def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(nodes, cores, memory) -> None:
     wide = {"nodes": nodes, "cores_per_node": cores, "memory_bytes_per_node": memory}
