@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from statistics import median_low
 from typing import Any
 
 import numpy as np
@@ -116,12 +117,11 @@ def _widened(result: JudgedCriterion) -> JudgedCriterion:
     """The criterion with bounds as wide as the correlation of neighbouring launches asks for: a
     PASS that they do not bear out is open, and so is the FAIL of a value. What re-runs cleared is
     open where the launches are found to be dependent."""
-    known = [
-        item.shares
-        for item in result.items
-        if len(item.shares) >= LEAST_BLOCKS and item.bounds.method != HEAVY_TAILED
-    ]
-    rows = [np.log(shares) for shares in known if min(shares) > 0]
+    known = [item.shares for item in result.items if item.bounds.method != HEAVY_TAILED]
+    # Re-runs of some are chosen by what these were before: as many launches as the others have.
+    if not known or (n := median_low(map(len, known))) < LEAST_BLOCKS:
+        return result
+    rows = [np.log(shares[:n]) for shares in known if len(shares) >= n and min(shares) > 0]
     if not rows:
         return result
     found = serial_dependence(rows)
