@@ -322,7 +322,10 @@ def test_nodes_and_neighbours_are_those_of_the_partition(tmp_path, monkeypatch, 
     assert main(words) == 0
     assert sorted(capsys.readouterr().out.split()) == ["f1,f2", "f1,f3", "f2,f3"]
     assert main([*words, "--reference"]) == 0
-    made = ["f1: for the reference; record none", "f2: for the reference; record none"]
+    made = [
+        "f1 measured for the reference; record none",
+        "f2 measured for the reference; record none",
+    ]
     assert sorted(capsys.readouterr().out.splitlines()[:2]) == made
     assert main([*words, "t1"]) == 2
     assert "partition thick has no node t1; it has f[1-3]" in capsys.readouterr().err

@@ -198,7 +198,7 @@ def _show(
     """Print vettings, and keep those that a node has not kept itself."""
     for vetting in vettings:
         if arguments.reference and not (vetting.troubles or _judged(vetting)):
-            vetting.line = f"{vetting.node}: for the reference; record {vetting.id}"
+            vetting.line = f"{vetting.node} measured for the reference; record {vetting.id}"
         print(as_bytes(vetting).decode() if arguments.json else vetting.line, flush=True)
         if folder and vetting.id != "none":
             try:
