@@ -217,7 +217,7 @@ def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
     plan = subprocess.run(
         [ASSAY, "plan", "quick", "--site", SITE, "--json"], capture_output=True, check=True
     )
-    assert json.loads(plan.stdout)["totals"]["cases"] == 24
+    assert json.loads(plan.stdout)["totals"]["cases"] == 20
     doctor = subprocess.run(
         [ASSAY, "doctor", "--site", SITE, "--json"], capture_output=True, check=False
     )

@@ -150,7 +150,7 @@ def test_a_plan_needs_no_cluster_that_is_up(
     assert main(["plan", "quick", "--site", "virtual:t-none", "--json"]) == 0
     answer = capsys.readouterr()
     plan = Plan.from_json(answer.out)
-    assert (plan.totals.cases, plan.totals.skipped) == (24, 0)
+    assert (plan.totals.cases, plan.totals.skipped) == (20, 0)
     assert "; the plan assumes 4 nodes of " in answer.err
     assert "sudo" in answer.err if user else "assay cluster up --name t-none" in answer.err
     assert main(["plan", "quick", "--site", "nowhere"]) == 2

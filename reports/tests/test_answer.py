@@ -165,7 +165,7 @@ def test_start_up_has_its_share_of_a_job_of_ten_minutes(tmp_path: Path) -> None:
     run = load_run(tmp_path / "quick")
     assert run.plan.weights["startup"] == 1.0, "a stored run keeps its weights"
     declared = load_campaign("quick").weights
-    assert declared["startup"] / sum(declared.values()) == pytest.approx(0.2 / 600, rel=0.01)
+    assert declared["startup"] / sum(declared.values()) == pytest.approx(0.1 / 600, rel=0.01)
     answer = answer_of(analyse(with_a_slow_start(run, declared)))
     assert re.match(r".*openmpi is the best choice: mpich costs 1[01]\.\d % more", plain(answer))
     earlier = answer_of(analyse(with_a_slow_start(run, run.plan.weights)))
