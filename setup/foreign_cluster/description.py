@@ -76,7 +76,9 @@ def unpacked(found: dict[str, Any]) -> dict[str, str]:
     """Text of the files of packages that the site has and this machine cannot have."""
     paths = [path for form in found.get("unpacked", ()) for path in sorted(_UNPACKED.glob(form))]
     if found.get("unpacked") and not paths:
-        raise AssayError(f"{_UNPACKED}: {found['unpacked'][0]} is not there; run setup/unpacked.sh")
+        first = found["unpacked"][0]
+        package = first.partition("/")[0]
+        raise AssayError(f"{_UNPACKED}: {first} is not there; run setup/unpacked.sh {package}")
     files = [path for path in paths if path.is_file()]
     return {str(path.relative_to(_UNPACKED)): path.read_text() for path in files}
 
