@@ -240,9 +240,9 @@ def test_each_partition_is_vetted_with_neighbours_of_its_own(cut):
     for key, (nodes, neighbours) in partitions.items():
         vet = f"{ASSAY} vet --site cut:{key} --steps facts,link"
         made = cut.user(USER, f"{vet} --reference").stdout
-        assert sorted(re.findall("^(.*) measured for the reference; ", made, re.MULTILINE)) == sorted(
-            [*nodes] * 5
-        )
+        assert sorted(
+            re.findall("^(.*) measured for the reference; ", made, re.MULTILINE)
+        ) == sorted([*nodes] * 5)
         told = cut.user(USER, f"{vet} --json").stdout.splitlines()
         judged = [json.loads(line) for line in told]
         print(*(one["line"] for one in judged), sep="\n")
