@@ -405,11 +405,17 @@ def machine_chances(machines: SimulatedMachines, count: int, first: int = 0) -> 
 
 
 def _to_a_point(machines: SimulatedMachines) -> Chances:
-    """How the last criterion comes out, by as many machines as give the share that passes with a
+    """The chances of the last criterion, by as many machines as give the share that passes with a
     95 % interval of ± POINT."""
+    before, found = 0, Chances(0.0, 0.0)
     for count in MACHINES:
-        found = machine_chances(machines, count)
+        more = machine_chances(machines, count - before, before)
+        old, new = before / count, 1 - before / count
+        found = Chances(
+            old * found.passed + new * more.passed, old * found.failed + new * more.failed
+        )
         interval = clopper_pearson(round(found.passed * count), count)
         if interval.high - interval.low <= 2 * POINT:
             break
+        before = count
     return found

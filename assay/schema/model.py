@@ -87,7 +87,7 @@ class CaseGroup(Section):
 
     @property
     def in_one(self) -> bool:
-        """Whether one environment measures it for all."""
+        """True where one environment measures it for all."""
         return bool(self.once)
 
     def at(self, scale: Scale) -> Self:
@@ -180,7 +180,7 @@ class CommandEntry(CaseGroup):
 
     @property
     def in_one(self) -> bool:
-        """Whether one environment measures it for all; so it is where nothing of it depends on the
+        """True where one environment measures it for all: where nothing of it depends on the
         environment."""
         same = self.launch == "none" and not self.build and not self.program
         return same if self.once is None else self.once

@@ -209,7 +209,7 @@ def _show(
 
 
 def _judged(vetting: Vetting) -> bool:
-    """Whether an earlier reference says something of the vetting."""
+    """True where an earlier reference says something of the vetting."""
     return bool(vetting.oddities) or any(figure.level for figure in vetting.figures)
 
 

@@ -30,7 +30,7 @@ from records.vetting import WORDS, Reference, Vetting, vetting_of
 _WAIT_S, _LIMIT_S = 30, 180.0
 _AT_ONCE = 32  # jobs
 #: Looks for a neighbour, and seconds between two.
-_LOOKS, _LOOK_S = 25, 0.2
+_LOOKS, _LOOK_S = 5, 1.0
 #: A task a node, on all the cores that the job has there.
 _SRUN = ("srun", "--quiet", "--mpi=none", "--ntasks-per-node=1", "--cpu-bind=none")
 #: What each task of a job runs: the node itself, or the other end of its link.

@@ -55,7 +55,7 @@ class Race:
         ]
 
     def vain(self, pair: tuple[str, str]) -> bool:
-        """Whether the last planned block would not tell of a pair."""
+        """True where the last planned block would not tell of a pair."""
         judged = self.pairs[pair]
         return judged is not None and judged.vain
 

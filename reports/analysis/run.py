@@ -89,7 +89,7 @@ class Analysis:
         return int((~self.run.launches.counted).sum())
 
     def flagged(self, flag: str) -> int:
-        """How many counted ok launches have a flag."""
+        """The number of counted ok launches that have a flag."""
         ok = self.run.launches.counted & self.run.launches.of_status("ok")
         return int((ok & self.run.launches.flagged(flag)).sum())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much the answer hangs on one weight: the weight at which another environment would be the
+"""Sensitivity of the answer to one weight: the weight at which another environment would be the
 best choice, for each check."""
 
 from __future__ import annotations

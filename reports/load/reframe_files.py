@@ -137,7 +137,7 @@ def _numbered(runs: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], 
 
 
 def _names(cases: Iterable[Any], *results: str) -> set[str]:
-    """What tells test cases apart, of those with one of the results; without any, of all."""
+    """Keys that tell test cases apart, of those with one of the results; without any, of all."""
     known = [case for case in cases if isinstance(case, dict)]
     told = [case for case in known if not results or case.get("result") in results]
     return {"\0".join(str(case.get(name)) for name in _TOLD_BY) for case in told}

@@ -245,7 +245,7 @@ class Picture:
 
     @property
     def hollow(self) -> bool:
-        """Whether a marker is hollow, which the legend explains."""
+        """True where a marker is hollow, which the legend explains."""
         marks = (mark for panel in self.panels for mark in panel.marks)
         return any(isinstance(mark, Series) and any(mark.hollow) for mark in marks)
 

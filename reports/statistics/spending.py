@@ -112,7 +112,7 @@ def answers_after(
 
 
 def _independent(least: NDArray[np.float64]) -> float:
-    """How many independent rows would have the same lower quartile of the least p."""
+    """The number of independent rows with the same lower quartile of the least p."""
     quartile = min(float(np.quantile(least, 0.25)), 0.75)
     return float(max(1.0, np.log(0.75) / np.log1p(-quartile)))
 

@@ -92,7 +92,7 @@ def test_the_slow_node_and_the_test_that_a_retry_hid_are_named_alone(survey: Sur
 
 
 def test_missed_references_repeats_and_reruns_are_no_retries(tmp_path: Path) -> None:
-    """One night: four repeats miss their reference, and keep it when they are run once more."""
+    """Four repeats of a night miss their reference, and keep it when they are run once more."""
     logs, (head, *first) = tmp_path / "Stream0.log", log_lines(0, 1, 4)
     again = [line.replace("pass|", "fail|", 1) for line in first]
     ends = [line.split("|")[7] for line in first]

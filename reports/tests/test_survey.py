@@ -118,7 +118,7 @@ def test_few_launches_support_no_limit_and_what_they_miss_is_still_said(tmp_path
 
 
 def test_a_reference_that_no_launch_contradicts_is_not_too_loose(tmp_path: Path) -> None:
-    """One that covers the second mode, and one that covers a single slow launch."""
+    """A reference that covers the second mode, and one that covers a single slow launch."""
     rng = np.random.default_rng(2)
     times = 1 + second_mode(rng, (2, 300))
     times[1] = 1 + 0.005 * rng.standard_normal(300)

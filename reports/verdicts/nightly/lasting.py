@@ -210,7 +210,7 @@ def level_shift(
     proven: bool | None,
     rules: Rules,
 ) -> LevelShift | None:
-    """What has changed to stay by these nights of a series, with positive values. `limits`: floor,
+    """The lasting change that these nights of a series show, with positive values. `limits`: floor,
     what one night may be. `proven`: None without an open regression, whose last nights alone are
     asked, else whether a re-run has proven it.
 

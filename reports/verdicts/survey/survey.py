@@ -221,7 +221,7 @@ def _referenced(
     *,
     better: str,
 ) -> ReferenceFinding:
-    """What a reference allows against what the launches at the present level support: the k-th
+    """A reference against what the launches at the present level support: the k-th
     worst of n, k = ⌊(n + 1)/100⌋, which a further launch of any distribution misses with the chance
     k/(n + 1); at least the 99.9 % prediction limit of normal noise, and 3 %."""
     n, base = len(shares), reference.value * reference.factor / level
