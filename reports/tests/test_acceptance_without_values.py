@@ -109,10 +109,14 @@ def test_a_document_holds_no_scalars_of_numpy(tmp_path):
         as_bytes(1j)
 
 
-def test_no_verdict_rests_on_disturbed_launches(tmp_path):
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [(1, "n = 1; a verdict needs 3 launches; 4 launches disturbed by"), (0, "5 launches disturbed")],
+)
+def test_no_verdict_rests_on_disturbed_launches(tmp_path, blocks, told):
     run = runs.write_run(tmp_path / "run", checks=("node",))
-    edit_records(run, "node", lambda record: record | {"flags": ["disturbed"]})
+    edit_records(run, "node", lambda r: r | {"flags": ["disturbed"] * (r["block"] > blocks)})
     evidence = gather(load_run(run), [])
     found = judge(criteria(entry("nodes", "node", "dgemm_rate")), evidence, DAY, 0).criteria[-1]
     assert found.verdict == "INCONCLUSIVE"
-    assert found.note.startswith("5 launches disturbed by other programs")
+    assert any(note.startswith(told) for note in (found.note, *(i.note for i in found.items)))

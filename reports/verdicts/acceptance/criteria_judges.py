@@ -100,7 +100,10 @@ class Context:
     ) -> Item:
         """An item judged by its bounds; `more` are further fields, which may replace the verdict
         and its note. The unit is 1 if it is not among them."""
-        verdict, note = decide(bounds, *limits, self.criteria.least_launches)
+        least = self.criteria.least_launches
+        verdict, note = decide(bounds, *limits, least)
+        if bounds.n < least and (why := self._disturbed(self._launches.get(case.id, []))):
+            note += f"; {why}"
         return Item(
             subject=subject,
             environment=case.environment,
