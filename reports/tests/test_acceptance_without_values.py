@@ -111,7 +111,7 @@ def test_a_document_holds_no_scalars_of_numpy(tmp_path):
 
 @pytest.mark.parametrize(
     ("blocks", "told"),
-    [(1, "n = 1; a verdict needs 3 launches; 4 launches disturbed by"), (0, "5 launches disturbed")],
+    [(1, "n = 1; a verdict needs 3 launches; 4 launches disturbed"), (0, "5 launches disturbed")],
 )
 def test_no_verdict_rests_on_disturbed_launches(tmp_path, blocks, told):
     run = runs.write_run(tmp_path / "run", checks=("node",))
