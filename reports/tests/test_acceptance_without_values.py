@@ -117,6 +117,17 @@ def test_no_verdict_rests_on_disturbed_launches(tmp_path, blocks, told):
     run = runs.write_run(tmp_path / "run", checks=("node",))
     edit_records(run, "node", lambda r: r | {"flags": ["disturbed"] * (r["block"] > blocks)})
     evidence = gather(load_run(run), [])
-    found = judge(criteria(entry("nodes", "node", "dgemm_rate")), evidence, DAY, 0).criteria[-1]
-    assert found.verdict == "INCONCLUSIVE"
-    assert any(note.startswith(told) for note in (found.note, *(i.note for i in found.items)))
+    nodes = entry("nodes", "node", "dgemm_rate", within=0.05)
+    for found in judge(criteria(nodes), evidence, DAY, 0).criteria[1:]:
+        assert found.verdict == "INCONCLUSIVE"
+        notes = [item.note for item in found.items] or [found.note]
+        assert all(note.startswith(told) for note in notes)
+
+
+def test_launches_that_count_are_not_said_to_be_missing_for_a_disturbance(tmp_path):
+    run = runs.write_run(tmp_path / "run", checks=("node",), blocks=2)
+    edit_records(run, "node", lambda record: record | {"flags": ["disturbed"]})
+    success = entry("success", "node", "", at_least=0.5)
+    del success["metric"]
+    found = judge(criteria(success), gather(load_run(run), []), DAY, 0).criteria[1]
+    assert [item.note for item in found.items] == ["n = 2; a verdict needs 3 launches"]

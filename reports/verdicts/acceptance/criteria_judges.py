@@ -96,14 +96,17 @@ class Context:
         subject: str,
         bounds: Bounds,
         limits: Limits = (None, None),
+        *,
+        all_count: bool = False,
         **more: Any,
     ) -> Item:
         """An item judged by its bounds; `more` are further fields, which may replace the verdict
-        and its note. The unit is 1 if it is not among them."""
+        and its note. The unit is 1 if it is not among them. `all_count`: disturbed launches too."""
         least = self.criteria.least_launches
         verdict, note = decide(bounds, *limits, least)
-        if bounds.n < least and (why := self._disturbed(self._launches.get(case.id, []))):
-            note += f"; {why}"
+        if bounds.n < least and not all_count:
+            why = self._disturbed(self._launches.get(case.id, []))
+            note += f"; {why}" if why else ""
         return Item(
             subject=subject,
             environment=case.environment,
@@ -285,7 +288,7 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
         numbers = [*mixes.values()]
         bounds = median_bounds(numbers or [0.0], level, criteria.least_launches)
         more = {"unit": criterion.unit, "launches": launches, "shares": tuple(numbers)}
-        item = context.item(case, criterion.metric, subject, bounds, limits, **more)
+        item = context.item(case, criterion.metric, subject, bounds, limits, all_count=True, **more)
         items.append(replace(item, note=item.note.replace("launches", "mixes")))
     return context.judged(criterion, statement, items, absolute=_is_absolute(criterion, context))
 

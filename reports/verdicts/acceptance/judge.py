@@ -276,6 +276,7 @@ def _success(criterion: SuccessCriterion, context: Context) -> JudgedCriterion:
                 criterion.check,
                 share_bounds(len(keys) - len(bad), len(keys), context.criteria.confidence),
                 (criterion.at_least, None),
+                all_count=True,
                 decidable=False,  # by as many launches as were planned
                 launches=tuple(bad or keys),
             )
