@@ -120,8 +120,9 @@ class Cluster:
         environment = user_environment("assay", str(where.home), path)
         environment |= {"SLURM_CONF": state.slurm_conf, **env}
         words = [*namespaces.enter(state, name), *namespaces.as_user(state), *_ENDS_WITH_CALLER]
-        given = [f"{key}={value}" for key, value in environment.items()]
-        return [*_ENDS_WITH_CALLER, *words, "env", "-i", "-C", str(folder or where.home), *given, *argv]
+        given = ["env", "-i", "-C", str(folder or where.home)]
+        given += [f"{key}={value}" for key, value in environment.items()]
+        return [*_ENDS_WITH_CALLER, *words, *given, *argv]
 
     def users(self) -> dict[str, Path]:
         """Home of each ordinary user of a site."""
@@ -243,4 +244,3 @@ def down(name: str = "default", progress: Progress = silent) -> bool:
     """Take down a cluster, alive or not, or what is left of it; return whether there was any."""
     ClusterSpec(name=name)
     return lifecycle.take_down(name, progress)
-

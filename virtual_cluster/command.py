@@ -83,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
     status = _command(commands, "status", _status, "nodes, network, jobs")
     status.add_argument("--json", action="store_true", help="the machine form on stdout")
-    shell = _command(commands, "shell", _shell, "a shell, or -- COMMAND, where jobs are submitted or run")
+    text = "a shell, or -- COMMAND, where jobs are submitted or run"
+    shell = _command(commands, "shell", _shell, text)
     where = "where (default: the login environment), and what to run instead of a shell"
     shell.add_argument("words", nargs="*", metavar="[NODE] [-- COMMAND]", help=where)
     for name, act, text, result in (

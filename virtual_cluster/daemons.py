@@ -12,7 +12,7 @@ from virtual_cluster.host import tries
 from virtual_cluster.processes import failure, start
 from virtual_cluster.state import State, folders
 
-#: Process 1 of a node: starts slurmd, again when a job has ended it; slurmd that fails ends the node.
+#: Process 1 of a node: starts slurmd, again when a job has ended it; where it fails the node ends.
 _NODE = """\
 node=$1; shift
 while :; do

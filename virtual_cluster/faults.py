@@ -2,8 +2,8 @@
 """Cuts the power of a node, or makes a node or a switch slow on purpose; and restores both.
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
-timings show it, or, where the caller may write no control group, by stopping processes (throttle.py);
-links by the token bucket filter that already shapes them; the disk by the kernel's
+timings show it; where the caller may write no control group, by stopping processes (throttle.py).
+Links by the token bucket filter that already shapes them; the disk by the kernel's
 throttling of block devices, which holds what bypasses the page cache (O_DIRECT).
 """
 
@@ -224,8 +224,8 @@ def _root(controller: str) -> Path:
         if controller in control.read_text().split():
             return _CGROUPS
     raise InfrastructureError(
-        f"the kernel's {controller} controller cannot be used below {_CGROUPS}; run assay as root on"
-        " a machine that has it, or degrade something else"
+        f"the kernel's {controller} controller cannot be used below {_CGROUPS}; run assay as root"
+        " on a machine that has it, or degrade something else"
     )
 
 

@@ -48,8 +48,8 @@ make_devices() {
 
 # The cluster's own: what its hosts read at /cluster, the folder of jobs and the home at their paths.
 bind_cluster() {
-    mkdir -p cluster/spool cluster/log ".$root/work" ".$root/home"
-    for name in etc bin munge nodes; do
+    mkdir -p cluster/spool cluster/log cluster/node ".$root/work" ".$root/home"
+    for name in etc bin munge; do
         mkdir "cluster/$name"
         bind_read_only "$root/$name" "cluster/$name"
     done

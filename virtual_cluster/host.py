@@ -36,6 +36,7 @@ PROGRAMS = {
     "mount": "mount",
 }
 
+
 def program(name: str) -> str:
     """Path of a system program; its bare name if it is not installed."""
     return shutil.which(name, path=SYSTEM_PATH) or name

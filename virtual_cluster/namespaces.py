@@ -39,8 +39,8 @@ def holder(state: State) -> list[str]:
 
 
 def enter(state: State, name: str) -> list[str]:
-    """The words before a command of the administrator in the namespaces of a process of the cluster:
-    "holder", "login" or a node."""
+    """The words before a command of the administrator in the namespaces of "holder", "login" or a
+    node."""
     user = [] if state.spec.site else ["--user", "--preserve-credentials"]
     return ["nsenter", f"--target={state.processes[name].pid}", *user, *_ALL, "--"]
 
@@ -83,23 +83,23 @@ def login(state: State) -> list[str]:
 def node(state: State, name: str, argv: Sequence[str]) -> list[str]:
     """Command list, for processes.start behind `enter` of the holder, of process 1 of a node, which
     has its network, its cores and file systems in memory, and runs `argv`."""
-    spec, folder = state.spec, f"nodes/{name}"
+    spec = state.spec
     own = OWN if spec.isolated else OWN[:2]
     spaces = [*_UNSHARE, *_PIDS, "--uts", *["--ipc"] * spec.isolated]
     spaces += ["taskset", "-c", ",".join(map(str, state.cores[name]))]
-    writable = [str(folders(spec.name).root / folder), f"/cluster/{folder}"]
+    writable = [str(folders(spec.name).root / "nodes" / name), "/cluster/node"]
     network = ["nsenter", f"--net=/run/netns/{name}", "--"]
     return [*network, *spaces, *_dressed(state, name, own, writable), *argv]
 
 
-def _dressed(
-    state: State, name: str, own: Sequence[str], writable: Sequence[str]
-) -> list[str]:
+def _dressed(state: State, name: str, own: Sequence[str], writable: Sequence[str]) -> list[str]:
     """The words before a command that give it the view of a host."""
     where = folders(state.spec.name)
     if state.spec.site:
         words = ["site.sh", name, where.root, " ".join(own)]
     else:
-        shown = [word for path, (place, _) in state.shown.items() if place for word in (place, path)]
+        bound = [(place, path) for path, (place, _) in state.shown.items() if place]
+        shown = [word for pair in bound for word in pair]
         words = ["host.sh", name, where.view, " ".join(own), *writable, "--", *shown, "--"]
-    return ["sh", str(_HERE / words[0]), *map(str, words[1:])]
+    script, *rest = map(str, words)
+    return ["sh", str(_HERE / script), *rest]

@@ -102,7 +102,7 @@ def failure(what: str, log: Path, lines: int = 8) -> InfrastructureError:
 def inode(path: str) -> int:
     """Number of a namespace by its file; 0 where it is gone or another's."""
     try:
-        return os.stat(path).st_ino
+        return Path(path).stat().st_ino
     except OSError:
         return 0
 

@@ -34,7 +34,6 @@ CredType=cred/munge
 StateSaveLocation={{state}}/spool/slurmctld
 SlurmctldPidFile={{state}}/spool/slurmctld.pid
 SlurmctldLogFile={{state}}/log/slurmctld.log
-SlurmdLogFile={{state}}/nodes/%n/slurmd.log
 # No control groups, so daemons of LAM and PVM outlive their step.
 ProctrackType=proctrack/linuxproc
 """
@@ -42,8 +41,9 @@ _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
 ClusterName=assay-{name}
 SlurmctldHost=login({login})
-SlurmdSpoolDir={state}/nodes/%n/spool
-SlurmdPidFile={state}/nodes/%n/slurmd.pid
+SlurmdSpoolDir={state}/node/spool
+SlurmdPidFile={state}/node/slurmd.pid
+SlurmdLogFile={state}/node/slurmd.log
 SlurmctldDebug=info
 SlurmdDebug=info
 JobCompType=jobcomp/none
@@ -84,7 +84,7 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 setsid -w sh -c '(
 {awake}
 ) >/dev/null 2>&1 &
-echo "$! $$" >"$0"' /cluster/nodes/$SLURMD_NODENAME/awake.$SLURM_JOB_ID </dev/null >/dev/null 2>&1
+echo "$! $$" >"$0"' /cluster/node/awake.$SLURM_JOB_ID </dev/null >/dev/null 2>&1
 exit 0
 """
 #: How cores are kept awake while a job runs, by `ClusterSpec.awake`. `latency`: they sleep only in
@@ -110,13 +110,13 @@ wait
 }
 #: The epilog that each node runs after a job: nothing of the job is left. Slurm runs it when all
 #: slurmstepds of the job have ended. Spared are slurmd, what keeps cores awake for other jobs, what
-#: descends from a slurmstepd, which is another job's, and what entered the node from outside, so that
-#: its chain of parents ends at 0: that of what has left its parents ends at 1. Daemons of LAM, PVM
-#: and PRRTE have their keeper as parent.
+#: descends from a slurmstepd, which is another job's, and what entered the node from outside, so
+#: that its chain of parents ends at 0: that of what has left its parents ends at 1. Daemons of LAM,
+#: PVM and PRRTE have their keeper as parent.
 _EPILOG = """\
 #!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-cd /cluster/nodes/$SLURMD_NODENAME || exit 0
+cd /cluster/node || exit 0
 mine=awake.$SLURM_JOB_ID
 [ ! -f "$mine" ] || kill -KILL -- "-$(cut -d' ' -f2 "$mine")"
 rm -f "$mine"

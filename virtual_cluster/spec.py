@@ -148,7 +148,8 @@ class ClusterSpec:
 
     def accounts(self) -> dict[str, str]:
         """Name in Slurm of each user of a site."""
-        return {user: f"assay-{self.name}-{user}" for user in (self.site.users if self.site else ())}
+        users = self.site.users if self.site else ()
+        return {user: f"assay-{self.name}-{user}" for user in users}
 
     def node_names(self) -> list[str]:
         """Names of the nodes, n1 first, or as the site has them."""

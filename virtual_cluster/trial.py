@@ -52,8 +52,8 @@ def _reason(step: str, said: str) -> str:
         if _restricted():
             return _RESTRICTED
         return (
-            "this container hides parts of /proc or /sys, so that nodes cannot have their own; start"
-            " it with --security-opt systempaths=unconfined (Docker) or --security-opt"
+            "this container hides parts of /proc or /sys, so that nodes cannot have their own;"
+            " start it with --security-opt systempaths=unconfined (Docker) or --security-opt"
             " unmask=ALL (Podman), or run assay outside of it"
         )
     if step == "links":
@@ -98,8 +98,8 @@ def _no_namespace(said: str) -> str:
     if "function not implemented" in said.lower() or "invalid argument" in said.lower():
         return "this kernel has no namespaces of users; a kernel with CONFIG_USER_NS is needed"
     return (
-        "namespaces are refused here, as in a chroot or a restricted container; run assay outside of"
-        " it"
+        "namespaces are refused here, as in a chroot or a restricted container; run assay outside"
+        " of it"
     )
 
 

@@ -51,7 +51,6 @@ def surroundings_of(site: Site) -> Surroundings:
     }
     return Surroundings(
         environment=site.variables(),
-        user=site.jobs_user(),
         configuration=configuration_for(
             site.name,
             partition,

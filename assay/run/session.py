@@ -84,7 +84,8 @@ class Session:
         reads = [CHECKS, ROOT / "records", BASE / "build/sources", *_python_folders(), *FOLDERS]
         reads += [Path(one.suite) for one in brought.values() if isinstance(one, ReframeTest)]
         reads += spack_folders(site.description, {launch.environment for launch in launches})
-        argv, environment = site.command(reframe, variables, reads)
+        site.show_to_jobs(reads)
+        argv, environment = site.command(reframe, variables, work.session)
         with self._output.open("wb") as out:
             self._process = subprocess.Popen(
                 argv,

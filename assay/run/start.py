@@ -78,7 +78,7 @@ def start_run(
     progress = Progress(live)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
     assert campaign.origin is not None
-    run = create_run(campaign.origin.text, plan, (site.jobs_user() or ())[:1])
+    run = create_run(campaign.origin.text, plan, ())
     asked = replace(
         site.provenance(),
         asked_as=site_name,

@@ -62,7 +62,7 @@ class WorkFolder:
 
     def fresh_session(self) -> None:
         """Make `session` anew for the jobs' user; the first one makes the whole folder anew."""
-        jobs_user = self._site.jobs_user()
+        jobs_user = None
         try:
             if not self._held:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

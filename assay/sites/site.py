@@ -43,11 +43,10 @@ class Site(ABC):
 
     @abstractmethod
     def command(
-        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
+        self, argv: list[str], variables: dict[str, str], folder: Path | None = None
     ) -> tuple[list[str], dict[str, str]]:
-        """`argv` and its environment as they must be started to talk to the site's Slurm.
-
-        `reads` are folders that the command reads, wherever they are.
+        """`argv` and its environment as they must be started to talk to the site's Slurm, in a
+        `folder`.
         """
 
     @abstractmethod
@@ -59,7 +58,6 @@ class Site(ABC):
         argv: Sequence[str],
         given: bytes = b"",
         *,
-        reads: Sequence[Path] = (),
         limit_s: float | None = None,
         pause: Pause = time.sleep,
     ) -> Answer:
@@ -68,7 +66,7 @@ class Site(ABC):
         Its status is 127 where there is no such program. Raises InfrastructureError when it does
         not end.
         """
-        command, environment = self.command(list(argv), {}, reads)
+        command, environment = self.command(list(argv), {})
         return run_command(command, environment, given, limit_s, called=argv[0], pause=pause)
 
     def slurm(self) -> Slurm:
@@ -89,10 +87,6 @@ class Site(ABC):
     @abstractmethod
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
         """Let jobs read folders of this machine, where that does not go without saying."""
-
-    def jobs_user(self) -> tuple[int, int] | None:
-        """User and group id of who owns the jobs; None: the caller."""
-        return None
 
     def owner(self) -> list[str]:
         """The cluster and the user of its jobs: what these have built, no other user runs."""

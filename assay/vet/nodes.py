@@ -76,7 +76,7 @@ def vet_by_slurm(
         neighbours = neighbours_of(node)
         access = [*site.description.access, f"--immediate={_WAIT_S}", "--exclusive", "--time=2"]
         job = _job([*access, "--job-name=assay-vet"], node, neighbours, words)
-        (vetting,) = _vetted(lambda: site.ask(job, reads=[ROOT], limit_s=_LIMIT_S), [node])
+        (vetting,) = _vetted(lambda: site.ask(job, limit_s=_LIMIT_S), [node])
         held.difference_update(neighbours)
         return vetting
 
