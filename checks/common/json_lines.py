@@ -157,9 +157,7 @@ class Output:
         return profile
 
 
-def parse(
-    text: str, metrics: Mapping[str, MetricDefinition], token: str | None = None
-) -> Output:
+def parse(text: str, metrics: Mapping[str, MetricDefinition], token: str | None = None) -> Output:
     """Sort the JSON lines of `text`; `metrics` are those that the program may print.
 
     Without a `token`, as of a program run by hand, no line needs one. Raises OutputError on a line
