@@ -132,7 +132,7 @@ while True:
         pass
 """
 #: What becomes of an outcome, when Slurm is to be asked for it, as of a launch before this one.
-#: What needs no cluster is in test_recording.py.
+#: What needs no cluster to be forged is in test_altered_messages.py.
 FORGERIES = ("job_of_another", "job_to_come", "node_of_another", "files_of_another")
 
 

@@ -133,8 +133,7 @@ def test_any_bytes_may_stand_anywhere(noise, seed):
 
 DEEP = 100_000
 VALUES = ["1" + "0" * 400, "1" + "0" * 5000, "[" * DEEP + "]" * DEEP, "[" * DEEP]
-VALUES += ['{"a":' * DEEP + "1" + "}" * DEEP, "NaN", "-Infinity", "1e999"]
-VALUES += [r'"\ud800"', r'{"\ud800":1}']
+VALUES += ["NaN", "-Infinity", "1e999", r'"\ud800"', r'{"\ud800":1}']
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value[:12])
