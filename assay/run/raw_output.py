@@ -56,8 +56,8 @@ class RawArchives:
         """Append a launch's files to its block's archive, on disk when this ends, and copy the
         values of a scan to points/STEM.parquet; gives the record's artifacts, with checksums.
 
-        A file that is not a regular file of the jobs' user in the session's folder is refused. The
-        outcome tells what is not kept; a launch is not `ok` without its raw output.
+        A file that is no regular file in the session's folder is refused. The outcome tells what is
+        not kept; a launch is not `ok` without its raw output.
         """
         artifacts: dict[str, str] = {}
         packed, faults = [], []

@@ -43,11 +43,11 @@ class Site(ABC):
 
     @abstractmethod
     def command(
-        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
+        self, argv: list[str], variables: dict[str, str], folder: Path | None = None
     ) -> tuple[list[str], dict[str, str]]:
         """`argv` and its environment as they must be started to talk to the site's Slurm.
 
-        `reads` are folders that the command reads, wherever they are.
+        `folder`: the working folder, in which whoever starts it starts it, too; None: any.
         """
 
     @abstractmethod
@@ -59,16 +59,15 @@ class Site(ABC):
         argv: Sequence[str],
         given: bytes = b"",
         *,
-        reads: Sequence[Path] = (),
         limit_s: float | None = None,
         pause: Pause = time.sleep,
     ) -> Answer:
-        """What a command prints that runs where and as whom launches are submitted.
+        """What a command prints that runs where launches are submitted.
 
         Its status is 127 where there is no such program. Raises InfrastructureError when it does
         not end.
         """
-        command, environment = self.command(list(argv), {}, reads)
+        command, environment = self.command(list(argv), {})
         return run_command(command, environment, given, limit_s, called=argv[0], pause=pause)
 
     def slurm(self) -> Slurm:
@@ -88,14 +87,10 @@ class Site(ABC):
 
     @abstractmethod
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
-        """Let jobs read folders of this machine, where that does not go without saying."""
-
-    def jobs_user(self) -> tuple[int, int] | None:
-        """User and group id of who owns the jobs; None: the caller."""
-        return None
+        """Let sessions and jobs read folders of this machine, where they do not anyway."""
 
     def owner(self) -> list[str]:
-        """The cluster and the user of its jobs: what these have built, no other user runs."""
+        """The cluster and its user: what was built for others is not run."""
         known = self.slurm_output("scontrol", "show", "config")
         found = re.search(r"^ClusterName\s*=\s*(\S+)", known, re.MULTILINE)
         return [found[1] if found else "", str(os.geteuid())]

@@ -73,10 +73,10 @@ class SlurmSite(Site):
         return cls(description.model_copy(update={"topology": topology}))
 
     def command(
-        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
+        self, argv: list[str], variables: dict[str, str], folder: Path | None = None
     ) -> tuple[list[str], dict[str, str]]:
         """`argv`, killed when its starter ends, with the site's variables and these."""
-        del reads  # the caller reads what is the caller's
+        del folder  # where it is started
         return ["setpriv", "--pdeathsig", "KILL", *argv], {**self.variables(), **variables}
 
     def variables(self) -> dict[str, str]:

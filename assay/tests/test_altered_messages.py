@@ -131,10 +131,10 @@ class Site(SlurmSite):
     def owner(self):
         return ["cluster", "user"]
 
-    def command(self, argv, variables, reads=()):
+    def command(self, argv, variables, folder=None):
         if "checks.common.session.command_line" in argv:
             argv, self.begun = [sys.executable, "-S", "-c", self.program], True
-        return super().command(argv, variables, reads)
+        return super().command(argv, variables, folder)
 
 
 @pytest.fixture(scope="module")

@@ -72,9 +72,9 @@ class OnCluster(SlurmSite):
 
     cluster = None
 
-    def command(self, argv, variables, reads=()):
+    def command(self, argv, variables, folder=None):
         """As the cluster's ordinary user."""
-        return self.cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
+        return self.cluster.user_command(argv, env=variables), dict(os.environ)
 
 
 @pytest.fixture(scope="module")
