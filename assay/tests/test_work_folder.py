@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The work folder of a run: private, made anew, one for each run directory, in nobody else's hands."""
+"""The work folder of a run: private, made anew, one for each run directory, in no other hands."""
 
 import os
 import shutil
@@ -104,7 +104,7 @@ def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(work):
 @pytest.mark.parametrize("target", ["/etc", "nowhere"])
 def test_a_link_in_the_place_of_the_work_folder_is_refused(work, target):
     work.path.symlink_to(target)
-    with pytest.raises(InfrastructureError, match="is no folder; .* must be made there"):
+    with pytest.raises(InfrastructureError, match=r"is no folder; .* must be made there"):
         work.fresh_session()
     assert work.path.is_symlink()
 
