@@ -47,7 +47,7 @@ class Site(ABC):
     ) -> tuple[list[str], dict[str, str]]:
         """`argv` and its environment as they must be started to talk to the site's Slurm.
 
-        `folder`: the working folder, in which whoever starts it starts it, too; None: any.
+        `folder`: the working folder, in which the caller starts it, too; None: any.
         """
 
     @abstractmethod
