@@ -63,7 +63,7 @@ def opened_below(folder: Path, name: str) -> BufferedReader:
     Raises AssayError for a name that leads out of the folder, and as `opened` does."""
     path = folder / name
     try:
-        return os.fdopen(open_regular(folder, name), "rb")
+        return open_regular(folder, name)
     except RefusedFileError as refused:
         raise AssayError(f"{path}: {refused}") from refused
     except OSError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
 
 from records.errors import AssayError
@@ -26,60 +27,52 @@ KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_REASONS = {errno.ELOOP: "is a link", errno.ENXIO: "is a socket"}
+_REASONS = {
+    errno.ELOOP: "is a link",
+    errno.ENXIO: "is a socket",
+    errno.ENOTDIR: "lies behind a link or a file",
+}
 
 
 class RefusedFileError(Exception):
     """A file that is not read. The message continues its name: "is a link"."""
 
 
-def open_regular(folder: Path, name: str) -> int:
-    """Descriptor of the regular file `name` below `folder`. Raises RefusedFileError for anything
-    else, FileNotFoundError when there is nothing."""
+def open_regular(folder: Path, name: str) -> BufferedReader:
+    """The regular file `name` below `folder`, open for reading. Raises RefusedFileError for
+    anything else, FileNotFoundError when there is nothing."""
     *above, last = name.split("/")
     if {"", ".", ".."} & {*above, last}:
         raise RefusedFileError("is no name below the folder")
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for part, flags in [*((part, FOLDER) for part in above), (last, FILE)]:
-        try:
-            inner = _opened(part, flags, held)
-        finally:
-            os.close(held)
-        held = inner
-    mode = os.fstat(held).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(held)
-        raise RefusedFileError(f"is {KINDS[stat.S_IFMT(mode)]}")
-    return held
-
-
-def _opened(part: str, flags: int, folder: int) -> int:
     try:
-        return os.open(part, flags, dir_fd=folder)
+        for part, flags in [*((part, FOLDER) for part in above), (last, FILE)]:
+            outer, held = held, os.open(part, flags, dir_fd=held)
+            os.close(outer)
+        mode = os.fstat(held).st_mode
+        if not stat.S_ISREG(mode):
+            raise RefusedFileError(f"is {KINDS[stat.S_IFMT(mode)]}")
+        return os.fdopen(os.dup(held), "rb")
     except FileNotFoundError:
         raise
-    except NotADirectoryError as error:
-        raise RefusedFileError("lies behind a link or a file") from error
     except OSError as error:
         reason = _REASONS.get(error.errno or 0, f"cannot be opened ({error.strerror})")
         raise RefusedFileError(reason) from error
     except ValueError as error:
         raise RefusedFileError("has a name that no file can have") from error
+    finally:
+        os.close(held)
 
 
 def refuse_replaceable(path: Path) -> None:
     """Raise AssayError if any user could put something else in the place of `path`. The owner of a
     folder that not everybody could make is trusted."""
-    path = Path(os.path.realpath(path))
+    path, remedy = Path(os.path.realpath(path)), "choose a folder that only you and root can change"
     for here in (one for one in (path, *path.parents) if one.exists()):
         found, above = here.stat(), here.parent.stat()
         if above.st_mode & stat.S_IWOTH and found.st_uid not in (0, os.geteuid()):
-            raise AssayError(
-                f"{path}: {here} belongs to uid {found.st_uid}, who could put anything in its"
-                " place; choose a folder that only you and root can change"
-            )
+            told = f"{here} belongs to uid {found.st_uid}, who could put anything in its place"
+            raise AssayError(f"{path}: {told}; {remedy}")
         if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-            raise AssayError(
-                f"{path}: everybody may rename what is in {here}; say `chmod +t {here}`, or choose"
-                " a folder that only you and root can change"
-            )
+            told = f"everybody may rename what is in {here}; say `chmod +t {here}`"
+            raise AssayError(f"{path}: {told}, or {remedy}")

@@ -15,7 +15,6 @@ import shutil
 import tempfile
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import msgspec
 
 from assay.build.built_from import sources_digest
 from assay.run.provenance import environment_as_run, variables_of
-from assay.run.work_folder import MOST_BYTES, Opener, WorkFolder
+from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
@@ -31,7 +30,7 @@ from checks.common.sources import CHECKS, build_files, program_folders
 from records.errors import AssayError, InfrastructureError
 from records.input_files import opened, read_whole
 from records.run.run_directory import RunDirectory
-from records.untrusted import RefusedFileError, open_regular, refuse_replaceable
+from records.untrusted import RefusedFileError, refuse_replaceable
 
 #: What is built for an environment: the build fixtures of `checks.common.session.builds`.
 PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
@@ -95,7 +94,7 @@ class KeptBuilds:
             try:
                 refuse_replaceable(kept)
                 digests = msgspec.json.decode(read_whole(kept / _DIGESTS), type=dict[str, str])
-                self._add(name, digests, partial(open_regular, kept), digests)
+                self._add(name, kept, digests)
                 os.utime(kept)
             except (RefusedFileError, AssayError, OSError, msgspec.MsgspecError) as error:
                 self._say(
@@ -109,8 +108,7 @@ class KeptBuilds:
         if (self._work.programs / name).exists():
             return
         try:
-            files = built.files
-            digests = self._add(name, files, lambda file: self._work.open(f"{built.folder}/{file}"))
+            digests = self._add(name, Path(built.folder), dict.fromkeys(built.files))
         except (RefusedFileError, OSError) as error:
             raise InfrastructureError(
                 f"what was built of {built.program} for {built.environment} in {built.folder!r}"
@@ -165,14 +163,8 @@ class KeptBuilds:
             self._seen[path] = now, _file_digest(path)
         return self._seen[path][1]
 
-    def _add(
-        self,
-        name: str,
-        files: Collection[str],
-        opener: Opener,
-        known: Mapping[str, str] | None = None,
-    ) -> dict[str, str]:
-        digests = self._work.add_programs(name, files, opener, known)
+    def _add(self, name: str, folder: Path, files: Mapping[str, str | None]) -> dict[str, str]:
+        digests = self._work.add_programs(name, folder, files)
         at = self._work.programs / name
         self._copies |= {str(at / file): digest for file, digest in digests.items()}
         return digests

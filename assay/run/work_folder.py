@@ -19,7 +19,8 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
@@ -28,8 +29,6 @@ from records.untrusted import RefusedFileError, open_regular, refuse_replaceable
 
 #: The greatest build, all of its files.
 MOST_BYTES = 1 << 28
-#: Gives a descriptor of the file of this name.
-Opener = Callable[[str], int]
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -70,20 +69,16 @@ class WorkFolder:
         return self.control / name
 
     def add_programs(
-        self,
-        name: str,
-        files: Iterable[str],
-        opened: Opener,
-        known: Mapping[str, str] | None = None,
+        self, name: str, folder: Path, files: Mapping[str, str | None]
     ) -> dict[str, str]:
-        """Copy files to `programs/NAME`, which appears when all are there; gives their digests.
-        Raises RefusedFileError for one that cannot be copied, has not the digest `known` of it, or
-        is too much."""
-        part, left, digests = self.programs / f".{name}", MOST_BYTES, {}
+        """Copy files of a folder to `programs/NAME`, which appears when all are there; gives their
+        digests. Raises RefusedFileError for one that cannot be copied, has not the digest that is
+        known of it, or is too much."""
+        part, left, digests = self.programs / f".{name}", MOST_BYTES, dict[str, str]()
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(mode=0o700)
-        for file in files:
-            with os.fdopen(opened(file), "rb") as source, (part / file).open("xb+") as copy:
+        for file, known in files.items():
+            with open_regular(folder, file) as source, (part / file).open("xb+") as copy:
                 left -= os.fstat(source.fileno()).st_size
                 if left < 0:
                     raise RefusedFileError(f"there are more than {MOST_BYTES >> 20} MiB")
@@ -91,13 +86,13 @@ class WorkFolder:
                 os.fchmod(copy.fileno(), 0o700)
                 copy.seek(0)
                 digests[file] = hashlib.file_digest(copy, "sha256").hexdigest()
-            if known is not None and digests[file] != known.get(file):
+            if known not in (None, digests[file]):
                 raise RefusedFileError(f"{file} was changed since")
         part.rename(self.programs / name)
         return digests
 
-    def open(self, path: str) -> int:
-        """Descriptor of a file that a job or the session wrote, named by its whole path. Raises
+    def open(self, path: str) -> BufferedReader:
+        """A file that a job or the session wrote, named by its whole path, open for reading. Raises
         RefusedFileError unless it is a regular file below `session`, FileNotFoundError when there
         is nothing."""
         inside = PurePosixPath(path)

@@ -58,8 +58,8 @@ def test_other_names_are_refused(folder, names, told):
 
 
 def test_a_file_is_opened_and_one_that_is_not_there_is_told_apart(folder):
-    with os.fdopen(open_regular(folder, "deep/file")) as file:
-        assert file.read() == "text"
+    with open_regular(folder, "deep/file") as file:
+        assert file.read() == b"text"
     for name in ("none", "none/file"):
         with pytest.raises(FileNotFoundError):
             open_regular(folder, name)
