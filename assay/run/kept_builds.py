@@ -57,8 +57,7 @@ class KeptBuilds:
         environments: Collection[str],
         say: Say,
     ) -> None:
-        self._site, self._work, self._say = site, work, say
-        self._folder = kept_folder()
+        self._work, self._say, self._folder = work, say, kept_folder()
         #: By path: the digest of each copy; what a file was when it was read, and its digest.
         self._copies: dict[str, str] = {}
         self._seen: dict[str, tuple[tuple[int, ...], str]] = {}

@@ -20,6 +20,7 @@ import secrets
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
@@ -112,17 +113,11 @@ class WorkFolder:
 
 
 def _put_away(path: Path) -> None:
-    """Rename and remove the folder that is there, which a process may still write to."""
-    if not os.path.lexists(path):
-        return
-    if path.is_symlink() or not path.is_dir():
-        raise InfrastructureError(
-            f"{path}: is no folder; the work folder of this run must be made there. Remove it, or"
-            " choose another `work_dir` in the site.yaml"
-        )
+    """Rename and remove what is there: a process may still write to it."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    path.rename(aside)
-    _remove(aside)
+    with suppress(FileNotFoundError):
+        path.rename(aside)
+        _remove(aside)
 
 
 def _remove(path: Path) -> None:
