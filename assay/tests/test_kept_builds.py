@@ -193,7 +193,7 @@ def test_what_is_no_program_of_the_build_is_not_run(builds, tmp_path, file) -> N
     os.mkfifo(Path(built.folder, "fifo"))
     Path(built.folder, "out").mkdir()
     Path(built.folder, "immense").touch()
-    os.truncate(Path(built.folder, "immense"), 1 << 40)
+    os.truncate(Path(built.folder, "immense"), kept_builds.MOST_BYTES + 1)
     with pytest.raises(InfrastructureError, match=r"cannot be copied: .*nothing of it is run"):
         made.take_in(replace(built, files=["pt2pt", file]))
     assert not (builds.programs / NAME).exists()

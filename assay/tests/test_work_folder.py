@@ -111,9 +111,13 @@ def test_a_folder_of_another_user_in_its_place_is_refused_and_stays(work):
     assert names(work.path) == ["file"]
 
 
-def test_a_folder_that_everybody_can_rename_in_is_refused(work, shared):
-    shared.chmod(0o777)
-    with pytest.raises(AssayError, match="everybody may rename"):
+@pytest.mark.parametrize("of", ["the work folder", "the run directory"])
+def test_a_folder_that_everybody_can_rename_in_is_refused(tmp_path, shared, of):
+    (tmp_path / "runs").mkdir()
+    work = work_folder(made_run(tmp_path / "runs"), shared)
+    folder = shared if of == "the work folder" else tmp_path / "runs"
+    folder.chmod(0o777)
+    with pytest.raises(AssayError, match=f"everybody may rename what is in {folder}"):
         work.fresh_session()
     assert names(shared) == []
 
