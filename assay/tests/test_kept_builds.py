@@ -17,7 +17,7 @@ from assay.probe.reading import AttemptResult, TrialResult
 from assay.run import kept_builds, provenance
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
-from assay.run.work_folder import WorkFolder
+from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
@@ -193,7 +193,7 @@ def test_what_is_no_program_of_the_build_is_not_run(builds, tmp_path, file) -> N
     os.mkfifo(Path(built.folder, "fifo"))
     Path(built.folder, "out").mkdir()
     Path(built.folder, "immense").touch()
-    os.truncate(Path(built.folder, "immense"), kept_builds.MOST_BYTES + 1)
+    os.truncate(Path(built.folder, "immense"), MOST_BYTES + 1)
     with pytest.raises(InfrastructureError, match=r"cannot be copied: .*nothing of it is run"):
         made.take_in(replace(built, files=["pt2pt", file]))
     assert not (builds.programs / NAME).exists()
