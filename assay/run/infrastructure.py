@@ -24,8 +24,8 @@ _QUIET_S = 10.0
 
 
 def asked(site: Site, *argv: str) -> Answer:
-    """How a command ended that runs where and as whom launches are submitted. Raises
-    InfrastructureError when it cannot be run or takes too long."""
+    """How a command ended that runs where launches are submitted. Raises InfrastructureError when
+    it cannot be run or takes too long."""
     answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
     if answer.status == 127:
         raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")

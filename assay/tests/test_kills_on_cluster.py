@@ -201,7 +201,7 @@ class Chaos:
         return run_command(argv, check=False).stdout.split()
 
     def kill_one(self, pattern: str) -> bool:
-        """Kill a process of the jobs' user; waits a while for there being one."""
+        """Kill a process of the cluster's user; waits a while for there being one."""
         for _ in tries(12.0, 0.05):
             found = self._processes(pattern)
             if found:
