@@ -11,9 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
@@ -22,7 +20,11 @@ from records.errors import InfrastructureError
 from records.forms import as_bytes
 from records.text.plain_text import end_of_output, one_line, plain_data
 
-_NAMESPACES = ("--user", "--map-root-user", "--mount", "--ipc", "--pid", "--fork", "--kill-child")
+#: Words before a command that end it with this process and give it namespaces.
+_UNSHARE = (
+    *("setpriv", "--pdeathsig=KILL", "unshare", "--kill-child", "--fork", "--pid"),
+    *("--user", "--map-root-user", "--mount", "--ipc"),
+)
 #: FOLDER OPTION... COMMAND...: a command in a user namespace with these options, which can write to
 #: FOLDER alone. A child of it makes this view of the file systems meanwhile, and succeeds.
 _VIEW = r"""
@@ -46,39 +48,35 @@ def list_files(files: Sequence[Path], around: Surroundings) -> list[Listing]:
     """List each file, in their order; one that cannot be listed is refused, with a reason. Raises
     InfrastructureError where no process can be had."""
     order = as_bytes(([str(file.absolute()) for file in files], around))
-    namespaces = ("unshare", *_NAMESPACES, *(() if around.network else ("--net",)))
+    words = (*_UNSHARE, *(() if around.network else ("--net",)), "sh", "-c", _VIEW, "sh")
     ids = (f"--map-user={os.geteuid()}", f"--map-group={os.getegid()}")  # as outside
-    with (
-        tempfile.TemporaryDirectory(prefix="assay-listing-", ignore_cleanup_errors=True) as folder,
-        tempfile.TemporaryFile("w+", errors="replace") as log,
-    ):
+    with tempfile.TemporaryDirectory(None, "assay-listing-", ignore_cleanup_errors=True) as folder:
         server = (sys.executable, "-P", "-m", "checks.common.foreign.server", folder)
-        apart = _served((*namespaces, "sh", "-c", _VIEW, "sh", folder, *ids, *server), order, log)
-        answer = apart or _served(server, order, log)
-        try:
-            found = msgspec.convert(plain_data(msgspec.json.decode(answer)), list[Listing])
-        except msgspec.MsgspecError as error:
-            log.seek(0)
-            said = end_of_output(log.readlines())
-            raise InfrastructureError(f"files cannot be listed: {said}") from error
+        apart = _served((*words, folder, *ids, *server), order)
+        served = apart if apart.stdout else _served(server, order)
+    try:
+        found = msgspec.convert(plain_data(msgspec.json.decode(served.stdout)), list[Listing])
+    except msgspec.MsgspecError as error:
+        said = end_of_output(served.stderr.decode(errors="replace").splitlines())
+        raise InfrastructureError(f"files cannot be listed: {said}") from error
     for one in found:
-        one.isolation = "namespaces" if apart else "none"
+        one.isolation = "namespaces" if served is apart else "none"
         one.refused = one_line(one.refused)
     return found
 
 
-def _served(command: Sequence[str], order: bytes, log: IO[str]) -> bytes:
-    """Have a server do an order; the answer is empty where it does not begin."""
+def _served(command: Sequence[str], order: bytes) -> subprocess.CompletedProcess[bytes]:
+    """Have a server do an order; it prints nothing where it does not begin."""
     own = os.environ.keys() & {"LD_LIBRARY_PATH", "PATH", "PYTHONPATH"}
-    with suppress(OSError):
+    try:
         return subprocess.run(
             command,
             input=order,
-            stdout=subprocess.PIPE,
-            stderr=log,
+            capture_output=True,
             cwd="/",
             env={name: os.environ[name] for name in own},
             start_new_session=True,
             check=False,
-        ).stdout
-    return b""
+        )
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 127, b"", str(error).encode())

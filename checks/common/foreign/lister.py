@@ -131,8 +131,7 @@ def _fixtures(cls: Any, above: str = "") -> Iterator[data.ListedFixture]:
 
 def _variant(cls: Any, number: int) -> data.ListedVariant:
     """Describe a variant after its `init` hooks; what these raise refuses it and not the class."""
-    parameters = data.parameters_of(cls, number)
-    known = data.ListedVariant(number, cls.variant_name(number), parameters)
+    known = data.ListedVariant(number, cls.variant_name(number), data.parameters_of(cls, number))
     unset = [name for name in _VALID if not cls.var_space.vars[name].is_defined()]
     try:
         try:
@@ -157,9 +156,8 @@ def _describe(known: data.ListedVariant, test: Any) -> None:
     """Add what a test asks for, and whether it fits the system by ReFrame's own matching."""
     systems = ["*"] if known.valid_systems is None else known.valid_systems
     environs = ["*"] if known.valid_prog_environs is None else known.valid_prog_environs
-    match = runtime.valid_sysenv_comb
-    known.elsewhere = not match(systems, environs, check_environs=False)
-    (accepted,) = match(systems, environs, check_systems=False).values()
+    known.elsewhere = not runtime.valid_sysenv_comb(systems, environs, check_environs=False)
+    (accepted,) = runtime.valid_sysenv_comb(systems, environs, check_systems=False).values()
     known.environments = [one.name for one in accepted]
     known.num_tasks = getattr(test, "num_tasks", None)
     known.num_tasks_per_node, known.time_limit_s = test.num_tasks_per_node, test.time_limit

@@ -25,7 +25,6 @@ from records.text.plain_text import end_of_output
 
 #: Files at once, on nodes of many cores that others use too; bytes that each may write to a file.
 _MOST_AT_ONCE, _FILE_BYTES = 8, 64 << 20
-_LOOK_S = 0.005
 
 
 class Child:
@@ -108,7 +107,7 @@ def main() -> None:
         for number in islice(numbers, most - len(running)):
             folder = Path(sys.argv[1], str(number))
             running[number] = Child(files[number], root, folder, around)
-        time.sleep(_LOOK_S)
+        time.sleep(0.005)
         found |= {n: listing for n, child in running.items() if (listing := child.listing())}
         running = {n: child for n, child in running.items() if n not in found}
     sys.stdout.buffer.write(as_bytes([found[number] for number in sorted(found)]))

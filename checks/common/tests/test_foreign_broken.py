@@ -51,7 +51,7 @@ KEPT_APART = {
 def isolation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways; the second is what kernels without namespaces leave."""
     if request.param == "none":
-        monkeypatch.setattr(children, "_NAMESPACES", ("--map-user=refused",))
+        monkeypatch.setattr(children, "_UNSHARE", ("unshare", "--refused"))
     return str(request.param)
 
 
