@@ -7,10 +7,10 @@ import argparse
 from pathlib import Path
 
 from assay.plan.suite_cases import surroundings_of
+from assay.plan.suite_on_site import ClassHere, SuiteForm, suite_form
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from checks.common.foreign.listing import ListedClass, Surroundings
-from checks.common.foreign.suite import ClassHere, SuiteForm, suite_form
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from reports.notation.units import count_text
@@ -69,8 +69,8 @@ def _total(form: SuiteForm) -> str:
         mapped = sum(not one.environments for one in run)
         total += f", {len(run)} run here"
         total += f", {mapped} of them with an environment mapped" if mapped else ""
-    if any(listing.isolation == "limits" for listing in form.files):
-        total += "; the files were loaded within limits only: this kernel refuses namespaces"
+    if any(listing.isolation == "none" for listing in form.files):
+        total += "; the files could write and use the network: namespaces are refused here"
     return total
 
 

@@ -8,10 +8,7 @@ from assay.cli.main import main
 from assay.schema import campaign_from_text
 from assay.tests.published_forms import published
 from checks.common.registry import CHECKS
-from checks.common.tests.test_foreign_hostile import suite
 from records.errors import ExitStatus
-
-__all__ = ["suite"]
 
 
 def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
@@ -74,10 +71,10 @@ class Remote(Island):
 
 
 @pytest.fixture
-def files(suite):
-    (suite / "island.py").write_text(SUITE)
-    (suite / "exits.py").write_text("import reframe, os; os._exit(3)")
-    return suite
+def files(tmp_path):
+    (tmp_path / "island.py").write_text(SUITE)
+    (tmp_path / "exits.py").write_text("import reframe, os; os._exit(3)")
+    return tmp_path
 
 
 def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
