@@ -11,23 +11,36 @@ from typing import Any
 
 from records.errors import AssayError, ClusterDownError, UnreachableError
 from virtual_cluster import (
-    account,
     faults,
     host,
     lifecycle,
-    network,
-    node_view,
-    processes,
+    namespaces,
+    shown,
+    site_setup,
     slurm,
-    view,
 )
 from virtual_cluster.lifecycle import Progress, silent
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
 
+#: The words before a command that is killed when the thread which started it ends.
+_ENDS_WITH_CALLER = ["setpriv", "--pdeathsig=KILL", "--"]
+
+
+def user_environment(name: str, home: str, path: str) -> dict[str, str]:
+    """The environment of a command of an ordinary user, who finds programs in `path`.
+
+    Slurm tells times in the caller's time zone.
+    """
+    zone = {"TZ": os.environ["TZ"]} if "TZ" in os.environ else {}
+    return zone | {
+        **{"HOME": home, "LANG": "C.UTF-8", "LOGNAME": name},
+        **{"PATH": path, "SHELL": "/bin/bash", "USER": name},
+    }
+
 
 class Cluster:
-    """A cluster that is up. All methods but `site_facts` and the commands need root."""
+    """A cluster that is up."""
 
     def __init__(self, state: State) -> None:
         self._known = state
@@ -50,8 +63,8 @@ class Cluster:
         core numbers), addresses, memory_bytes_per_node, network, network_bits_per_s (None:
         unlimited), network_burst_bytes,
         switches (name: nodes and switches below it, as Slurm lists them), tree (the same as `up
-        --switches` takes it), isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the
-        user), home_dir, user, uid, gid, login_namespace (path), partition.
+        --switches` takes it), isolated, state_dir, work_dir (where jobs are staged, also in the
+        cluster), home_dir, partition.
         """
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
@@ -72,82 +85,68 @@ class Cluster:
             },
             "tree": state.spec.switches,
             "isolated": state.spec.isolated,
-            "slurm_conf": str(where.slurm_conf),
             "state_dir": str(where.root),
-            "runs_dir": str(where.runs),
             "work_dir": str(where.work),
             "home_dir": str(where.home),
-            "user": state.spec.user_name,
-            "uid": state.uid,
-            "gid": state.gid,
-            "login_namespace": str(network.namespace_file(self.name)),
             "partition": "all",
         }
 
     def user_command(
-        self,
-        argv: Sequence[str],
-        env: Mapping[str, str] | None = None,
-        reads: Sequence[Path] = (),
+        self, argv: Sequence[str], env: Mapping[str, str] = {}, folder: Path | None = None
     ) -> list[str]:
-        """Command list which, run by root, executes argv in the login environment.
+        """Command list that executes argv on the login host, in a folder (None: the home).
 
-        It runs as the ordinary user, with no capability and a clean environment, to which `env` is
-        added, in the caller's working folder. It is killed when the thread that started it ends,
-        so start it from a thread that outlives it. The folders `reads` are there for the command
-        (not for jobs, which slurmd starts) also where they lie below private ones, read-only.
-        Raises InfrastructureError when the user may not read what is in them.
+        It runs without any capability, in a clean environment to which `env` is added. It is killed
+        when the thread that started it ends, so start it from a thread that outlives it.
         """
-        shown = view.command(reads, self._state.uid, self._state.gid, self._folders.view)
-        return [*self._state.enter_login(), *shown, *self._as_user(argv, env)]
+        return self._as_user("login", argv, env, folder)
 
-    def admin_command(self, argv: Sequence[str]) -> list[str]:
-        """Command list which, run by root, executes argv as root in the login environment."""
-        return [*self._state.enter_login(), *argv]
+    def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
+        """Command list that executes argv in a node, on its cores."""
+        faults.check_node(self._state, node)
+        faults.require_power(self._state, node)
+        cores = ",".join(map(str, self._state.cores[node]))
+        return self._as_user(node, ["taskset", "-c", cores, *argv], {}, None)
+
+    def admin_command(self, argv: Sequence[str], host_name: str = "login") -> list[str]:
+        """Command list that executes argv on the login host or in a node, with all rights there."""
+        return [*namespaces.enter(self._state, host_name), *argv]
+
+    def _as_user(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str], folder: Path | None
+    ) -> list[str]:
+        state, where = self._state, self._folders
+        path = f"{state.inside(where.programs)}:{host.SYSTEM_PATH}"
+        environment = user_environment("assay", str(where.home), path)
+        environment |= {"SLURM_CONF": state.slurm_conf, **env}
+        words = [*namespaces.enter(state, name), *namespaces.as_user(state), *_ENDS_WITH_CALLER]
+        given = ["env", "-i", "-C", str(folder or where.home)]
+        given += [f"{key}={value}" for key, value in environment.items()]
+        return [*_ENDS_WITH_CALLER, *words, *given, *argv]
 
     def users(self) -> dict[str, Path]:
         """Home of each ordinary user of a site."""
-        return {user: self._folders.home / user for user in self._state.users if user}
+        return {user: self._folders.home / user for user in self._known.spec.accounts()}
 
     def login_command(self, user: str, argv: Sequence[str]) -> list[str]:
         """Command list that root runs as a site's `user`, in a login shell of the login host."""
         if user not in self.users():
             raise AssayError(f"cluster {self.name} has no user {user!r}: {list(self.users())}")
-        name, home = self._state.spec.accounts()[user], self.users()[user]
-        environment = account.user_environment(name, home, "/usr/local/bin:/usr/bin:/bin")
+        name, home = self._known.spec.accounts()[user], str(self.users()[user])
+        environment = user_environment(name, home, "/usr/local/bin:/usr/bin:/bin")
+        uid = site_setup.uid_of(self._known.spec, user)
+        rights = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--init-groups", "--inh-caps=-all"]
+        given = ["env", "-i", *(f"{key}={value}" for key, value in environment.items())]
         shell = ["bash", "-l", "-c", 'cd && exec "$@"', "bash", *argv]
-        return self.admin_command(account.as_user(shell, *self._state.users[user], environment))
+        entered = self.admin_command([*rights, *_ENDS_WITH_CALLER[1:], *given, *shell])
+        return [*_ENDS_WITH_CALLER, *entered]
 
-    def show(self, folders: Sequence[Path]) -> None:
-        """Show folders of the machine to jobs, at their own paths, read-only.
+    def show(self, wanted: Sequence[Path]) -> None:
+        """Show folders of the machine to sessions and jobs, at their own paths, read-only.
 
-        Nodes see those that lie neither below /tmp nor below private folders anyhow. Raises
-        AssayError for one that another user could exchange, InfrastructureError where something is
-        in the way.
+        Raises AssayError for one that holds the cluster's own.
         """
-
-        def first_process(state: State, node: str) -> int | None:
-            return faults.first_process(state, node) if faults.has_power(state, node) else None
-
-        node_view.show(self._state, folders, first_process)
-
-    def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
-        """Command list which, run by root, executes argv inside a node as the ordinary user."""
-        faults.check_node(self._state, node)
-        first = faults.first_process(self._state, node)
-        spaces = ["--net", "--uts", "--mount"]
-        if self._state.spec.isolated:
-            spaces += ["--ipc", "--pid"]
-        cores = ",".join(map(str, self._state.cores[node]))
-        enter = ["nsenter", f"--target={first}", *spaces, f"--wd={self._folders.home}", "--"]
-        return [*enter, "taskset", "-c", cores, *self._as_user(argv, None)]
-
-    def _as_user(self, argv: Sequence[str], env: Mapping[str, str] | None) -> list[str]:
-        state, where = self._state, self._folders
-        path = f"{where.programs}:{host.SYSTEM_PATH}"
-        environment = account.user_environment(state.spec.user_name, where.home, path)
-        environment |= {"SLURM_CONF": str(where.slurm_conf), **(env or {})}
-        return account.as_user(argv, state.uid, state.gid, environment)
+        shown.show(self._state, wanted)
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""
@@ -233,17 +232,11 @@ def _state_of(name: str) -> State:
         raise ClusterDownError(
             f"there is no cluster {name}; bring it up with `assay cluster up{option}`"
         )
-    if not any(process.alive() for process in state.processes.values()):
+    if not lifecycle.has_holder(state):
         raise ClusterDownError(
             f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
             f"`assay cluster up{option}` removes its remains and brings up a new one"
         )
-    for host_name in ("login", *state.spec.node_names()):
-        if not os.path.ismount(file := network.namespace_file(name, host_name)):
-            raise UnreachableError(
-                f"cluster {name}: the network namespace of {host_name} is gone ({file}); take the"
-                f" cluster down with `assay cluster down{option}`, then bring up a new one"
-            )
     return state
 
 
@@ -251,8 +244,3 @@ def down(name: str = "default", progress: Progress = silent) -> bool:
     """Take down a cluster, alive or not, or what is left of it; return whether there was any."""
     ClusterSpec(name=name)
     return lifecycle.take_down(name, progress)
-
-
-def processes_of(name: str) -> list[int]:
-    """Ids of all processes that live in the cluster's namespaces."""
-    return [process.pid for process in processes.inside_network(network.namespaces_of(name))]

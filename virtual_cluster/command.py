@@ -15,11 +15,10 @@ import msgspec
 
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from virtual_cluster import api, host
+from virtual_cluster import api
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import NETWORKS, ClusterSpec
 from virtual_cluster.switches import ONE
-from virtual_cluster.terminal import run_apart
 
 
 class NodePart(Part):
@@ -37,7 +36,6 @@ class JobPart(Part):
 
     job_id: Annotated[str, key("Slurm's id.")]
     name: Annotated[str, key("Its name.")]
-    user: Annotated[str, key("Whose it is.")]
     state: Annotated[str, key("Slurm's state of it.")]
     nodes: Annotated[str, key("The nodes that it has.")]
 
@@ -57,15 +55,9 @@ class ClusterForm(Form, kw_only=True):
     switches: Annotated[dict[str, dict[str, str]], key("Nodes and switches below each switch.")]
     tree: Annotated[str, key("The switches, as --switches of `assay cluster up` takes them.")]
     isolated: Annotated[bool, key("False: nodes share processes and IPC of the machine.")]
-    slurm_conf: Annotated[str, key("Its slurm.conf.")]
     state_dir: Annotated[str, key("Its folder.")]
-    runs_dir: Annotated[str, key("Where root stages launches.")]
     work_dir: Annotated[str, key("Where jobs are staged.")]
-    home_dir: Annotated[str, key("The home of the ordinary user.")]
-    user: Annotated[str, key("The ordinary user of its jobs.")]
-    uid: Annotated[int, key("The user's id.")]
-    gid: Annotated[int, key("The user's group.")]
-    login_namespace: Annotated[str, key("The network namespace of the login node.")]
+    home_dir: Annotated[str, key("The home of their user, as this machine sees it.")]
     partition: Annotated[str, key("Slurm's partition.")]
     nodes: Annotated[list[NodePart], key("Its nodes.")]
     jobs: Annotated[list[JobPart], key("Jobs that have not ended.")]
@@ -91,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
     status = _command(commands, "status", _status, "nodes, network, jobs")
     status.add_argument("--json", action="store_true", help="the machine form on stdout")
-    shell = _command(commands, "shell", _shell, "a shell, or -- COMMAND, as the ordinary user")
+    text = "a shell, or -- COMMAND, where jobs are submitted or run"
+    shell = _command(commands, "shell", _shell, text)
     where = "where (default: the login environment), and what to run instead of a shell"
     shell.add_argument("words", nargs="*", metavar="[NODE] [-- COMMAND]", help=where)
     for name, act, text, result in (
@@ -123,7 +116,6 @@ def _command(
 def run(args: argparse.Namespace) -> int:
     """Execute a parsed command; return its exit status. Raises AssayError."""
     ClusterSpec(name=args.name)
-    host.require_rights(args.cluster_command)
     args.command_function(args)
     return ExitStatus.PASS
 
@@ -169,12 +161,12 @@ def _status(args: argparse.Namespace) -> None:
         _say(as_text(status).rstrip())
         return
     _say(f"cluster {status.name}: {len(status.nodes)} nodes, network {status.network}")
-    _say(f"  jobs of {status.user} staged in {status.work_dir}")
+    _say(f"  jobs are staged in {status.work_dir}")
     for node in status.nodes:
         power, cores = "on" if node.power else "no power", ",".join(map(str, node.cores))
         _say(f"  {node.name:6} {node.state:12} {power:9} cores {cores:8} {node.address}")
     for job in status.jobs:
-        _say(f"  job {job.job_id} {job.name} {job.user} {job.state} {job.nodes}")
+        _say(f"  job {job.job_id} {job.name} {job.state} {job.nodes}")
     if not status.jobs:
         _say("  no jobs")
 
@@ -186,10 +178,9 @@ def _shell(args: argparse.Namespace) -> None:
     if node == "login":
         terminal = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
         command = cluster.user_command(argv, terminal)
-        os.chdir(cluster.site_facts()["work_dir"])
     else:
         command = cluster.node_command(node, argv)
-    sys.exit(run_apart(command))
+    os.execvp(command[0], command)  # noqa: S606
 
 
 def _split_words(words: list[str]) -> tuple[str, list[str]]:

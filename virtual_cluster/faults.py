@@ -2,7 +2,8 @@
 """Cuts the power of a node, or makes a node or a switch slow on purpose; and restores both.
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
-timings show it; links by the token bucket filter that already shapes them; the disk by the kernel's
+timings show it; where the caller may write no control group, by stopping processes (throttle.py).
+Links by the token bucket filter that already shapes them; the disk by the kernel's
 throttling of block devices, which holds what bypasses the page cache (O_DIRECT).
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -17,11 +20,12 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.waiting import KILLED_S, scaled
-from virtual_cluster import daemons, host, network, processes, slurm
-from virtual_cluster import spec as plans
+from virtual_cluster import daemons, host, namespaces, network, processes, slurm
+from virtual_cluster.spec import NODE_PATTERN
 from virtual_cluster.state import State, folders, locked_state
 from virtual_cluster.switches import Switch
 
+_THROTTLE = Path(__file__).resolve().with_name("throttle.py")
 _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
@@ -33,7 +37,6 @@ Limits = list[tuple[str, str]]
 
 def cut_power(cluster: str, node: str) -> None:
     """Take a node's link down and kill all its processes at once, as a power cut does."""
-    host.require_rights("kill-node")
     with locked_state(cluster) as state:
         check_node(state, node)
         if not has_power(state, node):
@@ -41,22 +44,16 @@ def cut_power(cluster: str, node: str) -> None:
                 f"node {node} of cluster {cluster} has no power already; "
                 f"bring it back with `assay cluster restore-node {node}`"
             )
-        network.set_link(cluster, node, up=False)
-        stubborn = processes.end([state.processes[node]])
-        stubborn += processes.end_all_inside(
-            [network.namespace_file(cluster, node)], processes.ancestors()
-        )
-        if stubborn:
-            raise InfrastructureError(
-                f"node {node}: processes {[process.pid for process in stubborn]} do not end"
-            )
+        network.set_link(state, node, up=False)
+        first = state.processes[node]
+        if not processes.end(first, {first.space}):
+            raise InfrastructureError(f"node {node}: process {first.pid} does not end")
         # As Slurm itself does after SlurmdTimeout, which honest nodes of a loaded machine need.
         slurm.set_node(state, node, "DOWN", "Not responding", check=False)
 
 
 def restore_power(cluster: str, node: str) -> None:
     """Start a node again with its address and cores; returns when Slurm can give it jobs."""
-    host.require_rights("restore-node")
     with locked_state(cluster) as state:
         check_node(state, node)
         if has_power(state, node):
@@ -70,7 +67,7 @@ def start_again(state: State, node: str) -> None:
     """Start a node that has no power, as `restore_power`; the caller holds the cluster."""
     # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
     slurm.set_node(state, node, "DOWN", "power was cut")
-    network.set_link(state.spec.name, node, up=True)
+    network.set_link(state, node, up=True)
     daemons.start_node(state, node)
     slurm.wait_for_nodes(state, [node])
 
@@ -91,19 +88,13 @@ def check_node(state: State, node: str) -> None:
         )
 
 
-def first_process(state: State, node: str) -> int:
-    """Id of the node's first process, to enter its namespaces; AssayError if it has no power."""
-    found: int | None = None
-    if has_power(state, node) and state.spec.isolated:
-        found = processes.first_process(network.namespace_file(state.spec.name, node))
-    elif has_power(state, node):
-        found = state.processes[node].pid
-    if found is None:
+def require_power(state: State, node: str) -> None:
+    """Raise AssayError unless the node has power."""
+    if not has_power(state, node):
         raise AssayError(
             f"node {node} of cluster {state.spec.name} has no power; "
             f"bring it back with `assay cluster restore-node {node}`"
         )
-    return found
 
 
 def degrade(
@@ -118,7 +109,6 @@ def degrade(
 
     Or a switch below another one, by its name, to a share of the link's rate to the one above.
     """
-    host.require_rights("degrade")
     _refuse_unfit(cpu_share, link_share, disk_bytes_per_s)
     with locked_state(cluster) as state:
         uplink = _uplink(state, node)
@@ -126,7 +116,7 @@ def degrade(
             raise AssayError(f"{node} is a switch and has no cores and no disk: give --link alone")
         if not uplink:
             check_node(state, node)
-            first_process(state, node)
+            require_power(state, node)
         if link_share is not None:
             link = state.spec.link
             if link.bits_per_s is None:
@@ -136,15 +126,40 @@ def degrade(
                 )
             slow = replace(link, bits_per_s=max(1000, round(link.bits_per_s * link_share)))
             if uplink:
-                network.shape_uplink(state.spec, uplink, slow)
+                network.shape_uplink(state, uplink, slow)
             else:
-                network.shape_link(state.spec, node, slow)
+                network.shape_link(state, node, slow)
         if cpu_share is not None:
-            quota_us = _QUOTA_US * len(state.cores[node])
-            _cap(state, node, "cpu", _cpu_limits(quota_us, math.ceil(_QUOTA_US / cpu_share)))
+            _slow_cores(state, node, cpu_share)
         if disk_bytes_per_s is not None:
             device = _disk(folders(cluster).work)
             _cap(state, node, "io", _disk_limits(device, round(disk_bytes_per_s)))
+
+
+def _slow_cores(state: State, node: str, share: float) -> None:
+    """By a control group where one can be written, else by a process that stops the node's."""
+    cores = len(state.cores[node])
+    if os.access(_CGROUPS, os.W_OK):
+        limits = _cpu_limits(_QUOTA_US * cores, math.ceil(_QUOTA_US / share))
+        _cap(state, node, "cpu", limits)
+        return
+    _end_throttle(state, node)
+    space = state.processes[node].space
+    argv = [sys.executable, str(_THROTTLE), f"{share * cores:g}", f"{space}"]
+    words = namespaces.administrator(argv)
+    daemons.start_beside(state, f"throttle-{node}", words)
+
+
+def _end_throttle(state: State, node: str) -> None:
+    """End the process that stops those of a node, and let them go on."""
+    throttle = state.processes.pop(f"throttle-{node}", None)
+    if throttle is None:
+        return
+    processes.end(throttle)
+    for pid in processes.inside(state.processes[node].space):
+        with suppress(OSError):
+            os.kill(pid, signal.SIGCONT)
+    state.save()
 
 
 def _refuse_unfit(
@@ -171,25 +186,30 @@ def _uplink(state: State, name: str) -> Switch | None:
 
 def mend(cluster: str, node: str) -> None:
     """Restore a node's full core time and link rate, or a switch's link."""
-    host.require_rights("mend")
     with locked_state(cluster) as state:
         if uplink := _uplink(state, node):
-            network.shape_uplink(state.spec, uplink, state.spec.link)
+            network.shape_uplink(state, uplink, state.spec.link)
             return
         check_node(state, node)
-        network.shape_link(state.spec, node, state.spec.link)
+        network.shape_link(state, node, state.spec.link)
+        _end_throttle(state, node)
         for controller in _CONTROLLERS:
             with suppress(InfrastructureError):  # without it nothing was capped
-                _release(_root(controller) / plans.namespace_of(cluster, node))
+                _release(_root(controller) / _group(cluster, node))
 
 
 def remove_caps(cluster: str) -> None:
     """Remove the control groups of a cluster whose processes have ended."""
     for controller in _CONTROLLERS:
         with suppress(InfrastructureError):
-            for group in _root(controller).glob(f"assay-{cluster}-*"):
-                if plans.is_namespace_of(cluster, group.name):
+            for group in _root(controller).glob(f"{_group(cluster, '*')}"):
+                if NODE_PATTERN.fullmatch(group.name.removeprefix(_group(cluster, ""))):
                     _release(group)
+
+
+def _group(cluster: str, node: str) -> str:
+    """Name of a node's control group."""
+    return f"assay-{cluster}-{node}"
 
 
 def _root(controller: str) -> Path:
@@ -204,8 +224,8 @@ def _root(controller: str) -> Path:
         if controller in control.read_text().split():
             return _CGROUPS
     raise InfrastructureError(
-        f"the kernel's {controller} controller is not usable below {_CGROUPS}: nothing can be"
-        " capped by it here"
+        f"the kernel's {controller} controller cannot be used below {_CGROUPS}; run assay as root"
+        " on a machine that has it, or degrade something else"
     )
 
 
@@ -244,7 +264,7 @@ def _cpu_limits(quota_us: int, period_us: int) -> list[Limits]:
 def _cap(state: State, node: str, controller: str, limits: Sequence[Limits]) -> None:
     """Put the node's processes into its group of a controller, with limits in the form that the
     kernel has."""
-    group = _root(controller) / plans.namespace_of(state.spec.name, node)
+    group = _root(controller) / _group(state.spec.name, node)
     try:
         group.mkdir(exist_ok=True)
         for limit in limits:
@@ -252,8 +272,7 @@ def _cap(state: State, node: str, controller: str, limits: Sequence[Limits]) -> 
                 for file, text in limit:
                     (group / file).write_text(text)
                 break
-        inside = processes.inside_network([network.namespace_file(state.spec.name, node)])
-        _move([process.pid for process in inside], group)
+        _move(processes.inside(state.processes[node].space), group)
     except OSError as error:
         raise InfrastructureError(f"{group}: cannot be capped ({error.strerror})") from error
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that carries the cluster: rights, programs, cores, memory; commands; waiting."""
+"""The machine that carries the cluster: programs, cores, memory; commands; waiting."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,13 +32,9 @@ PROGRAMS = {
     "unshare": "util-linux",
     "setpriv": "util-linux",
     "taskset": "util-linux",
+    "pivot_root": "util-linux",
     "mount": "mount",
-    "useradd": "passwd",
-    "userdel": "passwd",
 }
-
-#: Capabilities (number, name) without which root cannot make a cluster, as in some containers.
-CAPABILITIES = ((7, "CAP_SETUID"), (12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN"))
 
 
 def program(name: str) -> str:
@@ -51,34 +46,6 @@ def missing_programs(further: Mapping[str, str] | None = None) -> dict[str, str]
     """Programs that are not installed, each with its package; `further`: what a site needs."""
     needed = {**PROGRAMS, **(further or {})}
     return {name: needed[name] for name in needed if not shutil.which(name, path=SYSTEM_PATH)}
-
-
-def missing_capabilities() -> list[str]:
-    """Names of the needed capabilities that this process lacks."""
-    status = Path("/proc/self/status").read_text()
-    effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
-    mask = int(effective.split()[1], 16)
-    return [name for number, name in CAPABILITIES if not mask >> number & 1]
-
-
-def require_rights(action: str) -> None:
-    """Raise InfrastructureError unless this process may make namespaces and links.
-
-    `action` is the subcommand of `assay cluster` that the message repeats.
-    """
-    if os.geteuid() != 0:
-        raise InfrastructureError(
-            f"assay cluster {action} needs the rights of root: it makes network namespaces, links, "
-            "mounts and a user for the jobs. You are an ordinary user "
-            f"(uid {os.geteuid()}). Run: sudo {sys.executable} -m virtual_cluster {action}"
-        )
-    lacking = missing_capabilities()
-    if lacking:
-        raise InfrastructureError(
-            f"assay cluster {action} is run by root, but without {', '.join(lacking)}: "
-            "this container or service takes these rights away. Start it on the machine itself, "
-            "or start the container with them (docker run --privileged)."
-        )
 
 
 def require_programs(further: Mapping[str, str]) -> None:

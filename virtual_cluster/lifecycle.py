@@ -7,18 +7,18 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from pwd import struct_passwd
 
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import (
-    account,
     daemons,
     faults,
     host,
+    namespaces,
     network,
     processes,
     site_setup,
     slurm,
+    trial,
 )
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import cluster_files
@@ -28,11 +28,8 @@ from virtual_cluster.state import (
     State,
     cluster_lock,
     folders,
-    leave_machine,
     load_state,
     locked_state,
-    machine_lock,
-    note_namespace_folder,
 )
 
 Progress = Callable[[str], None]
@@ -47,7 +44,7 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    host.require_rights("up")
+    trial.require(site=spec.site is not None)
     host.require_programs(spec.site.programs if spec.site else {})
     with cluster_lock(spec.name):
         state = load_state(spec.name)
@@ -77,20 +74,16 @@ def take_down(name: str, progress: Progress = silent) -> bool:
 
     Raises InfrastructureError that lists what could not be removed.
     """
-    host.require_rights("down")
     with cluster_lock(name):
         found = leftovers(name)
         if found:
-            progress(f"cluster {name}: ending its processes, removing {', '.join(found)}")
+            progress(f"cluster {name}: ending its processes, removing {found}")
             _sweep_or_fail(name)
-    with machine_lock():
-        leave_machine()
     return bool(found)
 
 
 def revive(name: str, progress: Progress = silent) -> list[str]:
     """Start again what has ended of a cluster; return what that was when all nodes take jobs."""
-    host.require_rights("revive")
     with locked_state(name) as state:
         ended = dead_parts(state)
         if "munged" in ended:
@@ -118,9 +111,14 @@ def is_alive(state: State) -> bool:
 
 
 def _is_there(state: State) -> bool:
-    """Whether the cluster was brought up in this boot and something of it runs."""
-    running = any(process.alive() for process in state.processes.values())
-    return state.phase == "up" and state.boot_id == host.boot_id() and running
+    """Whether the cluster was brought up and its holder runs."""
+    return state.phase == "up" and has_holder(state)
+
+
+def has_holder(state: State) -> bool:
+    """Whether the process with which all of the cluster ends runs."""
+    holder = state.processes.get("holder")
+    return state.boot_id == host.boot_id() and holder is not None and holder.alive()
 
 
 def dead_parts(state: State) -> list[str]:
@@ -155,9 +153,10 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
-    network.make_network(spec, state.addresses)
-    if spec.site:
-        site_setup.start_login(state, spec.site)
+    log = folders(spec.name).console("holder")
+    processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
+    network.make_network(state)
+    daemons.start_login(state)
     progress(f"cluster {spec.name}: munged and slurmctld")
     daemons.start_munge(state)
     if spec.site:
@@ -189,24 +188,13 @@ def planned(spec: ClusterSpec) -> State:
 
 
 def _prepare(spec: ClusterSpec) -> State:
-    """Plan the cluster, make its folders, its user and the files its daemons read."""
+    """Plan the cluster, make its folders and the files its hosts read."""
     where, state = folders(spec.name), planned(spec)
-    where.make(spec.node_names())
+    where.make(spec.node_names(), private=spec.site is None)
     state.save()
-    with machine_lock():
-        note_namespace_folder()
-        for user, name in spec.accounts().items():
-            home = where.home / user
-            home.mkdir(mode=0o700, exist_ok=True)
-            state.users[user] = account.make_account(name, home)
-            os.chown(home, *state.users[user])
-    state.uid, state.gid = next(iter(state.users.values()))
-    os.chown(where.work, state.uid, state.gid)
-    state.save()
-    _write_files(
-        where, cluster_files(spec, where.root, state.addresses, state.memory_bytes_per_node)
-    )
+    _write_files(where, cluster_files(state))
     if spec.site:
+        site_setup.make_homes(spec, where)
         site_setup.make_links_and_devices(spec.site, where)
     return state
 
@@ -224,17 +212,10 @@ def _write_files(where: Folders, files: dict[str, str]) -> None:
             path.chmod(0o755)
 
 
-def leftovers(name: str) -> list[str]:
-    """What exists of a cluster of this name, in words; empty when nothing does."""
-    where = folders(name)
-    found = []
-    if where.root.exists():
-        found.append(f"folder {where.root}")
-    namespaces = network.namespaces_of(name)
-    if namespaces:
-        found.append(f"{len(namespaces)} network namespaces")
-    found += [f"user {user.pw_name}" for user in _accounts(name)]
-    return found
+def leftovers(name: str) -> str:
+    """What exists of a cluster of this name; "" when nothing does."""
+    where = folders(name).root
+    return f"folder {where}" if where.exists() else ""
 
 
 def _sweep_or_fail(name: str) -> None:
@@ -248,25 +229,16 @@ def _sweep_or_fail(name: str) -> None:
 
 def _sweep(name: str) -> list[str]:
     """Remove all of a cluster, however complete; return what could not be removed."""
-    state = load_state(name)
-    recorded = state.processes.values() if state and state.boot_id == host.boot_id() else ()
-    stubborn = processes.end(recorded)
-    stubborn += processes.end_all_inside(network.namespaces_of(name), processes.ancestors())
-    users = _accounts(name)
-    for user in users:  # a process with a network of its own would get the next cluster's user
-        stubborn += processes.end_all_of(user.pw_uid)
-    problems = [f"process {process.pid} does not end" for process in dict.fromkeys(stubborn)]
+    state, problems = load_state(name), []
+    if state is not None and state.boot_id == host.boot_id():
+        spaces = {one.space for one in state.processes.values()} - {0}
+        holder = state.processes.get("holder")
+        if holder is not None and not processes.end(holder, spaces):
+            problems.append(f"process {holder.pid} does not end")
     faults.remove_caps(name)
-    for namespace in network.namespaces_of(name):
-        network.remove_namespace(namespace)
-    if users:
-        with machine_lock():
-            for user in users:
-                account.remove_account(user.pw_name)
-    # The user's folders may be nested more deeply than shutil.rmtree can follow, and be large.
-    host.run(["rm", "-rf", "--", str(folders(name).root)], check=False, limited=False)
-    return problems + leftovers(name)
-
-
-def _accounts(name: str) -> list[struct_passwd]:
-    return account.accounts_of(ClusterSpec(name=name).user_name, folders(name).home)
+    # Folders of jobs may be nested more deeply than shutil.rmtree can follow, be large, or closed.
+    root = str(folders(name).root)
+    for words in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        if os.path.lexists(root):
+            host.run([*words, "--", root], check=False, limited=False)
+    return problems + [left for left in [leftovers(name)] if left]

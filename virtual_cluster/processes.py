@@ -8,33 +8,32 @@ signalled. Signals go through a pidfd that is opened before the identity is chec
 from __future__ import annotations
 
 import os
-import re
+import select
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import InfrastructureError
 from records.waiting import KILLED_S, scaled
-from virtual_cluster.host import SYSTEM_ENVIRONMENT, tries
+from virtual_cluster.host import SYSTEM_ENVIRONMENT
 
-#: The new process waits for one line before it becomes the program. If its starter is killed
-#: before it has recorded the process, the line never comes and the process ends by itself.
-_GATE = """\
-log=$1; shift
-exec 3<&0
-( read -r line <&3 || exit 1; exec "$@" 3<&- </dev/null >>"$log" 2>&1 ) &
-echo $!
-"""
+#: Runs a command in a session of its own while the words that entered a namespace end at once.
+_BEHIND = 'exec 3<&0; setsid "$@" <&3 3<&- &'
+#: Seconds that the end of a PID namespace takes, where nothing holds it up.
+_HELD_UP_S = 1.0
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process by id and start time (clock ticks since boot, field 22 of /proc/ID/stat)."""
+    """A process by id and start time (clock ticks since boot, field 22 of /proc/ID/stat), and the
+    inode of the PID namespace that it lives in."""
 
     pid: int
     start_ticks: int
+    space: int = 0
 
     def alive(self) -> bool:
         """Whether this very process is running; a zombie is not."""
@@ -43,144 +42,109 @@ class Process:
 
 def start_ticks(pid: int) -> int | None:
     """Start time of a running process; None when there is none or it is a zombie."""
-    fields = _stat(pid)
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
     return int(fields[19]) if len(fields) >= 20 and fields[0] not in "ZX" else None
 
 
-def _stat(pid: int) -> list[str]:
-    """The fields of /proc/ID/stat from the state (field 3) on; none when there is no process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []
+def start(
+    enter: Sequence[str], argv: Sequence[str], log: Path, record: Callable[[Process], None]
+) -> Process:
+    """Start a script that begins with gate.sh, behind the words that enter its namespaces; returns
+    when it is ready.
 
-
-def start(argv: Sequence[str], log: Path, record: Callable[[Process], None]) -> Process:
-    """Start a program in a session of its own, its output appended to `log`.
-
-    `record` is called with its identity before the program itself begins to run.
+    Its output is appended to `log`. `record` is called with its identity before it goes on. Raises
+    InfrastructureError with the end of `log` where it ends first.
     """
-    with subprocess.Popen(
-        ["/bin/sh", "-c", _GATE, "sh", str(log), *argv],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd="/",
-        env=SYSTEM_ENVIRONMENT,
-        start_new_session=True,
-    ) as gate:
+    with (
+        log.open("ab") as out,
+        subprocess.Popen(
+            [*enter, "sh", "-c", _BEHIND, "sh", *argv],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=out,
+            text=True,
+            cwd="/",
+            env=SYSTEM_ENVIRONMENT,
+            start_new_session=True,
+        ) as gate,
+    ):
         assert gate.stdin is not None
         assert gate.stdout is not None
-        pid = int(gate.stdout.readline())
-        ticks = start_ticks(pid)
+        told = gate.stdout.readline().strip()
+        pid = int(told) if told.isdecimal() else 0
+        ticks = start_ticks(pid) if pid else None
         if ticks is None:
-            raise InfrastructureError(f"{argv[0]} could not be started; see {log}")
-        process = Process(pid, ticks)
+            raise failure("it could not be started", log)
+        process = Process(pid, ticks, inode(f"/proc/{pid}/ns/pid"))
         record(process)
-        gate.stdin.write("go\n")
-        gate.stdin.close()
+        with suppress(BrokenPipeError):
+            gate.stdin.write("go\n")
+            gate.stdin.close()
+        if gate.stdout.readline() != "ready\n":
+            raise failure("it ended before it was ready", log)
     return process
 
 
-def end(processes: Iterable[Process]) -> list[Process]:
-    """Kill these processes and wait until they have ended; return those that did not."""
-    waiting = [process for process in processes if _kill(process)]
-    for _ in tries(scaled(KILLED_S), 0.01):
-        waiting = [process for process in waiting if process.alive()]
-        if not waiting:
-            break
-    return waiting
+def failure(what: str, log: Path, lines: int = 8) -> InfrastructureError:
+    """Error that says what failed and how its log ends (the log may be removed afterwards)."""
+    try:
+        tail = log.read_text(errors="replace").splitlines()[-lines:]
+    except OSError:
+        tail = []
+    said = "\n  ".join(tail) or "(nothing)"
+    return InfrastructureError(f"{what}; the end of {log.name}:\n  {said}")
 
 
-def _kill(process: Process) -> bool:
-    """Send SIGKILL if this very process is alive; return whether it was."""
+def inode(path: str) -> int:
+    """Number of a namespace by its file; 0 where it is gone or another's."""
+    try:
+        return Path(path).stat().st_ino
+    except OSError:
+        return 0
+
+
+def end(process: Process, spaces: Collection[int] = ()) -> bool:
+    """Kill this very process and wait for its end; return whether it has ended.
+
+    `spaces` are the PID namespaces that end with it. A namespace does not end before what has
+    died in it is reaped, also by a process outside that entered it and was stopped since. After a
+    second such processes are killed.
+    """
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
-        return False
+        return True
     try:
-        if not process.alive():
-            return False
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
+        if process.alive():
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            if not _ended(handle, _HELD_UP_S):
+                for one in _entered(spaces):
+                    with suppress(OSError):
+                        os.kill(one, signal.SIGKILL)
+            return _ended(handle, scaled(KILLED_S))
     except ProcessLookupError:
-        return False
+        pass
     finally:
         os.close(handle)
     return True
 
 
-def inside_network(namespaces: Iterable[Path]) -> list[Process]:
-    """Processes that live in any of these network namespaces (paths of their mounted files)."""
-    wanted = {identity for path in namespaces if (identity := _identity(path)) is not None}
-    if not wanted:
-        return []
-    return [one for one in _running() if _identity(Path(f"/proc/{one.pid}/ns/net")) in wanted]
+def _ended(handle: int, seconds: float) -> bool:
+    return bool(select.select([handle], [], [], seconds)[0])
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        stat = path.stat()
-    except OSError:
-        return None
-    return stat.st_dev, stat.st_ino
-
-
-def end_all_inside(namespaces: Sequence[Path], spare: Iterable[int] = ()) -> list[Process]:
-    """Kill all processes in these network namespaces; return those that did not end.
-
-    `spare`: ids that are not killed.
-    """
-    kept = set(spare)
-    return _end_all(lambda: [one for one in inside_network(namespaces) if one.pid not in kept])
-
-
-def end_all_of(uid: int) -> list[Process]:
-    """Kill all processes of a user, in any namespaces; return those that did not end."""
-    return _end_all(lambda: [one for one in _running() if str(uid) in _status(one.pid, "Uid")])
-
-
-def _end_all(find: Callable[[], list[Process]]) -> list[Process]:
-    """Kill what is found until nothing is: a process may have forked meanwhile."""
-    for _ in tries(scaled(KILLED_S), 0):
-        found = find()
-        if not found:
-            break
-        end(found)
-    return found
-
-
-def _running() -> Iterator[Process]:
+def _entered(spaces: Collection[int]) -> Iterator[int]:
+    """Ids of processes outside whose children live in these PID namespaces."""
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and (ticks := start_ticks(int(entry.name))) is not None:
-            yield Process(int(entry.name), ticks)
+        if entry.name.isdigit() and inode(f"{entry}/ns/pid_for_children") in spaces:
+            yield int(entry.name)
 
 
-def _status(pid: int, key: str) -> list[str]:
-    """The values of a key in /proc/ID/status, such as the real, effective, saved and file system
-    Uid; none when there is no process."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
-    except OSError:
-        return []
-    found = re.search(rf"^{key}:(.*)$", status, re.MULTILINE)
-    return found[1].split() if found else []
-
-
-def ancestors() -> set[int]:
-    """Ids of this process and of all processes it descends from."""
-    found: set[int] = set()
-    pid = os.getpid()
-    while pid > 0 and pid not in found:
-        found.add(pid)
-        fields = _stat(pid)
-        pid = int(fields[1]) if fields else 0
-    return found
-
-
-def first_process(namespace: Path) -> int | None:
-    """Id in the machine's PID namespace of process 1 of the node in this network namespace."""
-    for process in inside_network([namespace]):
-        own = _status(process.pid, "NSpid")
-        if len(own) > 1 and own[-1] == "1":
-            return process.pid
-    return None
+def inside(space: int) -> list[int]:
+    """Ids of the processes in a PID namespace, but not in one below it."""
+    pids = (entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [int(pid) for pid in pids if inode(f"/proc/{pid}/ns/pid") == space]

@@ -5,25 +5,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from stat import S_IFCHR
 
-from virtual_cluster import daemons, network
+from virtual_cluster import daemons, namespaces
 from virtual_cluster.host import run
-from virtual_cluster.spec import SiteSetup
+from virtual_cluster.spec import ClusterSpec, SiteSetup
 from virtual_cluster.state import Folders, State, folders
 
-#: Process that holds the namespaces of the login host.
-_LOGIN = """\
-set -e
-hostname "$1"
-mount --bind "$2" /etc/hosts
-mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
-sh -e "$3"
-exec sleep infinity
-"""
+#: Id of a site's first user; the machine needs to know none of them.
+_FIRST_USER = 61000
+
+
+def uid_of(spec: ClusterSpec, user: str) -> int:
+    """User and group id of a site's user."""
+    return _FIRST_USER + list(spec.accounts()).index(user)
+
+
+def make_homes(spec: ClusterSpec, where: Folders) -> None:
+    """Make the users' homes, and the files by which hosts know the users besides the machine's."""
+    passwd, group = (Path("/etc", name).read_text() for name in ("passwd", "group"))
+    for user, name in spec.accounts().items():
+        home, uid = where.home / user, uid_of(spec, user)
+        home.mkdir(mode=0o700, exist_ok=True)
+        os.chown(home, uid, uid)
+        passwd += f"{name}:x:{uid}:{uid}:{user}:{home}:/bin/bash\n"
+        group += f"{name}:x:{uid}:\n"
+    for name, text in (("passwd", passwd), ("group", group)):
+        (where.etc / name).write_text(text)
 
 
 def make_links_and_devices(site: SiteSetup, where: Folders) -> None:
@@ -37,28 +47,12 @@ def make_links_and_devices(site: SiteSetup, where: Folders) -> None:
         os.mknod(where.root / name, mode | S_IFCHR, number)
 
 
-def start_login(state: State, site: SiteSetup) -> None:
-    """Start the process that holds the namespaces of the login host."""
-    where = folders(state.spec.name)
-    spaces = ["unshare", "--uts", "--mount", "--propagation", "private"]
-    argv = [*network.enter_login(state.spec.name), *spaces, "sh", "-c", _LOGIN, "sh"]
-    argv += [site.login, str(where.hosts), str(where.mounts)]
-
-    def has_mounted() -> bool:
-        with suppress(OSError):
-            return Path(f"/proc/{state.processes['login'].pid}/comm").read_text() == "sleep\n"
-        return False
-
-    daemons.start_daemon(state, "login", argv, has_mounted)
-
-
 def start_daemons(state: State, site: SiteSetup) -> None:
     """Start the further daemons of the login host, with the commands that belong to each."""
-    enter = state.enter_login()
     for daemon in site.daemons:
         run_commands(state, daemon.before)
-        ready = partial(_succeeds, [*enter, *daemon.ready])
-        daemons.start_daemon(state, daemon.name, [*enter, *daemon.argv], ready)
+        ready = partial(_succeeds, [*namespaces.enter(state, "login"), *daemon.ready])
+        daemons.start_daemon(state, daemon.name, [], daemon.argv, ready)
         run_commands(state, daemon.after)
 
 
@@ -66,7 +60,8 @@ def run_commands(state: State, commands: Iterable[Sequence[str]]) -> None:
     """Run commands of root on the login host, each to its end."""
     secret = folders(state.spec.name).secret.read_text()
     for command in commands:
-        run([*state.enter_login(), *(word.replace("{secret}", secret) for word in command)])
+        enter = namespaces.enter(state, "login")
+        run([*enter, *(word.replace("{secret}", secret) for word in command)])
 
 
 def _succeeds(argv: Sequence[str]) -> bool:

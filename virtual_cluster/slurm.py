@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries and orders to a cluster's Slurm, run as root in the login namespace."""
+"""Queries and orders to a cluster's Slurm, whose user may give them, on the login host."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from records.waiting import NODE_S, NODES_S, scaled
-from virtual_cluster.daemons import failure
+from virtual_cluster import namespaces
 from virtual_cluster.host import run, tries
+from virtual_cluster.processes import failure
 from virtual_cluster.state import State, folders
 
 #: States of nodes that take jobs, now or when those that they have are done.
@@ -20,7 +21,6 @@ class Job:
     """A job as squeue shows it."""
 
     job_id: str
-    user: str
     state: str
     nodes: str
     name: str
@@ -28,8 +28,8 @@ class Job:
 
 def ask(state: State, *argv: str, check: bool = True) -> str:
     """What a Slurm command prints; InfrastructureError if it fails (and `check`)."""
-    conf = f"SLURM_CONF={folders(state.spec.name).slurm_conf}"
-    return run([*state.enter_login(), "env", conf, *argv], check=check).stdout
+    enter = [*namespaces.enter(state, "login"), *namespaces.as_user(state)]
+    return run([*enter, "env", f"SLURM_CONF={state.slurm_conf}", *argv], check=check).stdout
 
 
 def controller_answers(state: State) -> bool:
@@ -49,8 +49,8 @@ def node_states(state: State, check: bool = True) -> dict[str, str]:
 
 def jobs(state: State) -> list[Job]:
     """Jobs that have not ended."""
-    lines = ask(state, "squeue", "--noheader", "--format=%i|%u|%T|%N|%j").splitlines()
-    return [Job(*line.split("|", 4)) for line in lines if line.count("|") >= 4]
+    lines = ask(state, "squeue", "--noheader", "--format=%i|%T|%N|%j").splitlines()
+    return [Job(*line.split("|", 3)) for line in lines if line.count("|") >= 3]
 
 
 def set_node(state: State, node: str, target: str, reason: str = "", *, check: bool = True) -> None:

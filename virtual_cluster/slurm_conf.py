@@ -7,6 +7,7 @@ from pathlib import Path
 
 from virtual_cluster import host
 from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import State, folders
 from virtual_cluster.switches import ONE
 
 #: Settings of every Slurm whose nodes share a machine: cores are given out, nothing is bound.
@@ -25,14 +26,14 @@ KillWait=5
 #: Settings of every Slurm cluster of namespaces, each with its `state` folder.
 COMMON_SETTINGS = f"""\
 {JOB_SETTINGS}\
-SlurmUser=root
+SlurmUser={{user}}
+SlurmdUser={{user}}
 AuthType=auth/munge
 AuthInfo=socket={{state}}/munge/socket
 CredType=cred/munge
 StateSaveLocation={{state}}/spool/slurmctld
 SlurmctldPidFile={{state}}/spool/slurmctld.pid
 SlurmctldLogFile={{state}}/log/slurmctld.log
-SlurmdLogFile={{state}}/log/%n.log
 # No control groups, so daemons of LAM and PVM outlive their step.
 ProctrackType=proctrack/linuxproc
 """
@@ -40,8 +41,9 @@ _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
 ClusterName=assay-{name}
 SlurmctldHost=login({login})
-SlurmdSpoolDir={state}/nodes/%n/spool
-SlurmdPidFile={state}/nodes/%n/slurmd.pid
+SlurmdSpoolDir={state}/node
+SlurmdPidFile={state}/node/slurmd.pid
+SlurmdLogFile={state}/node/slurmd.log
 SlurmctldDebug=info
 SlurmdDebug=info
 JobCompType=jobcomp/none
@@ -67,69 +69,77 @@ TCPTimeout=10
 ReturnToService=2
 TreeWidth=65533
 """
-#: The prolog that each node runs before a job: cores sleep only in states that take at most 3 µs to
-#: leave, as with the profile `latency-performance` of tuned; in a virtual machine not at all, since
-#: to wake one takes 20 to 70 µs there, ten times a message. The kernel grants this as long as
-#: a process holds the file open; the epilog ends that process. It has a session of its own, because
-#: slurmd ends all that is left of the prolog's group.
+#: Users of the hosts of a plain cluster.
+_USERS = {
+    "etc/passwd": "root:x:0:0:root:/root:/bin/sh\n"
+    "assay:x:1000:1000:Assay:{home}:/bin/bash\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    "etc/group": "root:x:0:\nassay:x:1000:\nnogroup:x:65534:\n",
+    "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+#: The prolog that each node runs before a job. What keeps the cores awake has a session of its own,
+#: because slurmd ends all that is left of the prolog's group; the epilog ends it.
 _PROLOG = """\
 #!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-[ -w /dev/cpu_dma_latency ] || exit 0
-awake=${0%/*}/../nodes/$SLURMD_NODENAME/aside/awake.$SLURM_JOB_ID
-most='\\003\\0\\0\\0'
-! grep -q '^flags.* hypervisor' /proc/cpuinfo || most='\\0\\0\\0\\0'
-setsid -w sh -c 'exec 3>/dev/cpu_dma_latency && printf "$2" >&3 || exit 0
-tail -f /dev/null &
-echo $! >"$1"' sh "$awake" "$most" </dev/null >/dev/null 2>&1
+setsid -w sh -c '(
+{awake}
+) >/dev/null 2>&1 &
+echo "$! $$" >"$0"' /cluster/node/awake.$SLURM_JOB_ID </dev/null >/dev/null 2>&1
 exit 0
 """
+#: How cores are kept awake while a job runs, by `ClusterSpec.awake`. `latency`: they sleep only in
+#: states that take at most 3 µs to leave, as with the profile `latency-performance` of tuned; in a
+#: virtual machine not at all, since to wake one takes 20 to 70 µs there, ten times a message. The
+#: kernel grants this as long as a process holds the file open. `spinner`: each core has a process
+#: that runs where no other wants to.
+_AWAKE = {
+    "latency": r"""
+exec 3>/dev/cpu_dma_latency
+if grep -q "^flags.* hypervisor" /proc/cpuinfo; then most="\0\0\0\0"; else most="\003\0\0\0"; fi
+printf "$most" >&3 && exec tail -f /dev/null
+""",
+    "spinner": r"""
+for part in $(taskset -cp $$ | sed "s/.*: //; y/,/ /"); do
+    for core in $(seq ${part%-*} ${part#*-}); do
+        chrt --idle 0 taskset -c $core sh -c "while :; do :; done" &
+    done
+done
+wait
+""",
+    "nothing": "exit 0",
+}
 #: The epilog that each node runs after a job: nothing of the job is left. Slurm runs it when all
-#: slurmstepds of the job have ended. Of the user's processes on the node are spared those that
-#: descend from a slurmstepd, which is root's and of another job, and those of a shell of `assay
-#: cluster shell`: its first process entered the node's PID namespace from outside, so that its
-#: chain of parents ends at 0, that of what has left its parents at 1. Nothing that a job can write
-#: decides. Daemons of LAM, PVM and PRRTE have their keeper as parent.
+#: slurmstepds of the job have ended. Spared are slurmd, what keeps cores awake for other jobs, what
+#: descends from a slurmstepd, which is another job's, and what entered the node from outside, so
+#: that its chain of parents ends at 0: that of what has left its parents ends at 1. Daemons of LAM,
+#: PVM and PRRTE have their keeper as parent.
 _EPILOG = """\
 #!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-awake=${0%/*}/../nodes/$SLURMD_NODENAME/aside/awake.$SLURM_JOB_ID
-[ ! -f "$awake" ] || kill "$(cat "$awake")"
-rm -f "$awake"
-[ "${SLURM_JOB_UID:-0}" -gt 0 ] || exit 0
-here=$(readlink /proc/self/ns/net)
-# Where process 1 is the node's own, all processes that are seen are of the node.
-node=no
-[ "$(readlink /proc/1/ns/net)" != "$here" ] || node=yes
+cd /cluster/node || exit 0
+mine=awake.$SLURM_JOB_ID
+[ ! -f "$mine" ] || kill -KILL -- "-$(cut -d' ' -f2 "$mine")"
+rm -f "$mine"
+awake=" $(cat awake.* 2>/dev/null | cut -d' ' -f1 | tr '\\n' ' ')"
 spared() {
     at=$1
     while [ "$at" -gt 1 ]; do
-        parent='' user=''
-        while read -r key value _; do
-            case $key in
-                PPid:) parent=$value ;;
-                Uid:) user=$value && break ;;
-            esac
-        done 2>/dev/null <"/proc/$at/status"
+        case $awake in *" $at "*) return 0 ;; esac
+        case $(readlink "/proc/$at/exe") in */sbin/slurmd* | */sbin/slurmstepd*) return 0 ;; esac
+        parent=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$at/status" 2>/dev/null)
         # What has ended meanwhile left its child to another parent: from the child on again.
-        if [ -z "$parent" ]; then
+        if [ -n "$parent" ]; then at=$parent; else
             [ "$at" != "$1" ] || return 0
             at=$1
-            continue
         fi
-        # Root's by its real user id: a slurmstepd acts as the user while it makes a job's files.
-        if [ "$user" = 0 ]; then
-            case $(readlink "/proc/$at/exe") in */slurmstepd*) return 0 ;; esac
-        fi
-        at=$parent
     done
     [ "$at" = 0 ]
 }
 for round in 1 2 3 4 5 6 7 8 9 10; do
     left=
-    for pid in $(pgrep -U "$SLURM_JOB_UID"); do
-        [ $node = yes ] || [ "$(readlink "/proc/$pid/ns/net")" = "$here" ] || continue
-        ! spared "$pid" || continue
+    for process in /proc/[0-9]*; do
+        pid=${process#/proc/}
+        [ "$pid" != 1 ] && ! spared "$pid" || continue
         kill -KILL "$pid" 2>/dev/null && left=yes
     done
     [ -n "$left" ] || break
@@ -141,21 +151,26 @@ exit 0
 """
 
 
-def cluster_files(
-    spec: ClusterSpec, root: Path, addresses: dict[str, str], memory_bytes: int
-) -> dict[str, str]:
-    """Text of all files that hosts and users of a cluster read, by path below its folder `root`."""
-    named = {spec.login_host if at == "login" else at: address for at, address in addresses.items()}
+def cluster_files(state: State) -> dict[str, str]:
+    """Text of all files that hosts and users of a cluster read, by path below its folder."""
+    spec = state.spec
+    named = {
+        spec.login_host if at == "login" else at: address for at, address in state.addresses.items()
+    }
     files = {"etc/cgroup.conf": cgroup_conf(), "etc/hosts": hosts_file(named)}
     if spec.site:
         return files | {"bin/mounts": spec.site.mounts} | spec.site.files
     cpus = spec.cpus(len(host.usable_cores()))
-    files["etc/slurm.conf"] = slurm_conf(spec, root, addresses, cpus, memory_bytes)
+    inside = state.inside(folders(spec.name).root)
+    files["etc/slurm.conf"] = slurm_conf(
+        spec, inside, state.addresses, cpus, state.memory_bytes_per_node
+    )
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)
     files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
-    files |= {"bin/begin-of-job": _PROLOG, "bin/end-of-job": _EPILOG}
-    return files
+    prolog = _PROLOG.format(awake=_AWAKE[spec.awake].strip())
+    files |= {name: text.format(home=folders(spec.name).home) for name, text in _USERS.items()}
+    return files | {"bin/begin-of-job": prolog, "bin/end-of-job": _EPILOG}
 
 
 def slurm_conf(
@@ -171,7 +186,7 @@ def slurm_conf(
     """
     lines = [
         _SETTINGS.format(name=spec.name, state=state, login=addresses["login"]),
-        COMMON_SETTINGS.format(state=state),
+        COMMON_SETTINGS.format(state=state, user="assay"),
     ]
     if spec.switches != ONE:
         lines.append("TopologyPlugin=topology/tree\n")

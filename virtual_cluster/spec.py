@@ -15,7 +15,6 @@ from records.errors import AssayError
 from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
-#: Without a hyphen: names of namespaces and of accounts tell clusters apart by it.
 NODE_PATTERN = re.compile(r"[a-z]+[0-9]+")
 USER_PATTERN = re.compile(r"[a-z][a-z0-9]{0,11}")
 MAX_NODES = 500
@@ -107,8 +106,9 @@ class ClusterSpec:
 
     `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
     `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
-    `isolated` False lets the nodes share the machine's process and IPC space and /dev/shm;
+    `isolated` False lets the nodes share IPC and /dev/shm;
     it exists to prove that a library which then cheats through shared memory is caught.
+    `awake` is how cores are kept awake while a job runs: "latency", "spinner" or "nothing".
     `site` makes it look like a certain site, with as many nodes as that names.
     """
 
@@ -118,6 +118,7 @@ class ClusterSpec:
     network: str = "unlimited"
     switches: str = ONE
     isolated: bool = True
+    awake: str = "nothing"
     site: SiteSetup | None = None
 
     def __post_init__(self) -> None:
@@ -141,19 +142,14 @@ class ClusterSpec:
         return NETWORKS[self.network]
 
     @property
-    def user_name(self) -> str:
-        """The ordinary user who owns the jobs."""
-        return f"assay-{self.name}"
-
-    @property
     def login_host(self) -> str:
         """Host name of the login environment."""
         return self.site.login if self.site else "login"
 
     def accounts(self) -> dict[str, str]:
-        """Name on this machine of each user of a site, or of the one user, ""."""
+        """Name in Slurm of each user of a site."""
         users = self.site.users if self.site else ()
-        return {user: f"{self.user_name}-{user}" for user in users} or {"": self.user_name}
+        return {user: f"assay-{self.name}-{user}" for user in users}
 
     def node_names(self) -> list[str]:
         """Names of the nodes, n1 first, or as the site has them."""
@@ -179,19 +175,6 @@ class ClusterSpec:
 def _check_count(option: str, value: int, most: int) -> None:
     if not 1 <= value <= most:
         raise AssayError(f"{option} {value}: allowed are whole numbers from 1 to {most}")
-
-
-def namespace_of(cluster: str, host: str = "login") -> str:
-    """Network namespace of a node, or of the login environment, the controller and the bridges."""
-    return f"assay-{cluster}-{host}"
-
-
-def is_namespace_of(cluster: str, namespace: str) -> bool:
-    """Whether a network namespace of this name belongs to the cluster."""
-    return (
-        re.fullmatch(rf"assay-{re.escape(cluster)}-(login|{NODE_PATTERN.pattern})", namespace)
-        is not None
-    )
 
 
 def address_plan(nodes: list[str]) -> dict[str, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a cluster: its folders, its state file and the locks on it."""
+"""What is kept of a cluster: its folders, its state file and the lock on it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from math import inf
 from pathlib import Path
 
 import msgspec
 
 from records import waiting
 from records.errors import AssayError
-from virtual_cluster import network
 from virtual_cluster.host import tries
 from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 
-STATE_ROOT = Path("/var/lib/assay")
 LOCK_POLL_S = 0.02
-_MACHINE_LOCK = ".lock"
-#: Says that /run/netns did not exist before the first cluster; the last one removes it.
-_FOLDER_MARK = ".made-netns-folder"
+
+
+def state_root() -> Path:
+    """The folder of all clusters of the caller: below XDG_STATE_HOME, or ~/.local/state."""
+    above = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
+    return Path(above, "assay").absolute()
 
 
 class Folders:
@@ -34,21 +34,17 @@ class Folders:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        #: The configuration file of Slurm.
-        self.slurm_conf = root / "etc" / "slurm.conf"
-        #: The file the nodes see as /etc/hosts.
-        self.hosts = root / "etc" / "hosts"
-        #: Where the ordinary user stages jobs; belongs to that user.
+        #: Configuration of Slurm and of hosts.
+        self.etc = root / "etc"
+        #: Where jobs are staged; hosts see it at this path.
         self.work = root / "work"
-        #: Where root makes folders for jobs; belongs to root, so that nobody can replace them.
-        self.runs = root / "runs"
-        #: Programs that come first in the ordinary user's PATH, and scripts of the nodes.
+        #: Programs that come first in PATH, and scripts of the nodes.
         self.programs = root / "bin"
         #: The script that mounts what a site's hosts have of their own.
         self.mounts = root / "bin" / "mounts"
-        #: Home of the ordinary user.
+        #: Home of the user, whom hosts call assay; of a site's users, each in one below.
         self.home = root / "home"
-        #: Empty; where sources are bound while they are shown to a command (view.py).
+        #: The file system that hosts have as root.
         self.view = root / "view"
         #: Key and socket of munge, and a password for what a site has; `{secret}` in its files.
         self.munge = root / "munge"
@@ -58,32 +54,27 @@ class Folders:
         """The output of a daemon or node as it starts; its own log is next to it."""
         return self.root / "log" / f"{name}.console"
 
-    def aside(self, node: str) -> Path:
-        """Where a node binds what is covered in it; only root comes there (node_view.py)."""
-        return self.root / "nodes" / node / "aside"
-
-    def make(self, nodes: list[str]) -> None:
-        """Make all of them, readable to everybody."""
-        names = ["bin", "etc", "log", "spool", "nodes", "runs", "work", "home", "munge"]
-        for node in nodes:
-            names += [f"nodes/{node}", f"nodes/{node}/spool"]
+    def make(self, nodes: list[str], *, private: bool) -> None:
+        """Make all of them, readable to everybody or `private` to the caller."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.chmod(0o700 if private else 0o755)
+        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "view", "aside"]
+        names += [f"nodes/{node}" for node in nodes]
         for folder in (self.root / name for name in names):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             folder.chmod(0o755)
-        for node in nodes:
-            self.aside(node).mkdir(mode=0o700, exist_ok=True)
 
 
 def folders(cluster: str) -> Folders:
     """Folders of the cluster of this name, whether it exists or not."""
-    return Folders(STATE_ROOT / cluster)
+    return Folders(state_root() / cluster)
 
 
 @dataclass
 class State:
     """One cluster: its specification, what follows from it, and its processes by name.
 
-    `phase` is "starting" until everything answers, then "up"; "stopping" while it is taken down.
+    `phase` is "starting" until everything answers, then "up".
     """
 
     spec: ClusterSpec
@@ -91,16 +82,23 @@ class State:
     boot_id: str
     #: Drawn when it is brought up: tells it from others of its name.
     identity: str = field(default_factory=lambda: secrets.token_hex(16))
-    uid: int = 0
-    gid: int = 0
-    #: Ids of each user of a site, or of the one user, "".
-    users: dict[str, tuple[int, int]] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
     cores: dict[str, list[int]] = field(default_factory=dict)
     memory_bytes_per_node: int = 0
     processes: dict[str, Process] = field(default_factory=dict)
-    #: Folders that the nodes show, with what covers each and its identity (node_view.py).
-    shown: dict[str, list[str]] = field(default_factory=dict)
+    #: By path: where a folder of the machine is bound for all hosts, "" for at that path, and its
+    #: identity (shown.py).
+    shown: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def inside(self, path: Path) -> Path:
+        """The path at which hosts see a folder of the cluster."""
+        root = folders(self.spec.name).root
+        return path if self.spec.site else Path("/cluster") / path.relative_to(root)
+
+    @property
+    def slurm_conf(self) -> str:
+        """The configuration file of Slurm, as hosts see it."""
+        return "/etc/slurm/slurm.conf" if self.spec.site else "/cluster/etc/slurm.conf"
 
     def save(self) -> None:
         """Write the state file whole; it is on disk when this returns."""
@@ -117,12 +115,6 @@ class State:
         self.processes[name] = process
         self.save()
 
-    def enter_login(self) -> list[str]:
-        """The words before a command that root runs in the login environment."""
-        if login := self.processes.get("login"):
-            return ["nsenter", f"--target={login.pid}", "--net", "--uts", "--mount", "--"]
-        return [*network.enter_login(self.spec.name), "--"]
-
 
 def load_state(cluster: str) -> State | None:
     """State of the cluster of this name; None when there is none or it cannot be read."""
@@ -136,7 +128,8 @@ def load_state(cluster: str) -> State | None:
 @contextmanager
 def cluster_lock(cluster: str) -> Iterator[None]:
     """Hold the cluster of this name; AssayError if another command holds it."""
-    handle = _lock(STATE_ROOT / f"{cluster}.lock", waiting.scaled(waiting.CLUSTER_LOCK_S))
+    path = state_root() / f"{cluster}.lock"
+    handle = _lock(path, waiting.scaled(waiting.CLUSTER_LOCK_S))
     if handle is None:
         raise AssayError(
             f"cluster {cluster}: another `assay cluster` command is working on it; "
@@ -146,7 +139,9 @@ def cluster_lock(cluster: str) -> Iterator[None]:
         yield
     finally:
         if not folders(cluster).root.exists():
-            (STATE_ROOT / f"{cluster}.lock").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            with suppress(OSError):  # others are there
+                path.parent.rmdir()
         os.close(handle)
 
 
@@ -163,17 +158,6 @@ def locked_state(cluster: str) -> Iterator[State]:
         yield state
 
 
-@contextmanager
-def machine_lock() -> Iterator[None]:
-    """Hold what all clusters of this machine share; waits for the lock."""
-    handle = _lock(STATE_ROOT / _MACHINE_LOCK, inf)
-    assert handle is not None
-    try:
-        yield
-    finally:
-        os.close(handle)
-
-
 def _lock(path: Path, patience_s: float) -> int | None:
     """Descriptor of the locked file, or None if another process still holds it after `patience_s`.
 
@@ -181,37 +165,15 @@ def _lock(path: Path, patience_s: float) -> int | None:
     last command it had started has ended too, so nobody cleans up while something still appears.
     """
     for _ in tries(patience_s, LOCK_POLL_S):
-        with suppress(FileExistsError):
-            path.parent.mkdir(mode=0o755)
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except FileNotFoundError:  # the folder was removed by who held the lock
             continue
-        try:
+        with suppress(BlockingIOError, FileNotFoundError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(handle), path.stat()):  # else the file was removed
                 os.set_inheritable(handle, True)
                 return handle
-        except (BlockingIOError, FileNotFoundError):
-            pass
         os.close(handle)
     return None
-
-
-def note_namespace_folder() -> None:
-    """Note if the machine has no folder for network namespaces yet; under the machine lock."""
-    if not network.NAMESPACES.exists():
-        (STATE_ROOT / _FOLDER_MARK).touch()
-
-
-def leave_machine() -> None:
-    """Remove what all clusters share where neither one nor a command on one is left; under the
-    machine lock."""
-    if {entry.name for entry in STATE_ROOT.iterdir()} - {_MACHINE_LOCK, _FOLDER_MARK}:
-        return
-    if (STATE_ROOT / _FOLDER_MARK).exists():
-        network.drop_namespace_folder()
-        (STATE_ROOT / _FOLDER_MARK).unlink()
-    (STATE_ROOT / _MACHINE_LOCK).unlink(missing_ok=True)
-    with suppress(OSError):
-        STATE_ROOT.rmdir()

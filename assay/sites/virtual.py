@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from assay.sites.description import NetworkDescription, SiteDescription, StorageDescription
 from assay.sites.site import Site
-from records.errors import UnreachableError
 from records.run.provenance import SiteAsRun
 from records.site.topology import TopologyDescription
 from virtual_cluster import Cluster, load, planned
@@ -43,7 +42,7 @@ class VirtualSite(Site):
             # One switch alone makes no topology: all nodes are alike.
             "topology": TopologyDescription(switches=switches) if len(switches) > 1 else None,
             "shared_cores": facts["cores"],
-            "work_dir": facts["runs_dir"],
+            "work_dir": facts["work_dir"],
             "storage": {
                 "disk": _storage(facts["work_dir"]),
                 "memory": _storage("/dev/shm", shared=not facts["isolated"]),  # noqa: S108
@@ -56,14 +55,9 @@ class VirtualSite(Site):
     def load(cls, description: SiteDescription, cluster: str) -> VirtualSite:
         """The cluster of that name, or the one that the description names.
 
-        Raises ClusterDownError when it is not up, UnreachableError for a caller other than root.
+        Raises ClusterDownError when it is not up, UnreachableError when it no longer serves.
         """
-        name = cluster or description.virtual_cluster or "default"
-        if os.geteuid() != 0:
-            raise UnreachableError(
-                f"the virtual cluster {name} belongs to root: run assay with sudo"
-            )
-        return cls(description, load(name))
+        return cls(description, load(cluster or description.virtual_cluster or "default"))
 
     @classmethod
     def planned(cls, description: SiteDescription, cluster: str) -> VirtualSite:
@@ -85,29 +79,22 @@ class VirtualSite(Site):
         return " ".join(["assay cluster up", *words])
 
     def command(
-        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
+        self, argv: list[str], variables: dict[str, str], folder: Path | None = None
     ) -> tuple[list[str], dict[str, str]]:
-        """`argv` inside the login network as the jobs' user.
-
-        Raises InfrastructureError when this user may not read a file of `reads`.
-        """
-        return self._cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
+        """`argv` on the login host of the cluster."""
+        return self._cluster.user_command(argv, variables, folder), dict(os.environ)
 
     def variables(self) -> dict[str, str]:
-        """None: the cluster's user has an environment of its own."""
+        """None: the cluster's hosts have an environment of their own."""
         return {}
 
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
-        """Also those below /tmp, of which each node has its own, or a private folder."""
+        """Of the machine, the cluster's hosts have its programs alone."""
         self._cluster.show(folders)
 
-    def jobs_user(self) -> tuple[int, int]:
-        """The cluster's ordinary user."""
-        return self._facts["uid"], self._facts["gid"]
-
     def owner(self) -> list[str]:
-        """A cluster that is brought up anew is another one, and its user another user."""
-        return [self._facts["identity"], str(self._facts["uid"])]
+        """A cluster that is brought up anew is another one."""
+        return [self._facts["identity"], str(os.geteuid())]
 
     def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches."""

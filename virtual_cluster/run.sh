@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# run.sh COMMAND …: becomes a daemon.
+. "${0%/*}/gate.sh"
+ready
+exec "$@"

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leaves the processes of a node a share of its cores' time, without control groups.
+
+`throttle.py CORES SPACE`, in the PID namespace that holds the node, with its /proc: CORES is the
+core time left per second, SPACE the inode of the node's PID namespace. A budget grows with time;
+once the node's processes have used it up by the kernel's account, they are stopped until it is paid
+off. Slurm's own are spared, or it would lose the node, and so is what runs only on idle cores. The
+program ends when the node has no process left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+_SPARED = ("slurmd", "slurmstepd", "srun")
+#: Seconds between two looks at the budget, and at which processes there are.
+_LOOK_S, _SCAN_S = 0.001, 0.02
+#: The most that is saved up, in seconds of the allowed time.
+_SAVED_S = 0.01
+
+
+class Node:
+    """The threads of a node's processes, with the core time of each, in seconds."""
+
+    def __init__(self, space: int) -> None:
+        self._space = space
+        self._used: dict[Path, float] = {}
+        self.pids: set[int] = set()
+
+    def scan(self) -> bool:
+        """Find the processes; whether the node has any, also those that are spared."""
+        found = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        mine = [entry for entry in found if self._is_mine(entry)]
+        self.pids = {int(entry.name) for entry in mine if not _is_spared(entry)}
+        tasks: list[Path] = []
+        for pid in self.pids:
+            with suppress(OSError):
+                tasks += Path(f"/proc/{pid}/task").iterdir()
+        known = {task: _seconds(task) for task in tasks if task not in self._used}
+        self._used = {task: self._used.get(task, known.get(task, 0.0)) for task in tasks}
+        return bool(mine)
+
+    def used(self) -> float:
+        """Core time since the last call."""
+        total = 0.0
+        for task, before in self._used.items():
+            now = _seconds(task) or before
+            total += now - before
+            self._used[task] = now
+        return total
+
+    def signal(self, number: int) -> None:
+        """Send a signal to all processes but the spared ones."""
+        for pid in self.pids:
+            with suppress(OSError):
+                os.kill(pid, number)
+
+    def _is_mine(self, entry: Path) -> bool:
+        try:
+            return (entry / "ns" / "pid").stat().st_ino == self._space
+        except OSError:
+            return False
+
+
+def _is_spared(entry: Path) -> bool:
+    try:
+        if os.sched_getscheduler(int(entry.name)) == os.SCHED_IDLE:
+            return True
+        name = (entry / "comm").read_text().strip()
+        status = (entry / "status").read_text()
+    except OSError:
+        return True
+    first = re.search(r"^NSpid:.*\t1$", status, re.MULTILINE) is not None
+    return first or name.startswith(_SPARED)
+
+
+def _seconds(task: Path) -> float:
+    try:
+        return int((task / "schedstat").read_bytes().split()[0]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def throttle(cores: float, space: int) -> None:
+    """Hold the node to its core time until it has no process left."""
+    node = Node(space)
+    budget, at, scanned, stopped = 0.0, time.monotonic(), 0.0, False
+    while True:
+        now = time.monotonic()
+        if now - scanned > _SCAN_S:
+            if not node.scan():
+                return
+            if stopped:
+                node.signal(signal.SIGSTOP)
+            scanned = now
+        budget = min(budget + cores * (now - at), cores * _SAVED_S) - node.used()
+        at = now
+        if (budget < 0) != stopped:
+            stopped = not stopped
+            node.signal(signal.SIGSTOP if stopped else signal.SIGCONT)
+        time.sleep(max(_LOOK_S, min(_SCAN_S, -budget / cores)))
+
+
+if __name__ == "__main__":
+    throttle(float(sys.argv[1]), int(sys.argv[2]))
