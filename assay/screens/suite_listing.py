@@ -61,7 +61,7 @@ def _status(form: SuiteForm) -> ExitStatus:
 
 
 def _total(form: SuiteForm) -> str:
-    """What a suite has in all, and how its files were kept apart where that is not the best way."""
+    """Numbers of a whole suite, and a word where its files were not kept apart."""
     refused = sum(bool(listing.refused) for listing in form.files)
     total = f"{count_text(len(form.files), 'file')}, {refused} refused; {len(form.classes)} classes"
     if form.site is not None:
@@ -70,7 +70,7 @@ def _total(form: SuiteForm) -> str:
         total += f", {len(run)} run here"
         total += f", {mapped} of them with an environment mapped" if mapped else ""
     if any(listing.isolation == "none" for listing in form.files):
-        total += "; the files could write and use the network: namespaces are refused here"
+        total += "; namespaces are refused here: the files could write and connect as you can"
     return total
 
 
