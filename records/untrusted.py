@@ -30,7 +30,7 @@ KINDS = {
 _REASONS = {
     errno.ELOOP: "is a link",
     errno.ENXIO: "is a socket",
-    errno.ENOTDIR: "lies behind a link or a file",
+    errno.ENOTDIR: "is behind a link or a file",
 }
 
 

@@ -17,7 +17,7 @@ from checks.common.slurm.text import is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 
-#: Seconds between two times that the jobs of a run are told to end.
+#: Seconds between two times that the jobs of a run are cancelled.
 _AGAIN_S = 5.0
 #: Seconds after which something is said of nodes that Slurm still clears.
 _QUIET_S = 10.0
