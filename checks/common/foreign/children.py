@@ -73,7 +73,6 @@ def _served(command: Sequence[str], order: bytes) -> subprocess.CompletedProcess
             command,
             input=order,
             capture_output=True,
-            cwd="/",
             env={name: os.environ[name] for name in own},
             start_new_session=True,
             check=False,
