@@ -40,7 +40,7 @@ ON_REQUEST = (
     *("advice", "advice_witness", "profile_cost"),
 )
 _ROOT = Path(__file__).resolve().parents[1]
-_NEED_ROOT = ("overhead", "planted", "vetting", "one_job", "site_at_size")
+_NEED_ROOT = ("vetting", "site_at_size")
 
 
 def main(arguments: list[str]) -> int:
@@ -61,9 +61,8 @@ def main(arguments: list[str]) -> int:
     places = ("bench.claims", "bench.faults", "bench.advised", "bench")
     module = import_module(next(f"{at}.{name}" for at in places if find_spec(f"{at}.{name}")))
     print(f"== {name}: {(module.__doc__ or name).splitlines()[0]}", flush=True)
-    needs = name in _NEED_ROOT or (name == "choice_designs" and not arguments[1:])
-    if needs and os.geteuid() != 0:
-        print("skipped: needs root for a virtual cluster; run it with sudo")
+    if name in _NEED_ROOT and os.geteuid() != 0:
+        print("skipped: needs root; run it with sudo")
         return 0
     if hasattr(module, "main"):
         return int(bool(module.main(arguments[1:])))

@@ -4,7 +4,7 @@
 python -m bench choice_designs [RUN]. Brings a cluster of four nodes up, runs a small mpi-choice of
 twelve fixed blocks, and judges it twice: after the last block, and by turns, as the sequential
 design would have gone on with the same launches. RUN: a run directory of fixed blocks that is there
-already. Needs root, unless RUN is given. Exits 1 when a row misses.
+already. Exits 1 when a row misses.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 python -m bench one_job [CAMPAIGN] [OPTION of assay run …]; without words `quick`. Brings a cluster
 of four nodes up, runs the campaign in both ways and prints wall times, what a launch costs beyond
-itself, and the verdicts side by side. Needs root. Exits 1 where one way calls faster what the other
+itself, and the verdicts side by side. Exits 1 where one way calls faster what the other
 calls slower.
 """
 

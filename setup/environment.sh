@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
-# The system's interpreter first: jobs of another user can execute it.
+# The system's interpreter first: hosts of a virtual cluster have it anyhow.
 find_python() {
     local candidate
     for candidate in /usr/bin/python3 python3 python3.{14,13,12,11} /usr/bin/python3.{14,13,12,11}; do

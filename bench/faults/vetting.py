@@ -40,8 +40,8 @@ _WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight
 
 @dataclass(frozen=True)
 class Fault:
-    """What is planted: shares of cores' time and link, or scripts of root on the node that plant
-    and remove it; the steps that are vetted, and what the line says."""
+    """What is planted: shares of cores' time and link, or scripts of the node's administrator that
+    plant and remove it; the steps that are vetted, and what the line says."""
 
     title: str
     steps: str
@@ -94,9 +94,8 @@ FAULTS = {
 
 
 def on_node(cluster: Cluster, node: str, script: str) -> None:
-    """Run a script of root on a node."""
-    enter = cluster.node_command(node, [])
-    run_here([*enter[: enter.index("--") + 1], "sh", "-ec", script])
+    """Run a script of the administrator on a node."""
+    run_here(cluster.admin_command(["sh", "-ec", script], node))
 
 
 def vet(folder: Path, cluster: str, *words: str) -> list[Vetting]:

@@ -64,7 +64,7 @@ def test_each_bench_is_called_by_its_name_with_its_arguments(capsys):
     [
         (["vetting"], 1000, False),
         (["vetting"], 0, True),
-        (["choice-designs"], 1000, False),
+        (["choice-designs"], 1000, True),
         (["choice-designs", "1"], 1000, True),
         (["advice_witness", "1"], 1000, True),
     ],

@@ -187,10 +187,9 @@ def needs_cluster(page: Path) -> bool:
 
 
 @contextmanager
-def open_folder() -> Iterator[Path]:
-    """A folder that others may read: the jobs' user reads the suites of a page."""
+def own_folder() -> Iterator[Path]:
+    """A folder for what the commands of pages make."""
     with tempfile.TemporaryDirectory(prefix="assay-docs-") as name:
-        Path(name).chmod(0o755)
         yield Path(name)
 
 
@@ -202,7 +201,7 @@ def open_folder() -> Iterator[Path]:
 def test_commands_run_as_shown(page, request):
     if page.name == "vetting.md":
         request.getfixturevalue("vets_alone")
-    with open_folder() as folder:
+    with own_folder() as folder:
         for block in to_follow(page, with_cluster=False):
             block.follow(folder)
 

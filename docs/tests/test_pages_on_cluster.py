@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.tests.test_docs import PAGES, ROOT, needs_cluster, open_folder, to_follow
+from docs.tests.test_docs import PAGES, ROOT, needs_cluster, own_folder, to_follow
 from setup.tests.needs import NEEDS_HPL
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, own_name
 
@@ -26,7 +26,7 @@ def in_order(*names: str) -> pytest.MarkDecorator:
 @pytest.fixture(scope="class")
 def folder() -> Iterator[Path]:
     """The folder of the pages of a class."""
-    with open_folder() as folder:
+    with own_folder() as folder:
         yield folder
     down = [str(Path(sys.executable).with_name("assay")), "cluster", "down", "--name", CLUSTER]
     subprocess.run(down, check=True, stdout=subprocess.DEVNULL)
