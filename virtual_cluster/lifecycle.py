@@ -153,6 +153,8 @@ def remedy(state: State) -> str:
 def _build(spec: ClusterSpec, progress: Progress) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
+    if os.geteuid() == 0:
+        progress(f"cluster {spec.name}: you are root: programs in it can do what root can do to files")
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
     log = folders(spec.name).console("holder")
     processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))

@@ -100,7 +100,7 @@ printf "$most" >&3 && exec tail -f /dev/null
 """,
     "spinner": r"""
 spin=/cluster/bin/assay-spinner
-for part in $(taskset -cp $$ | sed "s/.*: //; y/,/ /"); do
+for part in $(sed -n "s/Cpus_allowed_list:.//p" /proc/self/status | tr , " "); do
     for core in $(seq ${part%-*} ${part#*-}); do
         chrt --idle 0 nice -n 19 taskset -c $core $spin -c "while :; do :; done" &
     done

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The proof's frame: rows with their errors, benches found, tables written."""
 
-import os
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -57,23 +55,6 @@ def test_each_bench_is_called_by_its_name_with_its_arguments(capsys):
     assert run_benches(["verdicts", "plan"]) == 1  # refused by the bench, not by the list
     assert run_benches(["weather"]) == 2
     assert "no bench 'weather'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "uid", "runs"),
-    [
-        (["vetting"], 1000, False),
-        (["vetting"], 0, True),
-        (["choice-designs"], 1000, True),
-        (["choice-designs", "1"], 1000, True),
-        (["advice_witness", "1"], 1000, True),
-    ],
-)
-def test_a_bench_that_needs_root_is_skipped_without(words, uid, runs, monkeypatch, capsys):
-    monkeypatch.setattr(os, "geteuid", lambda: uid)
-    monkeypatch.setattr(bench.__main__, "import_module", lambda _: SimpleNamespace(main=bool))
-    assert run_benches(words) == (runs and len(words) > 1)
-    assert ("skipped: needs root" in capsys.readouterr().out) is not runs
 
 
 def test_what_chance_explains_is_open():
