@@ -123,7 +123,7 @@ def has_holder(state: State) -> bool:
 
 
 def dead_parts(state: State) -> list[str]:
-    """What does not run: munged, slurmctld, nodes by name. A node ends with its slurmd."""
+    """What does not run: munged, slurmctld, nodes by name."""
     parts = ["munged", "slurmctld", *state.spec.node_names()]
     return [
         part
@@ -137,7 +137,7 @@ def describe_ended(parts: list[str]) -> str:
     daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
     nodes = [part for part in parts if part not in daemons_ended]
     words = [f"its {part} has ended" for part in daemons_ended]
-    words += [f"node {', '.join(nodes)} has no power (its slurmd has ended)"] if nodes else []
+    words += [f"node {', '.join(nodes)} has no power (its first process has ended)"] if nodes else []
     return " and ".join(words)
 
 

@@ -25,7 +25,7 @@ _LOOK_S, _SCAN_S = 0.001, 0.02
 _SAVED_S = 0.01
 
 
-class Node:
+class Throttled:
     """The threads of a node's processes, with the core time of each, in seconds."""
 
     def __init__(self, space: int) -> None:
@@ -89,7 +89,7 @@ def _seconds(task: Path) -> float:
 
 def throttle(cores: float, space: int) -> None:
     """Hold the node to its core time until it has no process left."""
-    node = Node(space)
+    node = Throttled(space)
     budget, at, scanned, stopped = 0.0, time.monotonic(), 0.0, False
     while True:
         now = time.monotonic()
