@@ -19,17 +19,16 @@ from checks.common.session.launch_commands import Start, launch_words
 from checks.common.session.preparation import NO_MODULE
 from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER
 
 CLUSTER = own_name("l")
-NEEDED = ("slurmctld", "slurmd", "munged", "mpiexec.hydra", "mpirun.openmpi", "ip")
-PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+NEEDED = ("mpiexec.hydra", "mpirun.openmpi")
 #: What Open MPI 5 alone may lack.
 PRRTE = {name: shutil.which(name) for name in ("prte", "prun")}
-MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
+MISSING = [program for program in NEEDED if shutil.which(program) is None]
 
 pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
+    *NEEDS_CLUSTER,
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup"),
 ]
 
@@ -72,9 +71,9 @@ class OnCluster(SlurmSite):
 
     cluster = None
 
-    def command(self, argv, variables, reads=()):
-        """As the cluster's ordinary user."""
-        return self.cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
+    def command(self, argv, variables, folder=None):
+        """As the cluster's user."""
+        return self.cluster.user_command(argv, variables, folder), dict(os.environ)
 
 
 @pytest.fixture(scope="module")

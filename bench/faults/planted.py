@@ -2,7 +2,7 @@
 """Faults planted on a virtual cluster: each is found and named, and nothing else is (goal: all).
 
 python -m bench planted [FAULT …]. Brings its own cluster of four nodes on two switches up and takes
-it down; needs root. Each fault gets a campaign, `assay accept` and up to two re-runs; then one
+it down. Each fault gets a campaign, `assay accept` and up to two re-runs; then one
 library made some 5 % slower by its settings is compared with itself. Exits 1 when a row misses.
 
 A node held to half its cores' time is not slow where other work leaves each node less: on a

@@ -60,20 +60,22 @@ def test_each_bench_is_called_by_its_name_with_its_arguments(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "uid", "runs"),
+    ("words", "why", "runs"),
     [
-        (["vetting"], 1000, False),
-        (["vetting"], 0, True),
-        (["choice-designs"], 1000, False),
-        (["choice-designs", "1"], 1000, True),
-        (["advice_witness", "1"], 1000, True),
+        (["vetting"], "no namespaces", False),
+        (["vetting"], "", True),
+        (["choice-designs"], "no namespaces", False),
+        (["choice-designs", "1"], "no namespaces", True),
+        (["advice_witness", "1"], "no namespaces", True),
+        (["site_at_size"], "", False),
     ],
 )
-def test_a_bench_that_needs_root_is_skipped_without(words, uid, runs, monkeypatch, capsys):
-    monkeypatch.setattr(os, "geteuid", lambda: uid)
+def test_a_bench_that_cannot_run_here_is_skipped(words, why, runs, monkeypatch, capsys):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(bench.__main__, "refusal", lambda: why)
     monkeypatch.setattr(bench.__main__, "import_module", lambda _: SimpleNamespace(main=bool))
     assert run_benches(words) == (runs and len(words) > 1)
-    assert ("skipped: needs root" in capsys.readouterr().out) is not runs
+    assert (f"skipped: {why}" in capsys.readouterr().out) is not runs
 
 
 def test_what_chance_explains_is_open():

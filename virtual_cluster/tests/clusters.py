@@ -1,24 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of real clusters share: where they can be made, commands in them, traces of them."""
 
-import os
-import pwd
 import secrets
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import virtual_cluster
-from virtual_cluster import host
+from virtual_cluster import host, trial
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import load_state, state_root
 
-LACKING = [*host.missing_capabilities(), *host.missing_programs()]
-REASON = "needs root" if os.geteuid() != 0 else ", ".join(LACKING)
+REASON = ", ".join(host.missing_programs()) or trial.refusal()
 NEEDS_CLUSTER = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
@@ -45,7 +43,6 @@ def made(kind: str, **spec: Any) -> Iterator[Cluster]:
 def as_user(cluster: Cluster, *argv: str) -> str:
     done = subprocess.run(
         cluster.user_command(argv),
-        cwd=cluster.site_facts()["work_dir"],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -63,26 +60,31 @@ def on_nodes(cluster: Cluster, script: str) -> list[str]:
     return [line.split(":", 1)[1].strip() for line in sorted(lines)]
 
 
+def processes_of(cluster: Cluster, *pattern: str, host_name: str = "") -> list[int]:
+    """What `pgrep` finds on a host of the cluster, or on all of them; ids outside of it."""
+    state = load_state(cluster.name)
+    assert state is not None
+    found: list[int] = []
+    for name in [host_name] if host_name else ["login", *state.spec.node_names()]:
+        of = [f"--ns={state.processes[name].pid}", "--nslist=pid"]
+        found += map(int, host.run(["pgrep", *of, *pattern], check=False).stdout.split())
+    return found
+
+
 def traces(name: str) -> dict[str, list[str]]:
     """Everything on the machine that bears the name of a cluster."""
-    mine = f"assay-{name}"
-    folder = f"/assay/{name}"
+    folder = f"{state_root()}/{name}"
     commands = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             commands[entry.name] = (entry / "cmdline").read_bytes().decode(errors="replace")
         except OSError:
             continue
-    netns = Path("/run/netns")
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    links = host.run(["ip", "-o", "link"]).stdout.splitlines()
     found = {
-        "processes": [f"{pid} {c}" for pid, c in commands.items() if mine in c or folder in c],
-        "namespaces": [p.name for p in netns.glob(f"{mine}-*")] if netns.exists() else [],
-        "mounts": [line for line in mounts if mine in line or folder in line],
-        "links": [line for line in links if mine in line],
-        "users": [entry.pw_name for entry in pwd.getpwall() if folder in entry.pw_dir],
-        "files": [str(path) for path in Path("/var/lib/assay").glob(f"{name}*")],
+        "processes": [f"{pid} {command}" for pid, command in commands.items() if folder in command],
+        "mounts": [line for line in mounts if folder in line],
+        "files": [str(path) for path in state_root().glob(f"{name}*")],
     }
     return {kind: things for kind, things in found.items() if things}
 
@@ -96,11 +98,6 @@ def wait_until_idle(cluster: Cluster) -> None:
     wait_for(lambda: {node["state"] for node in cluster.status()["nodes"]} == {"idle"})
 
 
-def sleepers(namespace: Path) -> list[int]:
-    """The processes `sleep` in a namespace."""
-    found = []
-    for pid in host.run(["ip", "netns", "pids", namespace.name]).stdout.split():
-        with suppress(OSError):  # it has ended meanwhile
-            if Path(f"/proc/{pid}/comm").read_text() == "sleep\n":
-                found.append(int(pid))
-    return found
+def sleepers(cluster: Cluster, host_name: str) -> list[int]:
+    """The processes `sleep` on a host, but that which holds the login host."""
+    return processes_of(cluster, "-fx", "sleep [0-9]+", host_name=host_name)
