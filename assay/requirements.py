@@ -11,12 +11,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
-from assay import BASE, IS_CLONE, ROOT, setup_command
+from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
 from records.forms import Form, Part, key
+from virtual_cluster.trial import refusal
 
 #: Programs that every site needs where Assay is called → what has them.
 _EVERYWHERE = {
@@ -69,17 +69,12 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
                 yield one
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
     archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
-    uid, interpreter = os.geteuid(), Path(os.path.realpath(sys.executable))
-    closed = [str(path) for path in [*interpreter.parents, interpreter] if not _open_to_all(path)]
-    again = "rm -r .venv && make setup" if IS_CLONE else "install assay again"
-    anew = f"{again} (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
-    readable = f"closed to others: {closed[0]}" if closed else str(interpreter)
+    why = refusal()
     source, remedy = "".join(archives[:1]), setup_command("hpl-source")
     yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)
     for what, found, seen, remedy in (
         ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
-        ("rights for a virtual cluster", uid == 0, f"uid {uid}", "run with sudo"),
-        ("Python that an ordinary user can execute", not closed, readable, anew),
+        ("namespaces of a virtual cluster", not why, "all are made" * (not why), why),
     ):
         yield Requirement(what, found, seen, remedy, needed)
 
@@ -92,10 +87,3 @@ def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
 def _path_of(program: str) -> str | None:
     """Where a program is; administrators' folders are often missing in PATH."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-
-
-def _open_to_all(path: Path) -> bool:
-    try:
-        return bool(path.stat().st_mode & 0o001)
-    except OSError:
-        return False
