@@ -195,30 +195,10 @@ def test_a_rank_that_dies_does_not_leave_the_job_hanging(
     assert environment != "pvm" or not _left_behind(cluster, [record])
 
 
-#: UCX does not try memory of other namespaces of processes by itself.
-CHEATING = """
-schema: 2
-name: cheating
-virtual_cluster: {cluster}
-partitions: {{all: {{}}}}
-environments:
-  mpich:
-    description: MPICH that would rather use memory segments
-    compiler: mpicc.mpich
-    launcher: assay-srun
-    launcher_options: [--mpi=pmi2]
-    library: MPICH
-    variables: {{UCX_TLS: "sysv,self,tcp"}}
-"""
-
-
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
     name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
-    file = folder / "site-config" / "cheating" / "site.yaml"
-    file.parent.mkdir(parents=True)
     with clusters.made("c", nodes=2, isolated=False) as cluster:
-        file.write_text(CHEATING.format(cluster=cluster.name))
-        status, output = run(name, "--site", "cheating")
+        status, output = run(name, "--site", f"virtual:{cluster.name}")
     assert status == 2, output
     assert "environment mpich: " in output
     assert "the network was not used" in output
