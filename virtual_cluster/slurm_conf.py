@@ -41,7 +41,7 @@ _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
 ClusterName=assay-{name}
 SlurmctldHost=login({login})
-SlurmdSpoolDir={state}/node/spool
+SlurmdSpoolDir={state}/node
 SlurmdPidFile={state}/node/slurmd.pid
 SlurmdLogFile={state}/node/slurmd.log
 SlurmctldDebug=info

@@ -59,7 +59,7 @@ class Folders:
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700 if private else 0o755)
         names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "view", "aside"]
-        names += [f"nodes/{node}{below}" for node in nodes for below in ("", "/spool")]
+        names += [f"nodes/{node}" for node in nodes]
         for folder in (self.root / name for name in names):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755)

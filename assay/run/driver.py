@@ -93,7 +93,7 @@ class Driver:
             self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
         self._raw = RawArchives(run, ledger, progress.say)
         self._records = RecordMaker(run.run_id, self.plan, site)
-        self._hearing = Hearing(site, run, f"assay-{self.work.name}")
+        self._hearing = Hearing(run)
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
         progress.names, progress.register = case_names(self.plan.cases), self.plan.register
@@ -334,7 +334,7 @@ class Driver:
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
         record = self._records.record(launch, message, artifacts, self._batch, programs)
-        fault = self._hearing.fault(launch, message, record, self._shared, self._batch)
+        fault = self._hearing.fault(launch, record)
         if fault is not None:
             said = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", said, launch_index=launch.index)

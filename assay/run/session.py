@@ -33,9 +33,8 @@ from checks.common.registry import FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
-from records.errors import AssayError, InfrastructureError
+from records.errors import InfrastructureError
 from records.files import last_lines
-from records.input_files import refuse_twice
 from records.run.brought import Brought, ReframeTest
 from records.text.plain_text import one_line
 from records.waiting import SESSION_END_S, scaled
@@ -100,9 +99,9 @@ class Session:
         os.close(write_end)
 
     def messages(self, patience_s: float) -> Iterator[Outcome | None]:
-        """Messages as they come, None after each second without one; ends with the session. They
-        are statements of the jobs' user. Raises InfrastructureError for what is no message, and
-        when nothing at all came for `patience_s` seconds."""
+        """Messages as they come, None after each second without one; ends with the session. Raises
+        InfrastructureError for what is no message, and when nothing at all came for `patience_s`
+        seconds."""
         rest, heard, until = bytearray(), time.monotonic(), math.inf
         while True:
             over = self._status() is not None
@@ -136,20 +135,15 @@ class Session:
         """The message of a line; one that is unfit makes the launch that it names `wrong`."""
         try:
             message = msgspec.json.decode(line, type=Outcome)
-            refuse_twice(line, "the line", "a message")
-            unfit = message.unfit()
-        except (msgspec.MsgspecError, ValueError, RecursionError, AssayError) as error:
-            # The one launch that a line names, though it is no message.
-            named = {*_NAMES_LAUNCH.findall(line)}
-            message = Outcome(launch_index=int(named.pop()) if len(named) == 1 else -1)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             unfit = f"is none ({one_line(str(error)):.{_TOLD_LENGTH}})"
+            named = {*_NAMES_LAUNCH.findall(line)}
+            if len(named) != 1:
+                raise _no_message(line, unfit) from error
+            said = f"what the session said of this launch was refused: it {unfit}"
+            message = Outcome("wrong", said, launch_index=int(named.pop()))
         if message.launch_index >= 0 and message.launch_index not in self._open:
             raise _no_message(line, "is of a launch that is not to come")
-        if unfit is not None:
-            if message.launch_index < 0:
-                raise _no_message(line, unfit)
-            said = f"what the session said of this launch was refused: it {unfit}"
-            message = Outcome("wrong", said, launch_index=message.launch_index)
         self._open.discard(message.launch_index)
         return message
 

@@ -14,7 +14,7 @@ from assay.sites import site_file
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.test_run_on_cluster import own_name
-from checks.common.json_lines import PROGRAM_SECRET
+from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import Start, launch_words
 from checks.common.session.preparation import NO_MODULE
 from checks.common.sources import LIBRARY
@@ -105,7 +105,7 @@ def in_job(site, name, command):
     options = [*site.description.access, "-N2", "-n4", "--ntasks-per-node=2", f"--output={output}"]
     argv, environment = site.command(
         ["sbatch", "--wait", "--chdir=/tmp", *options, str(script)],
-        {PROGRAM_SECRET: "s3", "ASSAY_LAUNCHED_AT": "1"},
+        {TOKEN: "s3", "ASSAY_LAUNCHED_AT": "1"},
     )
     answer = subprocess.run(
         argv, env=environment, capture_output=True, text=True, check=False, timeout=600
@@ -118,7 +118,7 @@ def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
     described = site.description.environments[name]
     start = Start(4, 2, described.mpirun or "", None, described.launcher_command or "")
     words = [*launch_words(described.launcher, start), *described.launcher_options]
-    told = f'echo "$(hostname) ${PROGRAM_SECRET} $OF_SITE"'
+    told = f'echo "$(hostname) ${TOKEN} $OF_SITE"'
     status, output = in_job(site, name, [*words, "sh", "-c", told])
     home = site.cluster.site_facts()["home_dir"]
     assert status == 0, output

@@ -3,7 +3,7 @@
 
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from virtual_cluster.api import Cluster
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import load_state, state_root
 
-REASON = ", ".join(host.missing_programs()) or trial.refusal()
+MISSING = host.missing_programs()
+REASON = f"missing: {', '.join(MISSING)}" if MISSING else trial.refusal()
 NEEDS_CLUSTER = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
@@ -42,7 +43,7 @@ def made(kind: str, **spec: Any) -> Iterator[Cluster]:
 
 def as_user(cluster: Cluster, *argv: str) -> str:
     done = subprocess.run(
-        cluster.user_command(argv),
+        cluster.user_command(argv, folder=Path(cluster.site_facts()["work_dir"])),
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -60,32 +61,40 @@ def on_nodes(cluster: Cluster, script: str) -> list[str]:
     return [line.split(":", 1)[1].strip() for line in sorted(lines)]
 
 
-def processes_of(cluster: Cluster, *pattern: str, host_name: str = "") -> list[int]:
-    """What `pgrep` finds on a host of the cluster, or on all of them; ids outside of it."""
+def processes_of(cluster: Cluster, *pattern: str) -> list[int]:
+    """What `pgrep` finds on the hosts of a cluster; ids outside of it."""
     state = load_state(cluster.name)
     assert state is not None
     found: list[int] = []
-    for name in [host_name] if host_name else ["login", *state.spec.node_names()]:
+    for name in ("login", *state.spec.node_names()):
         of = [f"--ns={state.processes[name].pid}", "--nslist=pid"]
         found += map(int, host.run(["pgrep", *of, *pattern], check=False).stdout.split())
     return found
 
 
-def traces(name: str) -> dict[str, list[str]]:
-    """Everything on the machine that bears the name of a cluster."""
-    folder = f"{state_root()}/{name}"
-    commands = {}
+def spaces_of(name: str) -> set[int]:
+    """The PID namespaces of a cluster that is up."""
+    state = load_state(name)
+    assert state is not None
+    return {process.space for process in state.processes.values()}
+
+
+def traces(name: str, spaces: Collection[int] = ()) -> dict[str, list[str]]:
+    """Everything on the machine that bears the name of a cluster, or lives in its namespaces."""
+    folder = f"/assay/{name}"
+    found: dict[str, list[str]] = {"processes": []}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            commands[entry.name] = (entry / "cmdline").read_bytes().decode(errors="replace")
+            words = (entry / "cmdline").read_bytes().decode(errors="replace")
+            inside = (entry / "ns" / "pid").stat().st_ino in spaces
         except OSError:
             continue
+        if inside or folder in words:
+            found["processes"].append(f"{entry.name} {words}")
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    found = {
-        "processes": [f"{pid} {command}" for pid, command in commands.items() if folder in command],
-        "mounts": [line for line in mounts if folder in line],
-        "files": [str(path) for path in state_root().glob(f"{name}*")],
-    }
+    found["mounts"] = [line for line in mounts if folder in line]
+    found["files"] = [str(path) for path in state_root().glob(f"{name}*")]
+    found["groups"] = [str(path) for path in Path("/sys/fs/cgroup").glob(f"*/assay-{name}-*")]
     return {kind: things for kind, things in found.items() if things}
 
 
@@ -98,6 +107,8 @@ def wait_until_idle(cluster: Cluster) -> None:
     wait_for(lambda: {node["state"] for node in cluster.status()["nodes"]} == {"idle"})
 
 
-def sleepers(cluster: Cluster, host_name: str) -> list[int]:
-    """The processes `sleep` on a host, but that which holds the login host."""
-    return processes_of(cluster, "-fx", "sleep [0-9]+", host_name=host_name)
+def sleepers(cluster: Cluster, node: str) -> list[int]:
+    """Ids, in a node, of its processes `sleep`."""
+    words = cluster.node_command(node, ["pgrep", "-x", "sleep"])
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return [int(pid) for pid in done.stdout.split()]
