@@ -26,7 +26,7 @@ from assay import BASE, ROOT
 from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
-from assay.sites.login import libraries_of_python
+from assay.sites.login import libraries_of_python, python_folders
 from assay.sites.site import Site
 from checks.common.brought import BROUGHT_FILE
 from checks.common.registry import FOLDERS
@@ -80,7 +80,7 @@ class Session:
         ]
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
-        reads = [CHECKS, ROOT / "records", BASE / "build/sources", *_python_folders(), *FOLDERS]
+        reads = [CHECKS, ROOT / "records", BASE / "build/sources", *python_folders(), *FOLDERS]
         reads += [Path(one.suite) for one in brought.values() if isinstance(one, ReframeTest)]
         reads += spack_folders(site.description, {launch.environment for launch in launches})
         site.show_to_jobs(reads)
@@ -217,12 +217,3 @@ def _variables(
         FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-
-
-def _python_folders() -> list[Path]:
-    """Where the interpreter and its packages are, and every link on the way to it."""
-    found, link = [Path(sys.prefix), Path(sys.base_prefix)], Path(sys.executable)
-    while link.is_symlink():
-        link = Path(os.path.normpath(link.parent / link.readlink()))
-        found.append(link.parent)
-    return [folder for folder in found if not folder.is_relative_to("/usr")]
