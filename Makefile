@@ -40,7 +40,7 @@ packages-if-possible:
 test: packages-if-possible setup ## the fast tests, and one walk on a virtual cluster
 	@$(TESTS) --tier=fast
 
-test-cluster: packages setup ## those on virtual clusters (root)
+test-cluster: packages setup ## those on virtual clusters
 	@$(TESTS) --tier=cluster
 
 test-all: packages setup ## all tests: three MPI libraries, all looks of pages, kills, installs
