@@ -52,7 +52,7 @@ FAULTS = {
     "half": Fault("half of the cores' time", "arithmetic", "time on a core", cpu=0.5),
     "tenth": Fault("0.9 of the cores' time", "arithmetic", "time on a core", cpu=0.9),
     "link": Fault("half of the link's rate", "link", "link ", link=0.5),
-    "disk": Fault("a disk that writes 2 MB/s", "disk", "disk ", disk=2e6),
+    "disk": Fault("a disk that writes 20 MB/s", "disk", "disk ", disk=20e6),
     "mount": Fault(
         "a missing mount",
         "facts",
