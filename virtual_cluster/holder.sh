@@ -21,6 +21,10 @@ bind_machine() {
         mkdir -p "$name"
         bind_read_only "/$name" "$name"
     done
+    if mountpoint -q /sys/fs/cgroup; then
+        mkdir run/cgroup
+        bind_read_only /sys/fs/cgroup run/cgroup
+    fi
     mkdir etc
     (cd /etc && find . ! -perm -o=r -prune -o ! -type s -print0) |
         tar -C /etc -cf - --null --no-recursion -T - | tar -C etc -xf - --no-same-owner

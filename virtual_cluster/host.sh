@@ -3,7 +3,6 @@
 # OWN are folders in which it has an empty file system; WRITABLE are folders of the machine that it alone may write to, each followed by its path; READ what
 # it shows in folders of its own; the last word of a list is --.
 . "${0%/*}/gate.sh"
-. "${0%/*}/binding.sh"
 name=$1 view=$2 own=$3
 shift 3
 hostname "$name"
@@ -17,7 +16,7 @@ for folder in $own; do mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs ".$folder"
 mount -t proc proc proc
 mount -t sysfs -o nosuid,nodev,noexec sysfs sys
 # Programs look there for what their control groups withhold.
-[ ! -d sys/fs/cgroup ] || bind_read_only /sys/fs/cgroup sys/fs/cgroup
+[ ! -d run/cgroup ] || mount --rbind run/cgroup sys/fs/cgroup
 mount -o remount,bind,ro sys
 # Where root has called, files of root in /proc could be written to.
 read -r _ caller _ </proc/self/uid_map
