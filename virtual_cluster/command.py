@@ -55,6 +55,7 @@ class ClusterForm(Form, kw_only=True):
     switches: Annotated[dict[str, dict[str, str]], key("Nodes and switches below each switch.")]
     tree: Annotated[str, key("The switches, as --switches of `assay cluster up` takes them.")]
     isolated: Annotated[bool, key("False: nodes share processes and IPC of the machine.")]
+    awake: Annotated[str, key("How cores are kept awake while a job runs.")]
     state_dir: Annotated[str, key("Its folder.")]
     work_dir: Annotated[str, key("Where jobs are staged.")]
     home_dir: Annotated[str, key("The home of their user, as this machine sees it.")]

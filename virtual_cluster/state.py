@@ -26,7 +26,7 @@ LOCK_POLL_S = 0.02
 def state_root() -> Path:
     """The folder of all clusters of the caller: below XDG_STATE_HOME, or ~/.local/state."""
     above = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
-    return Path(above, "assay").absolute()
+    return Path(above, "assay").resolve()
 
 
 class Folders:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short job of the jobs' user: its folder, submitted, waited for, its output read, all removed.
+"""A short job: its folder, submitted, waited for, its output read, all removed.
 
-All is done by commands of the jobs' user, so that no name in the folder can lead a harness of root
-astray, and what fails fails as it would for a launch.
+All is done by commands where launches are submitted: what fails fails as it would for a launch, and
+what hangs has a time limit.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class WorkFolderError(AssayError):
 
 
 class JobFolder:
-    """A new folder of the jobs' user below `above`, which nodes see. Use as a context manager."""
+    """A new folder below `above`, which nodes see. Use as a context manager."""
 
     def __init__(self, site: Site, above: str) -> None:
         self.site = site

@@ -18,15 +18,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
-from assay import BASE, ROOT
 from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
-from assay.sites.builds import spack_folders
-from assay.sites.login import libraries_of_python, python_folders
+from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
 from checks.common.brought import BROUGHT_FILE
 from checks.common.registry import FOLDERS
@@ -35,7 +32,7 @@ from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
 from records.files import last_lines
-from records.run.brought import Brought, ReframeTest
+from records.run.brought import Brought
 from records.text.plain_text import one_line
 from records.waiting import SESSION_END_S, scaled
 
@@ -80,10 +77,6 @@ class Session:
         ]
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
-        reads = [CHECKS, ROOT / "records", BASE / "build/sources", *python_folders(), *FOLDERS]
-        reads += [Path(one.suite) for one in brought.values() if isinstance(one, ReframeTest)]
-        reads += spack_folders(site.description, {launch.environment for launch in launches})
-        site.show_to_jobs(reads)
         argv, environment = site.command(reframe, variables, work.session)
         with self._output.open("wb") as out:
             self._process = subprocess.Popen(

@@ -31,8 +31,8 @@ class Talking(SlurmSite):
 
     program = ""
 
-    def command(self, argv, variables, reads=()):
-        return super().command([sys.executable, "-c", HEAD + self.program], variables, reads)
+    def command(self, argv, variables, folder=None):
+        return super().command([sys.executable, "-c", HEAD + self.program], variables, folder)
 
 
 @pytest.fixture
@@ -43,11 +43,10 @@ def messages_of(tmp_path):
     def messages(program, allocation=None):
         site = Talking(described)
         site.program = program
-        work_folder = WorkFolder(site, made_run(tmp_path).path)
-        with work_folder as work:
-            work.fresh_session()
-            with Session(site, work, LAUNCHES, allocation) as session:
-                return [message for message in session.messages(100.0) if message is not None]
+        work = WorkFolder(site, made_run(tmp_path).path)
+        work.fresh_session()
+        with Session(site, work, LAUNCHES, allocation) as session:
+            return [message for message in session.messages(100.0) if message is not None]
 
     return messages
 

@@ -13,7 +13,7 @@ from virtual_cluster.spec import ClusterSpec
 
 @pytest.mark.parametrize("name", ["default", "a", "t-1", "abcdefghijkl", "0-0"])
 def test_plain_names_are_allowed(name: str) -> None:
-    assert ClusterSpec(name=name).user_name == f"assay-{name}"
+    assert ClusterSpec(name=name).name == name
 
 
 @pytest.mark.parametrize(
