@@ -8,7 +8,6 @@ python -m bench --against TREE [NAME [ARGUMENT …]] runs each in another tree f
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from importlib import import_module
@@ -16,7 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bench.rows import printed
-from virtual_cluster.trial import refusal
 
 #: In the order they run. What one measures, and its goal, is the first line of its docstring.
 BENCHES = (
@@ -41,7 +39,6 @@ ON_REQUEST = (
     *("advice", "advice_witness", "profile_cost"),
 )
 _ROOT = Path(__file__).resolve().parents[1]
-_ON_CLUSTER = ("overhead", "planted", "vetting", "one_job")
 
 
 def main(arguments: list[str]) -> int:
@@ -62,13 +59,6 @@ def main(arguments: list[str]) -> int:
     places = ("bench.claims", "bench.faults", "bench.advised", "bench")
     module = import_module(next(f"{at}.{name}" for at in places if find_spec(f"{at}.{name}")))
     print(f"== {name}: {(module.__doc__ or name).splitlines()[0]}", flush=True)
-    on_cluster = name in _ON_CLUSTER or (name == "choice_designs" and not arguments[1:])
-    why = refusal() if on_cluster else ""
-    if name == "site_at_size" and os.geteuid() != 0:
-        why = "it needs root"
-    if why:
-        print(f"skipped: {why}")
-        return 0
     if hasattr(module, "main"):
         return int(bool(module.main(arguments[1:])))
     return printed(

@@ -7,6 +7,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import (
@@ -22,7 +23,7 @@ from virtual_cluster import (
 )
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import cluster_files
-from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.spec import AUTO, ClusterSpec
 from virtual_cluster.state import (
     Folders,
     State,
@@ -152,6 +153,10 @@ def remedy(state: State) -> str:
 def _build(spec: ClusterSpec, progress: Progress) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
+    if os.geteuid() == 0:
+        progress(
+            f"cluster {spec.name}: you are root: programs in it can do what root can do to files"
+        )
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
     log = folders(spec.name).console("holder")
     processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
@@ -177,8 +182,9 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
 def planned(spec: ClusterSpec) -> State:
     """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
     usable = host.usable_cores()
+    awake = host.way_to_keep_awake() if spec.awake == AUTO else spec.awake
     return State(
-        spec=spec,
+        spec=replace(spec, awake=awake),
         phase="starting",
         boot_id=host.boot_id(),
         addresses=plans.address_plan(spec.node_names()),
@@ -193,6 +199,7 @@ def _prepare(spec: ClusterSpec) -> State:
     where.make(spec.node_names(), private=spec.site is None)
     state.save()
     _write_files(where, cluster_files(state))
+    (where.programs / "assay-spinner").symlink_to("/bin/sh")
     if spec.site:
         site_setup.make_homes(spec, where)
         site_setup.make_links_and_devices(spec.site, where)

@@ -88,7 +88,7 @@ def node(state: State, name: str, argv: Sequence[str]) -> list[str]:
     spaces = [*_UNSHARE, "--uts", *(["--ipc", *_PIDS] if spec.isolated else [])]
     spaces += ["taskset", "-c", ",".join(map(str, state.cores[name]))]
     writable = [str(folders(spec.name).root / "nodes" / name), "/cluster/node"]
-    network = ["nsenter", f"--net=/run/netns/{name}", "--"]
+    network = ["nsenter", f"--net={folders(spec.name).networks / name}", "--"]
     return [*network, *spaces, *_dressed(state, name, own, writable), *argv]
 
 

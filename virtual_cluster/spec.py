@@ -51,6 +51,12 @@ NETWORKS = {
 }
 
 
+AUTO = "auto"
+#: How cores are kept awake while a job runs: by a request to the kernel, by a process of the lowest
+#: priority on each core, or not at all.
+AWAKE = ("latency", "spinner", "nothing")
+
+
 @dataclass(frozen=True)
 class LoginDaemon:
     """A further daemon of the login host, with commands to run before it starts and once it serves.
@@ -108,7 +114,8 @@ class ClusterSpec:
     `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
     `isolated` False lets the nodes share processes, IPC and /dev/shm, and leaves what jobs leave;
     it exists to prove that a library which then cheats through shared memory is caught.
-    `awake` is how cores are kept awake while a job runs: "latency", "spinner" or "nothing".
+    `awake` is how cores are kept awake while a job runs: a key of AWAKE, or AUTO, for "latency"
+    where the caller may ask the kernel for it and "spinner" elsewhere.
     `site` makes it look like a certain site, with as many nodes as that names.
     """
 
@@ -118,7 +125,7 @@ class ClusterSpec:
     network: str = "unlimited"
     switches: str = ONE
     isolated: bool = True
-    awake: str = "nothing"
+    awake: str = AUTO
     site: SiteSetup | None = None
 
     def __post_init__(self) -> None:
@@ -130,6 +137,8 @@ class ClusterSpec:
         _check_count("--nodes", self.nodes, MAX_NODES)
         if self.cpus_per_node is not None:
             _check_count("--cpus-per-node", self.cpus_per_node, MAX_CPUS_PER_NODE)
+        if self.awake not in (AUTO, *AWAKE):
+            raise AssayError(f"--awake {self.awake!r}: allowed are {', '.join((AUTO, *AWAKE))}")
         if self.network not in NETWORKS:
             raise AssayError(
                 f"--network {self.network!r}: allowed are {', '.join(NETWORKS)}; choose one of them"

@@ -92,7 +92,7 @@ def test_the_source_of_hpl_is_needed_by_one_check_only():
 
 def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
     why = "the kernel gives no further namespaces; run, as root: sysctl -w x=1 (unshare failed)"
-    monkeypatch.setattr(requirements, "refusal", lambda: why)
+    monkeypatch.setattr(requirements.trial, "refusal", lambda: why)
     (found,) = (one for one in requirements.cluster_machine() if "namespaces" in one.what)
     assert (found.found, found.remedy, found.needed) == (False, why, True)
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The proof's frame: rows with their errors, benches found, tables written."""
 
-import os
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -57,25 +55,6 @@ def test_each_bench_is_called_by_its_name_with_its_arguments(capsys):
     assert run_benches(["verdicts", "plan"]) == 1  # refused by the bench, not by the list
     assert run_benches(["weather"]) == 2
     assert "no bench 'weather'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "why", "runs"),
-    [
-        (["vetting"], "no namespaces", False),
-        (["vetting"], "", True),
-        (["choice-designs"], "no namespaces", False),
-        (["choice-designs", "1"], "no namespaces", True),
-        (["advice_witness", "1"], "no namespaces", True),
-        (["site_at_size"], "", False),
-    ],
-)
-def test_a_bench_that_cannot_run_here_is_skipped(words, why, runs, monkeypatch, capsys):
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(bench.__main__, "refusal", lambda: why)
-    monkeypatch.setattr(bench.__main__, "import_module", lambda _: SimpleNamespace(main=bool))
-    assert run_benches(words) == (runs and len(words) > 1)
-    assert (f"skipped: {why}" in capsys.readouterr().out) is not runs
 
 
 def test_what_chance_explains_is_open():

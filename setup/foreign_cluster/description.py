@@ -104,7 +104,8 @@ def module_files(found: dict[str, Any], root: Path) -> dict[str, str]:
 
 def slurm_conf(found: dict[str, Any], root: Path) -> str:
     """Text of slurm.conf: lines of the site replace those of the same key."""
-    lines = (COMMON_SETTINGS.format(state=root, user="root") + found["files"]["etc/slurm.conf"]).splitlines()
+    settings = COMMON_SETTINGS.format(state=root, user="root")
+    lines = (settings + found["files"]["etc/slurm.conf"]).splitlines()
     given = {line.partition("=")[0] for line in found["slurm.conf"].splitlines()}
     return "\n".join([*(s for s in lines if s.partition("=")[0] not in given), found["slurm.conf"]])
 

@@ -46,7 +46,7 @@ def running(cluster: Cluster, pattern: str) -> int:
 
 
 def sleeping(cluster: Cluster, seconds: str) -> bool:
-    return running(cluster, f"^[^ ]* {seconds}") > 0
+    return running(cluster, f" {seconds}") > 0
 
 
 def submitted(cluster: Cluster, *words: str) -> str:
