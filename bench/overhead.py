@@ -89,13 +89,12 @@ def _seconds(text: str | None) -> float:
 
 
 def _empty_job_s(cluster: Any) -> float:
-    work = cluster.site_facts()["work_dir"]
-    script = Path(work) / "empty.sh"
+    script = Path(cluster.site_facts()["work_dir"], "empty.sh")
     script.write_text("#!/bin/sh\n")
     begun = time.monotonic()
     submit = cluster.user_command(["sbatch", "--parsable", "-N2", "-o", "/dev/null", str(script)])
-    job = output_of(submit, Path(work))
+    job = output_of(submit, script.parent)
     show = cluster.user_command(["scontrol", "show", "job", "-o", job.split(";")[0]])
-    while "COMPLETED" not in output_of(show, Path(work)):
+    while "COMPLETED" not in output_of(show, script.parent):
         time.sleep(0.02)
     return time.monotonic() - begun

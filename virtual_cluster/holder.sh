@@ -21,6 +21,10 @@ bind_machine() {
         mkdir -p "$name"
         bind_read_only "/$name" "$name"
     done
+    if mountpoint -q /sys/fs/cgroup; then
+        mkdir run/cgroup
+        bind_read_only /sys/fs/cgroup run/cgroup
+    fi
     mkdir etc
     (cd /etc && find . ! -perm -o=r -prune -o ! -type s -print0) |
         tar -C /etc -cf - --null --no-recursion -T - | tar -C etc -xf - --no-same-owner
@@ -70,9 +74,8 @@ make_user() {
 
 hostname "$login"
 ip link set lo up
-# Networks of hosts have names of this cluster alone.
-[ -d /run/netns ] || { mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/netns; }
-mount -t tmpfs -o mode=755 tmpfs /run/netns
+# Networks of hosts have their names here: what others remove below /run is unmounted with it.
+mount -t tmpfs -o mode=755,size=1m tmpfs "$root/networks"
 if [ "$kind" = plain ]; then
     mount -t tmpfs -o mode=755,size=64m tmpfs "$view"
     mount --make-shared "$view"

@@ -137,7 +137,9 @@ def describe_ended(parts: list[str]) -> str:
     daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
     nodes = [part for part in parts if part not in daemons_ended]
     words = [f"its {part} has ended" for part in daemons_ended]
-    words += [f"node {', '.join(nodes)} has no power (its first process has ended)"] if nodes else []
+    words += (
+        [f"node {', '.join(nodes)} has no power (its first process has ended)"] if nodes else []
+    )
     return " and ".join(words)
 
 
@@ -154,7 +156,9 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
     if os.geteuid() == 0:
-        progress(f"cluster {spec.name}: you are root: programs in it can do what root can do to files")
+        progress(
+            f"cluster {spec.name}: you are root: programs in it can do what root can do to files"
+        )
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
     log = folders(spec.name).console("holder")
     processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))

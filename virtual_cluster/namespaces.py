@@ -85,10 +85,10 @@ def node(state: State, name: str, argv: Sequence[str]) -> list[str]:
     has its network, its cores and file systems in memory, and runs `argv`."""
     spec = state.spec
     own = OWN if spec.isolated else OWN[:2]
-    spaces = [*_UNSHARE, *_PIDS, "--uts", *["--ipc"] * spec.isolated]
+    spaces = [*_UNSHARE, "--uts", *(["--ipc", *_PIDS] if spec.isolated else [])]
     spaces += ["taskset", "-c", ",".join(map(str, state.cores[name]))]
     writable = [str(folders(spec.name).root / "nodes" / name), "/cluster/node"]
-    network = ["nsenter", f"--net=/run/netns/{name}", "--"]
+    network = ["nsenter", f"--net={folders(spec.name).networks / name}", "--"]
     return [*network, *spaces, *_dressed(state, name, own, writable), *argv]
 
 

@@ -8,14 +8,18 @@ clusters cannot meet.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from virtual_cluster import spec as plans
 from virtual_cluster.host import run
 from virtual_cluster.namespaces import enter
 from virtual_cluster.spec import LinkSpeed
-from virtual_cluster.state import State
+from virtual_cluster.state import State, folders
 from virtual_cluster.switches import TOP, Switch
 
 NODE_DEVICE = "eth0"
+#: Gives the network that it runs in a name.
+_KEEP = ': >"$1"; mount --bind /proc/self/ns/net "$1"'
 #: What Ethernet adds to the kernel's length of a frame: preamble 8, check sequence 4, gap 12 bytes;
 #: and the room that its shortest frame takes.
 WIRE_OVERHEAD_BYTES = 24
@@ -24,10 +28,11 @@ WIRE_LEAST_BYTES = 84
 
 def make_network(state: State) -> None:
     """Make the networks of nodes, the switches, the links with their speed, and the addresses."""
-    spec, addresses = state.spec, state.addresses
+    spec, addresses, networks = state.spec, state.addresses, folders(state.spec.name).networks
     for node in spec.node_names():
-        run([*enter(state, "holder"), "ip", "netns", "add", node])
-    lines = [line for switch in spec.switch_tree() for line in _switch_lines(switch)]
+        words = ["unshare", "--net", "sh", "-c", _KEEP, "sh", str(networks / node)]
+        run([*enter(state, "holder"), *words])
+    lines = [line for s in spec.switch_tree() for line in _switch_lines(s, networks)]
     lines.append(f"addr add {addresses['login']}/{plans.PREFIX_LENGTH} dev {_bridge(TOP)}")
     _batch(state, "ip", lines)
     for node in spec.node_names():
@@ -71,7 +76,7 @@ def _link_ends(switch: Switch) -> tuple[str, str]:
     return f"u-{switch.name}", f"d-{switch.name}"
 
 
-def _switch_lines(switch: Switch) -> list[str]:
+def _switch_lines(switch: Switch, networks: Path) -> list[str]:
     """`ip` commands for a switch, its link to the one above, which exists, and its nodes' links."""
     bridge = _bridge(switch.name)
     lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
@@ -84,7 +89,7 @@ def _switch_lines(switch: Switch) -> list[str]:
         ]
     for node in switch.nodes:
         lines += [
-            f"link add {_port(node)} type veth peer name {NODE_DEVICE} netns {node}",
+            f'link add {_port(node)} type veth peer name {NODE_DEVICE} netns "{networks / node}"',
             f"link set {_port(node)} master {bridge} up",
         ]
     return lines
@@ -108,5 +113,6 @@ def _speed_lines(link: LinkSpeed, devices: list[str], verb: str = "add") -> list
 def _batch(state: State, program: str, lines: list[str], node: str = "") -> None:
     """Run lines of `ip` or `tc` in the network of the login host, or of a node."""
     if lines:
-        words = [*enter(state, "holder"), program, *(["-n", node] if node else []), "-batch", "-"]
+        inside = ["nsenter", f"--net={folders(state.spec.name).networks / node}", "--"]
+        words = [*enter(state, "holder"), *(inside if node else []), program, "-batch", "-"]
         run(words, stdin="\n".join(lines) + "\n")

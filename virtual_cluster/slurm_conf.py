@@ -171,7 +171,9 @@ def cluster_files(state: State) -> dict[str, str]:
     files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
     prolog = _PROLOG.format(awake=_AWAKE[spec.awake].strip())
     files |= {name: text.format(home=folders(spec.name).home) for name, text in _USERS.items()}
-    return files | {"bin/begin-of-job": prolog, "bin/end-of-job": _EPILOG}
+    # Where nodes share processes, those of others are not told from a job's.
+    epilog = _EPILOG if spec.isolated else "#!/bin/sh\n"
+    return files | {"bin/begin-of-job": prolog, "bin/end-of-job": epilog}
 
 
 def slurm_conf(

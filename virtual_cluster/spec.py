@@ -112,7 +112,7 @@ class ClusterSpec:
 
     `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
     `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
-    `isolated` False lets the nodes share IPC and /dev/shm;
+    `isolated` False lets the nodes share processes, IPC and /dev/shm, and leaves what jobs leave;
     it exists to prove that a library which then cheats through shared memory is caught.
     `awake` is how cores are kept awake while a job runs: a key of AWAKE, or AUTO, for "latency"
     where the caller may ask the kernel for it and "spinner" elsewhere.

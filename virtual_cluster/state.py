@@ -44,6 +44,8 @@ class Folders:
         self.mounts = root / "bin" / "mounts"
         #: Home of the user, whom hosts call assay; of a site's users, each in one below.
         self.home = root / "home"
+        #: The networks of nodes, by name: not in /run/netns of the machine, which others remove.
+        self.networks = root / "networks"
         #: The file system that hosts have as root.
         self.view = root / "view"
         #: Key and socket of munge, and a password for what a site has; `{secret}` in its files.
@@ -58,7 +60,8 @@ class Folders:
         """Make all of them, readable to everybody or `private` to the caller."""
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700 if private else 0o755)
-        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "view", "aside"]
+        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "networks"]
+        names += ["view", "aside"]
         names += [f"nodes/{node}" for node in nodes]
         for folder in (self.root / name for name in names):
             folder.mkdir(exist_ok=True)

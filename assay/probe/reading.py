@@ -23,6 +23,8 @@ _PARTS = ("attempt", "out", "err")
 _STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
 #: Open MPI's warnings of several lines.
 _BOXED_WARNING = re.compile(r"^-{9,}\n(WARNING:.*?)^-{9,}$", re.MULTILINE | re.DOTALL)
+#: Seconds before session.sh kills what has not ended by its limit.
+_KILLED_AFTER_S = 5.0
 #: Lines of a build's or a program's output that a message shows.
 _SHOWN_LINES = 40
 
@@ -48,7 +50,7 @@ class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
         said = [line for line in self.output.splitlines() if line.startswith("placement: ")]
         lines = _BOXED_WARNING.sub(lambda box: one_line(box[1]), self.errors).splitlines()
         said += sorted(speaking(lines), key=lambda line: "warning:" in line.lower())
-        if self.status in (124, 137):
+        if self.status == 124 or (self.status == 137 and self.seconds >= _KILLED_AFTER_S):
             said.insert(0, f"did not end within its {self.seconds:.0f} s")
         return one_line(said[0])[:300] if said else f"ended with status {self.status}, said nothing"
 

@@ -37,9 +37,8 @@ LAUNCHES = "  - check: startup\n    fixed: {ranks: 2, ranks_per_node: 1}\n" + (
 @pytest.fixture
 def clock(cluster):
     """A clock whose files nodes see."""
-    place = Path(cluster.site_facts()["runs_dir"], "clock-of-a-test")
+    place = Path(cluster.site_facts()["work_dir"], "clock-of-a-test")
     place.mkdir()
-    place.chmod(0o755)
     yield SetClock(place)
     shutil.rmtree(place)
 

@@ -90,6 +90,13 @@ def test_the_source_of_hpl_is_needed_by_one_check_only():
     assert (found.what, found.needed) == ("HPL's source, for check hpl", False)
 
 
+def test_a_kernel_that_refuses_namespaces_is_named_with_what_helps(monkeypatch):
+    why = "the kernel gives no further namespaces; run, as root: sysctl -w x=1 (unshare failed)"
+    monkeypatch.setattr(requirements.trial, "refusal", lambda: why)
+    (found,) = (one for one in requirements.cluster_machine() if "namespaces" in one.what)
+    assert (found.found, found.remedy, found.needed) == (False, why, True)
+
+
 @pytest.mark.parametrize("use", ["needed by a virtual cluster or check hpl only", "optional"])
 def test_what_is_not_needed_fails_nothing_and_is_called_by_its_use(capsys, use):
     absent = Requirement("pvm", False, "", remedy := "apt-get install pvm", needed=False)

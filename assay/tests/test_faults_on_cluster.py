@@ -31,13 +31,14 @@ from assay.tests.test_run_on_cluster import (
 )
 from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
 from checks.common.tests.test_folders import write_check
-from virtual_cluster.network import enter_login
+from virtual_cluster.slurm import ask
+from virtual_cluster.tests.clusters import as_user, processes_of
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
 
 ONE_STARTUP = "  - check: startup\n    fixed: {ranks: 2}\n"
-#: What ends other jobs, maintenance and a drain.
-FREE = ("scancel", "--user=nobody")
+#: What ends another's job, maintenance and a drain.
+FREE = ("scancel", "--name=busy")
 SERVICE_ENDS = ("scontrol", "delete", "reservationname=service")
 RESUME = ("scontrol", "update", "nodename=n4", "state=resume")
 BROKEN_FOR_LAM = """
@@ -70,11 +71,6 @@ def put(path, script):
     new.replace(path)
 
 
-def processes(cluster, *pattern):
-    command = ["pgrep", "-u", str(cluster.site_facts()["uid"]), *pattern]
-    return subprocess.run(command, capture_output=True, check=False).stdout.split()
-
-
 def jobs(cluster):
     """Those of runs: what the cluster's sbatch hands in behind a job may outlive its run."""
     return [job for job in cluster.status()["jobs"] if job["name"] != "kick"]
@@ -82,24 +78,20 @@ def jobs(cluster):
 
 @pytest.fixture
 def slurm(cluster):
-    """Gives Slurm a command as its administrator; afterwards nothing of the test is left."""
+    """Gives Slurm a command; afterwards nothing of the test is left."""
 
     def command(*argv):
-        conf = f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"
-        words = [*enter_login(cluster.name), "--", "env", conf, *argv]
-        return subprocess.run(
-            words, stdout=subprocess.PIPE, text=True, check=False, cwd="/"
-        ).stdout.strip()
+        return ask(cluster._state, *argv, check=False).strip()
 
     yield command
-    command("scancel", "--user=nobody", f"--user={cluster.site_facts()['user']}")
+    command("scancel", "--me")
     command(*SERVICE_ENDS)
     command(*RESUME)
     command("scontrol", "update", "partitionname=all", "MaxTime=UNLIMITED", "MaxNodes=UNLIMITED")
 
 
 def busy(slurm):
-    held = ["--uid=65534", "--nodes=4", "--exclusive", "--output=/dev/null", "--time=60"]
+    held = ["--job-name=busy", "--nodes=4", "--exclusive", "--output=/dev/null", "--time=60"]
     assert "Submitted" in slurm("sbatch", *held, "--wrap=sleep 1000")
 
 
@@ -272,17 +264,16 @@ SEEN = (
 
 def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):
     def alive(seconds):
-        return processes(cluster, "-fx", f"sleep {seconds}")
+        return processes_of(cluster, "-fx", f"sleep {seconds}")
 
     shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
     wait_for(lambda: alive(7655))
     script = f"{DAEMON} & env -i {DAEMON} & {SEEN.format(2)}"
-    command = cluster.user_command(["srun", "-N2", "sh", "-c", script])
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
-    assert sorted(map(int, answer.stdout.split())) >= [2, 2]
+    answer = as_user(cluster, "srun", "-N2", "sh", "-c", script)
+    assert sorted(map(int, answer.split())) >= [2, 2]
     wait_for(lambda: not alive(7654))
     assert alive(7655)
-    shell.send_signal(signal.SIGKILL)
+    shell.kill()
     shell.wait()
 
 
@@ -293,9 +284,7 @@ def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):
     job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 600 {launched}\necho left\n{count}\n"
     submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
     words = cluster.user_command(["sh", "-c", submit])
-    answer = subprocess.run(
-        words, input=job, stdout=subprocess.PIPE, text=True, check=True, cwd="/"
-    )
+    answer = subprocess.run(words, input=job, stdout=subprocess.PIPE, text=True, check=True)
     before, after = answer.stdout.split("left\n")
     assert sum(int(line) for line in before.splitlines() if line.isdigit()) >= 2, answer
     assert after.split() == ["0", "0"], answer
@@ -305,9 +294,9 @@ def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder)
     endless = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
     name = campaign(folder, "dead-lamd", "lam", 1, endless, launch_s=1200)
     process = start(name, "--site", SITE)
-    wait_for(lambda: len(processes(cluster, "-x", "pt2pt")) == 2)
+    wait_for(lambda: len(processes_of(cluster, "-x", "pt2pt")) == 2)
     # Both are named first: the program may end with its daemon.
-    daemon, rank = (int(processes(cluster, "-x", name)[0]) for name in ("lamd", "pt2pt"))
+    daemon, rank = (processes_of(cluster, "-x", name)[0] for name in ("lamd", "pt2pt"))
     os.kill(daemon, signal.SIGKILL)
     with suppress(ProcessLookupError):
         os.kill(rank, signal.SIGKILL)

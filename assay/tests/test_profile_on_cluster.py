@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of several nodes: `assay profile` in a job of an ordinary user, and a case of a run."""
+"""Profiles of several nodes: `assay profile` in a job, and a case of a run."""
 
 import shutil
 import subprocess
@@ -30,7 +30,7 @@ CASE = """\
 
 
 @pytest.mark.parametrize("library", LAUNCHERS)
-def test_a_job_of_an_ordinary_user_profiles_the_ranks_of_all_its_nodes(cluster, library):
+def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
     folder = Path(cluster.site_facts()["work_dir"], f"profile-{library}")
     folder.mkdir()
     try:
@@ -38,8 +38,8 @@ def test_a_job_of_an_ordinary_user_profiles_the_ranks_of_all_its_nodes(cluster, 
         subprocess.run(words, check=True)
         words = ["salloc", "-N2", "--ntasks-per-node=1", str(Path(sys.executable).parent / "assay")]
         words += ["profile", "--", *LAUNCHERS[library], "./known", "late"]
-        command = cluster.user_command(words)
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        command = cluster.user_command(words, folder=folder)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         profile = read_profile(folder / "profile.json")
         assert not [*folder.glob("assay-profile-*")]

@@ -16,6 +16,7 @@ from records.run.plan import Plan
 from records.run.record import read_records
 from virtual_cluster.host import tries
 from virtual_cluster.tests import clusters
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, processes_of
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 own_name = clusters.own_name
@@ -23,12 +24,11 @@ CLUSTER = own_name("r")
 SITE = f"virtual:{CLUSTER}"
 #: Processor time of a rank that exchanges messages; starting MPI takes less.
 STARTED_S = 0.5
-NEEDED = ("slurmctld", "slurmd", "munged", "mpicc.mpich", "mpicc.openmpi", "lamboot", "ip")
-PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
+NEEDED = ("mpicc.mpich", "mpicc.openmpi", "lamboot")
+MISSING = [program for program in NEEDED if shutil.which(program) is None]
 
 pytestmark = [
-    *clusters.NEEDS_CLUSTER,
+    *NEEDS_CLUSTER,
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages"),
 ]
 #: What a module needs whose tests belong to make test-all only.
@@ -106,13 +106,13 @@ def wait_for_records(folder, name, count):
 
 def kill_one_of_two(cluster, name):
     """Kill one of a launch's two processes of this program, once both exchange messages."""
-    pids = wait_for(lambda: len(found := _processes_of(cluster, name)) == 2 and found)
+    pids = wait_for(lambda: len(found := processes_of(cluster, "-x", name)) == 2 and found)
     wait_for(lambda: min(map(_processor_s, pids)) > STARTED_S)
-    os.kill(int(pids[1]), signal.SIGKILL)
+    os.kill(pids[1], signal.SIGKILL)
 
 
 def _processor_s(pid):
-    ticks = Path(f"/proc/{int(pid)}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    ticks = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -164,20 +164,13 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
     cases = ENDLESS.replace("[1000], iterations: 1000000", "[1000000], iterations: 100000")
     name = campaign(folder, "limit", "lam, lam-lamd", 1, cases, launch_s=1000)
     process = start(name, "--site", SITE)
-    wait_for(lambda: _processes_of(cluster, "pt2pt"))
-    command = cluster.user_command(["scancel", "--me"])
-    subprocess.run(command, check=True, cwd="/")
+    wait_for(lambda: processes_of(cluster, "-x", "pt2pt"))
+    clusters.as_user(cluster, "scancel", "--me")
     wait_for_records(folder, "limit", 1)  # the other launch is endless, too
     process.send_signal(signal.SIGTERM)
     status, output = finish(process)
     assert status == 4, output
-    wait_for(lambda: not _processes_of(cluster, "lamd"))
-
-
-def _processes_of(cluster, name):
-    uid = str(cluster.site_facts()["uid"])
-    answer = subprocess.run(["pgrep", "-u", uid, "-x", name], capture_output=True, check=False)
-    return answer.stdout.split()
+    wait_for(lambda: not processes_of(cluster, "-x", "lamd"))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +191,7 @@ def test_a_rank_that_dies_does_not_leave_the_job_hanging(
     (record,) = records_of(the_run(folder, "dead"))
     assert (status, record.status) == (1, "failed"), output
     assert "time limit" not in record.reason
-    wait_for(lambda: not _processes_of(cluster, "lamd"))
+    wait_for(lambda: not processes_of(cluster, "-x", "lamd"))
     assert environment != "pvm" or not _left_behind(cluster, [record])
 
 
@@ -240,11 +233,10 @@ VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 1
 
 def _left_behind(cluster, records):
     """Temporary files of these launches on any node, and processes of daemons."""
-    command = cluster.user_command(["srun", "-N4", "sh", "-c", "ls /tmp"])
-    files = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    files = clusters.as_user(cluster, "srun", "-N4", "sh", "-c", "ls /tmp").split()
     jobs = tuple(f"assay-{kind}-{r.job_id}-" for r in records for kind in ("lam", "pvm"))
     found = [file for file in files if file.startswith(jobs)]
-    return found + _processes_of(cluster, "pvmd") + _processes_of(cluster, "lamd")
+    return found + processes_of(cluster, "-x", "pvmd") + processes_of(cluster, "-x", "lamd")
 
 
 @needs_pvm

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -25,6 +24,7 @@ from virtual_cluster import Cluster, ClusterSpec, processes, up
 from virtual_cluster.api import revive
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
+from virtual_cluster.tests.clusters import as_user
 
 __all__ = ["pytestmark"]
 NAME = own_name("s")
@@ -49,13 +49,11 @@ class Rehearsal:
     #: Name → before and after its begin, before and after its end.
     planted: dict[str, list[float]] = field(default_factory=dict)
 
-    def admin(self, *words: str) -> str:
-        conf = f"SLURM_CONF={self.cluster.site_facts()['slurm_conf']}"
-        argv = self.cluster.admin_command(["env", conf, *words])
-        return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    def slurm(self, *words: str) -> str:
+        return as_user(self.cluster, *words)
 
     def node(self, name: str, state: str, *more: str) -> None:
-        self.admin("scontrol", "update", f"NodeName={name}", f"State={state}", *more)
+        self.slurm("scontrol", "update", f"NodeName={name}", f"State={state}", *more)
 
     def book(self) -> None:
         words = ["acceptance", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
@@ -83,12 +81,16 @@ class Rehearsal:
         self.booker.wait()
 
     def fill(self) -> None:
-        (self.full / "rest").write_bytes(bytes((4 << 20) - 4096 * 16))
+        self.inside("fallocate", "-l", str((4 << 20) - 4096 * 16), str(self.full / "rest"))
+
+    def inside(self, *words: str) -> None:
+        """Run what sees the small file system."""
+        as_user(self.cluster, *words)
 
     def end_probe(self) -> None:
         words = "squeue", "-h", "-n", "assay-watch", "-t", "R", "-o", "%i"
-        running = next(filter(None, (self.admin(*words).split() for _ in tries(600, 0.1))))
-        self.admin("scancel", running[0])
+        running = next(filter(None, (self.slurm(*words).split() for _ in tries(600, 0.1))))
+        self.slurm("scancel", running[0])
 
     def called_down(self, nodes: str) -> Iterator[float]:
         """When Slurm itself found one silent for too long; on a busy machine also a good one."""
@@ -105,7 +107,7 @@ class Rehearsal:
         """Kill a daemon, or all of a node; Slurm is not told."""
         state = load_state(NAME)
         assert state is not None
-        assert processes.end([state.processes[part]]) == []
+        assert processes.end(state.processes[part])
 
     def play(self, plan: list[tuple[float, str, Callable[[], object]]]) -> None:
         """Do each at its second; what has a name begins an outage, and the next of it ends it."""
@@ -131,27 +133,26 @@ def rehearsal(tmp_path: Path) -> Iterator[Rehearsal]:
     try:
         for path in (full, closed):
             path.mkdir()
-            os.chown(path, facts["uid"], facts["gid"])
-        mount = ["mount", "-t", "tmpfs", "-o", f"size=4m,uid={facts['uid']}", "none", str(full)]
-        subprocess.run(mount, check=True)
+        place = f"{folders(NAME).view}{full}"  # what is mounted there appears on all hosts
+        mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "none", place]
+        subprocess.run(cluster.admin_command(mount, "holder"), check=True)
         made = Rehearsal(cluster, tmp_path / "phase", full, closed)
-        made.admin("scontrol", "create", "PartitionName=small", "Nodes=n3", "State=UP")
+        made.slurm("scontrol", "create", "PartitionName=small", "Nodes=n3", "State=UP")
         yield made
         if made.booker is not None:
             made.booker.kill()
             made.booker.wait()
     finally:
-        subprocess.run(["umount", str(full)], check=False)
         cluster.down(lambda _: None)
 
 
 def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
     def partition(state: str) -> str:
-        return it.admin("scontrol", "update", "PartitionName=small", f"State={state}")
+        return it.slurm("scontrol", "update", "PartitionName=small", f"State={state}")
 
     def service() -> str:
         words = "ReservationName=svc", "StartTime=now", "Duration=9", "Users=root", "Nodes=n3"
-        return it.admin("scontrol", "create", "reservation", *words, "Flags=MAINT,IGNORE_JOBS")
+        return it.slurm("scontrol", "create", "reservation", *words, "Flags=MAINT,IGNORE_JOBS")
 
     def half(do: Callable[[str], None]) -> None:
         for node in ("n1", "n2"):
@@ -164,11 +165,11 @@ def plan_of(it: Rehearsal) -> list[tuple[float, str, Callable[[], object]]]:
         (16, "node drained n2", lambda: it.node("n2", "DRAIN", "Reason=fan")),
         (40, "node drained n2", lambda: it.node("n2", "RESUME")),
         (24, "file system full", it.fill),
-        (46, "file system full", (it.full / "rest").unlink),
+        (46, "file system full", lambda: it.inside("rm", str(it.full / "rest"))),
         (38, "partition small", lambda: partition("DOWN")),
         (56, "partition small", lambda: partition("UP")),
         (50, "maintenance n3", service),
-        (70, "maintenance n3", lambda: it.admin("scontrol", "delete", "ReservationName=svc")),
+        (70, "maintenance n3", lambda: it.slurm("scontrol", "delete", "ReservationName=svc")),
         (60, "node down n1,n2", lambda: half(cut)),
         (99, "node down n1,n2", lambda: half(restore)),
         (85, "", it.kill),

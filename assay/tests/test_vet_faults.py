@@ -26,8 +26,10 @@ from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
 from records.vetting import KindReference, Level, Reference, Vetting
 from virtual_cluster import Cluster
+from virtual_cluster.host import SYSTEM_PATH
+from virtual_cluster.namespaces import as_user
 from virtual_cluster.processes import end
-from virtual_cluster.state import load_state
+from virtual_cluster.state import folders, load_state
 from virtual_cluster.tests.clusters import made
 
 __all__ = ["pytestmark"]
@@ -56,6 +58,9 @@ MAKE = f'mkdir -p {MOUNT}; exec "$@"'
 FULL = 'mount -t tmpfs -o size=64k assay "$1"; head -c 64k /dev/zero >"$1/zeros"; shift; exec "$@"'
 READ_ONLY = 'mount --bind "$PWD" "$PWD"; mount -o remount,ro,bind "$PWD"; shift; exec "$@"'
 REPLACED = f'mount --bind ./program {program_path()}; shift; exec "$@"'
+HAS_FUSE = os.access("/dev/fuse", os.R_OK | os.W_OK)
+#: In the holder: lets hosts use file systems of programs.
+FUSE = 'touch "$1" && mount --bind /dev/fuse "$1"'
 #: Another program on the node, which ends with its input. It prints when it is ready.
 SILENT = (
     "import socket, sys; one = socket.socket(); one.bind(('127.0.0.1', 28999)); one.listen();"
@@ -140,7 +145,10 @@ FAULTS = {
 def cluster() -> Iterator[Cluster]:
     build_program()
     with made("vf", nodes=2, cpus_per_node=1) as cluster:
-        cluster.show([ROOT])
+        cluster.show([ROOT, Path(sys.prefix)])
+        if HAS_FUSE:
+            words = ["sh", "-c", FUSE, "sh", f"{folders(cluster.name).view}/dev/fuse"]
+            subprocess.run(cluster.admin_command(words, "holder"), check=True)
         yield cluster
 
 
@@ -149,23 +157,18 @@ def told(cluster: Cluster, *words: str) -> str:
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
 
 
-def admin(cluster: Cluster, *words: str) -> None:
-    conf = f"SLURM_CONF={cluster.site_facts()['slurm_conf']}"
-    subprocess.run(cluster.admin_command(["env", conf, *words]), check=True)
-
-
 def state_of(cluster: Cluster, node: str) -> str:
     return fields(told(cluster, "scontrol", "show", "node", node, "--oneliner"))["State"]
 
 
-def on_n1(cluster: Cluster, folder: Path, *words: str) -> list[str]:
-    """Words that run on n1 as Slurm runs its programs: by root, in the folder."""
-    enter = cluster.node_command("n1", [])
-    path = f"PATH={folder}/bin:{os.environ['PATH']}:/usr/sbin:/sbin"
-    facts = [f"SLURM_CONF={cluster.site_facts()['slurm_conf']}", "SLURMD_NODENAME=n1", path]
-    script = 'cd "$1"; shift; exec "$@"'
-    shell = ["sh", "-c", script, "sh", str(folder), "env"]
-    return [*enter[: enter.index("--") + 1], *shell, *facts, *words]
+def on_n1(cluster: Cluster, folder: Path, *words: str, within: Sequence[str] = ()) -> list[str]:
+    """Words that run on n1 as Slurm runs its programs, in the folder; `within`: words before them
+    that run with all rights there."""
+    path = f"PATH={folder}/bin:{SYSTEM_PATH}"
+    facts = [f"SLURM_CONF={cluster._state.slurm_conf}", "SLURMD_NODENAME=n1", path]
+    given = ["env", "-i", "-C", str(folder), "HOME=/", "LANG=C.UTF-8", *facts]
+    inside = ["env", "-C", str(folder), *within] if within else []
+    return cluster.admin_command([*inside, *as_user(cluster._state), *given, *words], "n1")
 
 
 def ended(argv: Sequence[str]) -> Ended:
@@ -183,7 +186,7 @@ def write_reference(folder: Path, vetting: Vetting, made_at: str = PAST, **furth
 
 def prepared(cluster: Cluster, name: str, *, unfit: bool, made_at: str = PAST) -> Path:
     """A folder of vettings with a site of its own, for which n1 is fit, or has lost a mount."""
-    folder = Path(cluster.site_facts()["state_dir"]) / name
+    folder = Path(cluster.site_facts()["work_dir"]) / name
     (folder / "site-config" / "mysite").mkdir(parents=True)
     (folder / "site-config" / "mysite" / "site.yaml").write_text(SITE.format(folder=folder))
     words = [own_command(), "vet", "--local", "--json", "--unkept", "--steps=facts"]
@@ -197,11 +200,12 @@ def vet(cluster: Cluster, folder: Path, *words: str, inside: str = "") -> Ended:
     """How `assay vet` ends on n1 as Slurm's prolog."""
     argv = [own_command(), "vet", "--local", "--site=mysite", "--drain", "--by-slurm"]
     argv += [word.replace("{mount}", MOUNT) for word in words]
-    if inside:
-        program = [sys.executable, "-c", HUNG] if inside == HUNG else ["sh", "-ec", inside, "sh"]
-        space = ["unshare", "--mount", "--propagation=private", "env", f"TMPDIR={MOUNT}"]
-        argv = ["sh", "-c", MAKE, "sh", *space, *program, MOUNT, *argv]
-    return ended(on_n1(cluster, folder, *argv))
+    if not inside:
+        return ended(on_n1(cluster, folder, *argv))
+    program = [sys.executable, "-c", HUNG] if inside == HUNG else ["sh", "-ec", inside, "sh"]
+    space = ["unshare", "--mount", "--propagation=private"]
+    within = ["sh", "-c", MAKE, "sh", *space, *program, MOUNT]
+    return ended(on_n1(cluster, folder, "env", f"TMPDIR={MOUNT}", *argv, within=within))
 
 
 def test_without_a_fault_a_fit_node_is_not_drained_and_an_unfit_one_is(cluster: Cluster) -> None:
@@ -211,15 +215,15 @@ def test_without_a_fault_a_fit_node_is_not_drained_and_an_unfit_one_is(cluster: 
     said = vet(cluster, prepared(cluster, "unfit", unfit=True), "--steps=facts").stdout
     assert "drained, reason: assay: file_systems./scratch is none, not lustre" in said
     assert "DRAIN" in state_of(cluster, "n1")
-    admin(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
+    told(cluster, "scontrol", "update", "NodeName=n1", "State=RESUME")
 
 
 @pytest.mark.full(sample=2)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_vetting_itself_drains_no_node(cluster: Cluster, name: str) -> None:
     fault = FAULTS[name]
-    if fault.inside == HUNG and not Path("/dev/fuse").exists():
-        pytest.skip("the kernel has no FUSE")
+    if fault.inside == HUNG and not HAS_FUSE:
+        pytest.skip("/dev/fuse is not there, or not for this user")
     folder = prepared(cluster, re.sub(r"\W", "-", name), unfit=fault.unfit, made_at=fault.made_at)
     for path, content in fault.files.items():
         place = folder / path.rstrip("/")
@@ -272,7 +276,7 @@ def test_a_dead_controller_drains_no_node_and_is_named(cluster: Cluster) -> None
     folder = prepared(cluster, "dead", unfit=True)
     state = load_state(cluster.name)
     assert state
-    assert end([state.processes["slurmctld"]]) == []  # the last test: nothing answers from now on
+    assert end(state.processes["slurmctld"])  # the last test: nothing answers from now on
     called = vet(cluster, folder, "--steps=facts")
     site = ["--site", f"virtual:{cluster.name}", "--folder", str(folder)]
     asked = ended([own_command(), "vet", *site, "n1"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +14,11 @@ import pytest
 
 from assay import ROOT
 from assay.tests.test_run_on_cluster import pytestmark, wait_for
-from assay.tests.test_vet_faults import admin, prepared, state_of, told, write_reference
+from assay.tests.test_vet_faults import prepared, state_of, told, write_reference
 from assay.vet.nodes import own_command
 from records.vetting import Vetting, vetting_of
 from virtual_cluster import Cluster
+from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import made
 
 __all__ = ["pytestmark"]
@@ -26,7 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "vetting.md"
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with made("vc", nodes=3, cpus_per_node=1) as cluster:
-        cluster.show([ROOT])
+        cluster.show([ROOT, Path(sys.prefix)])
         yield cluster
 
 
@@ -55,7 +57,8 @@ def test_inside_a_job_each_node_measures_its_link_to_others_of_the_job(cluster: 
 
 
 def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluster) -> None:
-    facts, folder = cluster.site_facts(), prepared(cluster, "vettings", unfit=True)
+    nodes, folder = cluster.site_facts()["nodes"], prepared(cluster, "vettings", unfit=True)
+    conf = cluster._state.slurm_conf
     block = re.search(r"```text file=assay-vet\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = re.search(r"```\n(HealthCheckProgram=.*?)```", PAGE.read_text(), re.DOTALL)
     assert block and lines
@@ -63,19 +66,19 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     text = block[1].replace("/shared/assay/.venv/bin/assay", own_command())
     text = text.replace("/var/log/assay-vet.log", f"{folder}/log")
     text = text.replace("facts,memory,arithmetic,latency", "facts")
-    head = f"#!/bin/sh\nexport SLURM_CONF={facts['slurm_conf']} PATH=/usr/bin:/bin; cd {folder}\n"
+    head = f"#!/bin/sh\nexport SLURM_CONF={conf} PATH=/usr/bin:/bin; cd {folder}\n"
     script.write_text(text.replace("#!/bin/sh\n", head))
     script.chmod(0o755)
     settings = lines[1].replace("/shared/assay-vet", str(script)).replace("3600", "4")
     settings = settings.replace("IDLE,CYCLE", "ANY,CYCLE")
-    with Path(facts["slurm_conf"]).open("a") as file:
+    with (folders(cluster.name).etc / "slurm.conf").open("a") as file:
         file.write("\n".join(one for one in settings.splitlines() if "Epilog" not in one) + "\n")
-    admin(cluster, "scontrol", "reconfigure")
+    told(cluster, "scontrol", "reconfigure")
     log = folder / "log"
     # The log has a drain before Slurm does it, and says then of another node why it is none.
-    wait_for(lambda: any("DRAIN" in state_of(cluster, n) for n in facts["nodes"]))
+    wait_for(lambda: any("DRAIN" in state_of(cluster, n) for n in nodes))
     wait_for(lambda: "at most 1 drain an hour" in log.read_text())
-    (drained,) = [n for n in facts["nodes"] if "DRAIN" in state_of(cluster, n)]  # one: the cap
+    (drained,) = [n for n in nodes if "DRAIN" in state_of(cluster, n)]  # one: the cap
     shown = told(cluster, "scontrol", "show", "node", drained, "-o")
     assert "assay: file_systems./scratch is none, not lustre" in shown
     record = next((folder / "records" / drained).iterdir())

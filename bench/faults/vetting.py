@@ -2,7 +2,7 @@
 """Vettings of virtual nodes: each planted fault is found, no healthy node is unfit (goal: all).
 
 python -m bench vetting [HEALTHY [FAULT …|none]]. Brings its own cluster up, of four nodes, and of
-two more where HEALTHY is not 0, and takes it down; needs root. `assay vet` makes a reference, then
+two more where HEALTHY is not 0, and takes it down. `assay vet` makes a reference, then
 each fault is planted on n2, which is vetted by a job; then HEALTHY (default 40) vettings of nodes
 without a fault, two at once. A healthy node may be suspect, and a fault must make its node unfit,
 but for the kernel setting, which is suspect.
@@ -10,6 +10,7 @@ but for the kernel setting, which is suspect.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,16 +24,8 @@ from virtual_cluster import Cluster, ClusterSpec
 from virtual_cluster.host import run as run_here
 
 CLUSTER, VETTED = "vet-bench", "n2"
-#: What gives a node a quick disk.
-_FOLDERS = """\
-mkdir -p /tmp/disk
-truncate -s 96M /tmp/disk.img
-mkfs.ext4 -q -F /tmp/disk.img
-mount -o loop /tmp/disk.img /tmp/disk
-chmod 1777 /tmp/disk
-"""  #: Of the disk's rate; version 1 of control groups.
-BLOCK_IO = Path("/sys/fs/cgroup/blkio")
-_GROUP = BLOCK_IO / "assay-vet-bench"
+#: What gives a node a disk: a folder of the machine's.
+_MOUNT = "mkdir -p /cluster/node/disk && mount --bind /cluster/node/disk /tmp/disk"
 #: A node whose cores' time is limited gets it although the machine does other work: a node that has
 #: less than its quota anyhow is not slower for it.
 _WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight", "10000"))
@@ -40,14 +33,16 @@ _WEIGHTS = (("cpu/assay-{node}/cpu.shares", "200000"), ("assay-{node}/cpu.weight
 
 @dataclass(frozen=True)
 class Fault:
-    """What is planted: shares of cores' time and link, or scripts of the node's administrator that
-    plant and remove it; the steps that are vetted, and what the line says."""
+    """What is planted: shares of cores' time and link, a rate of the disk, or scripts of the
+    administrator on the node that plant and remove it; the steps that are vetted, and what the line
+    says."""
 
     title: str
     steps: str
     said: str
     cpu: float | None = None
     link: float | None = None
+    disk: float | None = None
     plant: str = ":"
     remove: str = ":"
     word: str = "unfit"
@@ -57,21 +52,13 @@ FAULTS = {
     "half": Fault("half of the cores' time", "arithmetic", "time on a core", cpu=0.5),
     "tenth": Fault("0.9 of the cores' time", "arithmetic", "time on a core", cpu=0.9),
     "link": Fault("half of the link's rate", "link", "link ", link=0.5),
-    "disk": Fault(
-        "a disk that writes 20 MB/s",
-        "disk",
-        "disk ",
-        plant=f"mkdir {_GROUP}; echo $(mountpoint -d /tmp/disk) 20000000"
-        f" >{_GROUP}/blkio.throttle.write_bps_device; pgrep -x slurmd >{_GROUP}/cgroup.procs",
-        remove=f"for one in $(cat {_GROUP}/cgroup.procs); do echo $one >{_GROUP}/../cgroup.procs"
-        f" || :; done; sleep 0.5; rmdir {_GROUP}",
-    ),
+    "disk": Fault("a disk that writes 20 MB/s", "disk", "disk ", disk=20e6),
     "mount": Fault(
         "a missing mount",
         "facts",
-        "file_systems./tmp/disk is none, not ext4",
+        "file_systems./tmp/disk is none, not ",
         plant="umount /tmp/disk",
-        remove="mount -o loop /tmp/disk.img /tmp/disk",
+        remove=_MOUNT,
     ),
     "memory": Fault(
         "a fifth of the memory missing",
@@ -85,7 +72,8 @@ FAULTS = {
         "another kernel setting",
         "facts",
         "settings.tcp_rmem is 4096 65536 1048576, not ",
-        plant="sysctl -n net.ipv4.tcp_rmem >/tmp/rmem;"
+        plant="! mountpoint -q /proc/sys || mount -o remount,bind,rw /proc/sys;"
+        " sysctl -n net.ipv4.tcp_rmem >/tmp/rmem;"
         " sysctl -qw net.ipv4.tcp_rmem='4096 65536 1048576'",
         remove='sysctl -qw net.ipv4.tcp_rmem="$(cat /tmp/rmem)"',
         word="suspect",
@@ -108,17 +96,17 @@ def vet(folder: Path, cluster: str, *words: str) -> list[Vetting]:
 def prepare(cluster: Cluster, folder: Path, steps: str, *nodes: str) -> None:
     """Give all nodes their folders, and make a reference of some (default: all)."""
     for node in cluster.site_facts()["nodes"]:
-        on_node(cluster, node, _FOLDERS)
+        on_node(cluster, node, f"mkdir /tmp/disk; {_MOUNT}")
     vet(folder, cluster.name, f"--steps={steps}", "--reference", *nodes)
 
 
 def with_fault(cluster: Cluster, folder: Path, fault: Fault) -> Vetting:
     """A vetting of the node while it has the fault."""
-    if fault.cpu or fault.link:
-        cluster.degrade(VETTED, fault.cpu, fault.link)
+    if fault.cpu or fault.link or fault.disk:
+        cluster.degrade(VETTED, fault.cpu, fault.link, fault.disk)
     for name, weight in _WEIGHTS:
         path = Path("/sys/fs/cgroup") / name.format(node=f"{cluster.name}-{VETTED}")
-        if path.exists():
+        if os.access(path, os.W_OK):
             path.write_text(weight)
     on_node(cluster, VETTED, fault.plant)
     try:

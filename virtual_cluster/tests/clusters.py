@@ -61,6 +61,17 @@ def on_nodes(cluster: Cluster, script: str) -> list[str]:
     return [line.split(":", 1)[1].strip() for line in sorted(lines)]
 
 
+def processes_of(cluster: Cluster, *pattern: str) -> list[int]:
+    """What `pgrep` finds on the hosts of a cluster; ids outside of it."""
+    state = load_state(cluster.name)
+    assert state is not None
+    found: list[int] = []
+    for name in ("login", *state.spec.node_names()):
+        of = [f"--ns={state.processes[name].pid}", "--nslist=pid"]
+        found += map(int, host.run(["pgrep", *of, *pattern], check=False).stdout.split())
+    return found
+
+
 def spaces_of(name: str) -> set[int]:
     """The PID namespaces of a cluster that is up."""
     state = load_state(name)
