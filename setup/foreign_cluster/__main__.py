@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
+import os
 import sys
 
 import virtual_cluster
 from records.errors import AssayError
-from setup.foreign_cluster import description
-from virtual_cluster import host
-from virtual_cluster.terminal import run_apart
+from setup.foreign_cluster import description, site_setup
 
 _COMMANDS = {
     "up": "bring it up",
@@ -24,7 +22,7 @@ _COMMANDS = {
 
 def _run(command: str, name: str, words: list[str]) -> int:
     if command == "up":
-        virtual_cluster.up(description.cluster(name), print)
+        site_setup.up(name, description.site(name), print)
         return 0
     if command == "down":
         virtual_cluster.down(name, print)
@@ -32,10 +30,11 @@ def _run(command: str, name: str, words: list[str]) -> int:
     cluster = virtual_cluster.load(name)
     if command == "login":
         user, *words = words or [""]
-        return run_apart(cluster.login_command(user, words or ["bash", "-l"]))
-    if command == "maintenance":
-        words = list(description.maintenance(*words))
-    return subprocess.run(cluster.admin_command(words), check=False).returncode
+        entered = site_setup.login_command(cluster, user, words or ["bash", "-l"])
+    else:
+        words = list(description.maintenance(*words)) if command == "maintenance" else words
+        entered = cluster.admin_command(words)
+    os.execvp(entered[0], entered)  # noqa: S606
 
 
 def main() -> int:
@@ -50,7 +49,6 @@ def main() -> int:
     parser.add_argument("words", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     try:
-        host.require_rights(arguments.command)
         words = arguments.words[arguments.words[:1] == ["--"] :]
         return _run(arguments.command, arguments.name, words)
     except AssayError as error:
