@@ -10,6 +10,7 @@ import sys
 import virtual_cluster
 from records.errors import AssayError
 from setup.foreign_cluster import description, site_setup
+from virtual_cluster import Cluster
 
 _COMMANDS = {
     "up": "bring it up",
@@ -20,21 +21,14 @@ _COMMANDS = {
 }
 
 
-def _run(command: str, name: str, words: list[str]) -> int:
-    if command == "up":
-        site_setup.up(name, description.site(name), print)
-        return 0
-    if command == "down":
-        virtual_cluster.down(name, print)
-        return 0
-    cluster = virtual_cluster.load(name)
+def _entered(cluster: Cluster, command: str, words: list[str]) -> list[str]:
+    """The command that runs within the cluster."""
     if command == "login":
         user, *words = words or [""]
-        entered = site_setup.login_command(cluster, user, words or ["bash", "-l"])
-    else:
-        words = list(description.maintenance(*words)) if command == "maintenance" else words
-        entered = cluster.admin_command(words)
-    os.execvp(entered[0], entered)  # noqa: S606
+        return site_setup.login_command(cluster, user, words or ["bash", "-l"])
+    if command == "maintenance":
+        words = list(description.maintenance(*words))
+    return cluster.admin_command(words)
 
 
 def main() -> int:
@@ -49,11 +43,18 @@ def main() -> int:
     parser.add_argument("words", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     try:
-        words = arguments.words[arguments.words[:1] == ["--"] :]
-        return _run(arguments.command, arguments.name, words)
+        if arguments.command == "up":
+            site_setup.up(arguments.name, description.site(arguments.name), print)
+        elif arguments.command == "down":
+            virtual_cluster.down(arguments.name, print)
+        else:
+            words = arguments.words[arguments.words[:1] == ["--"] :]
+            words = _entered(virtual_cluster.load(arguments.name), arguments.command, words)
+            os.execvp(words[0], words)  # noqa: S606
     except AssayError as error:
         print(f"foreign-cluster: {error}", file=sys.stderr)
         return error.status
+    return 0
 
 
 sys.exit(main())
