@@ -89,6 +89,11 @@ def test_users_and_administrators_find_the_site_and_down_leaves_nothing(
     assert (root / "log" / "after").read_text().strip() == secret != "{secret}"
     sinfo = cluster.admin_command(["sinfo", "-hNo", "%N %T"])
     wait_for(lambda: host.run(sinfo).stdout.split() == ["a1", "drained", "b1", "idle"])
+    begun = subprocess.Popen(login_command(cluster, "kim", ["sh", "-c", ">begun; exec sleep 1000"]))
+    wait_for((root / "home/kim/begun").exists)
+    begun.kill()
+    begun.wait()
+    wait_for(lambda: of_user(cluster, "lee", "pgrep", "-u", "kim") == "")
     with pytest.raises(AssayError, match=r"has no user 'ada': \['kim', 'lee'\]"):
         login_command(cluster, "ada", ["true"])
     cluster.kill_node("b1")

@@ -23,11 +23,12 @@ from virtual_cluster import Cluster, host, trial
 from virtual_cluster.state import folders
 
 ROOT = Path(__file__).resolve().parents[3]
+REASON = trial.refusal(site=True)
 NEEDS_SITE = [
     pytest.mark.skipif(
         os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"
     ),
-    pytest.mark.skipif(bool(trial.refusal(site=True)), reason=trial.refusal(site=True)),
+    pytest.mark.skipif(bool(REASON), reason=REASON),
 ]
 #: Leaves clusters up, and goes on with those that were left, for work on these tests.
 KEEP = os.environ.get("ASSAY_TEST_SITE_KEEP") == "1"
