@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# holder.sh VIEW ROOT LOGIN: process 1 of a cluster (namespaces.py). VIEW is the folder where the root
-# of hosts is made, ROOT the cluster's, LOGIN the name of the login host.
+# holder.sh VIEW ROOT LOGIN: process 1 of a cluster (namespaces.py). VIEW is the folder where the root of
+# hosts is made, ROOT the cluster's, LOGIN the name of the login host.
 . "${0%/*}/gate.sh"
 . "${0%/*}/binding.sh"
 view=$1 root=$2 login=$3
@@ -80,7 +80,8 @@ mkdir -m 1777 -p tmp var/tmp
 bind_machine
 make_devices
 bind_cluster
-# A cluster of root mounts further what its hosts see, and has no user namespace (setup/foreign_cluster).
+# A cluster of root mounts further what its hosts see and has no user namespace (foreign_cluster).
+# shellcheck source=/dev/null
 if [ -f "$root/mounts" ]; then . "$root/mounts"; else make_user; fi
 cd /
 ready
