@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
 # holder.sh VIEW ROOT LOGIN: process 1 of a cluster (namespaces.py). VIEW is the folder where the root of
 # hosts is made, ROOT the cluster's, LOGIN the name of the login host.
 . "${0%/*}/gate.sh"
@@ -76,7 +77,7 @@ mount -t tmpfs -o mode=755,size=64m tmpfs "$view"
 mount --make-shared "$view"
 cd "$view"
 mkdir -p proc sys run/shown mnt root var/log
-mkdir -m 1777 -p tmp var/tmp
+mkdir -m 1777 tmp var/tmp
 bind_machine
 make_devices
 bind_cluster
