@@ -27,7 +27,12 @@ USER_PATTERN = re.compile(r"[a-z][a-z0-9]{0,11}")
 #: Id of the first user; the machine knows none of them.
 _FIRST_USER = 61000
 #: What a site mounts first, in the root of its hosts.
-_MOUNTS = 'mount --bind "$root" cluster\nmount --bind "$root/etc" etc/slurm\n'
+_MOUNTS = """\
+mkdir home
+mount --bind "$root/home" home
+mount --bind "$root" cluster
+mount --bind "$root/etc" etc/slurm
+"""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ class SiteSetup(Site):
             home.mkdir(mode=0o700)
             os.chown(home, uid, uid)
             with (root / "etc/passwd").open("a") as passwd, (root / "etc/group").open("a") as group:
-                passwd.write(f"{user}:x:{uid}:{uid}:{user}:{home}:/bin/bash\n")
+                passwd.write(f"{user}:x:{uid}:{uid}:{user}:/home/{user}:/bin/bash\n")
                 group.write(f"{user}:x:{uid}:\n")
 
 
@@ -138,7 +143,7 @@ def up(name: str, setup: SiteSetup, progress: Progress = silent) -> Cluster:
 
 
 def users(name: str) -> dict[str, Path]:
-    """Home of each user of a cluster."""
+    """Home of each user of a cluster, as this machine sees it; hosts have it below /home."""
     return {home.name: home for home in sorted(folders(name).home.iterdir())}
 
 
@@ -150,8 +155,8 @@ def login_command(cluster: Cluster, user: str, argv: Sequence[str]) -> list[str]
     homes = users(cluster.name)
     if user not in homes:
         raise AssayError(f"cluster {cluster.name} has no user {user!r}: {list(homes)}")
-    home, uid = homes[user], homes[user].stat().st_uid
-    environment = user_environment(user, str(home), "/usr/local/bin:/usr/bin:/bin")
+    uid = homes[user].stat().st_uid
+    environment = user_environment(user, f"/home/{user}", "/usr/local/bin:/usr/bin:/bin")
     ends = "--pdeathsig=KILL"
     rights = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--init-groups", "--inh-caps=-all"]
     given = ["env", "-i", "--default-signal=INT", *(f"{k}={v}" for k, v in environment.items())]

@@ -76,10 +76,10 @@ def test_users_and_administrators_find_the_site_and_down_leaves_nothing(
     cluster = up(name, site)
     root = folders(name).root
     assert of_user(cluster, "kim", "sh", "-c", "hostname; id -un; pwd").split() == [
-        *("front", "kim", f"{root}/home/kim")
+        *("front", "kim", "/home/kim")
     ]
     assert of_user(cluster, "lee", "srun", "-wb1", "sh", "-c", "hostname; nproc") == "b1\n2"
-    assert of_user(cluster, "lee", "cat", "/etc/slurm/motd", f"{root}/home/kim/x") == "welcome"
+    assert of_user(cluster, "lee", "cat", "/etc/slurm/motd", "/home/kim/x") == "welcome"
     assert of_user(cluster, "lee", "cat", "/etc/slurm/pass") == ""
     assert of_user(cluster, "lee", "sh", "-c", "command -v shuf || echo none") == "none"
     used = "/cluster/opt/tool && cat /cluster/devices/gpu0 && echo empty"

@@ -102,9 +102,8 @@ class Walk:
 
     def cron(self, user: str, script: str) -> subprocess.CompletedProcess[str]:
         """A line of a user's crontab, in the checkout: /bin/sh, cron's variables, no terminal."""
-        home = site_setup.users(self.name)[user]
-        words = [f"HOME={home}", f"LOGNAME={user}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin"]
-        within = ["env", "-i", "-C", str(home), *words, "setsid", "--wait", "/bin/sh"]
+        words = [f"HOME=/home/{user}", f"LOGNAME={user}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin"]
+        within = ["env", "-i", "-C", f"/home/{user}", *words, "setsid", "--wait", "/bin/sh"]
         return self.user(user, script, within, subprocess.DEVNULL)
 
     def cron_measures_every_mpi(self, user: str, site: str, environments: Sequence[str]) -> None:
