@@ -40,10 +40,10 @@ def run_command(
 ) -> Answer:
     """What a command prints with this environment and standard input.
 
-    It has neither the caller's terminal nor its standard input: it may run as another user. Its
-    status is 127 where there is no such program. Raises InfrastructureError, naming it as `called`,
-    when it does not end in `limit_s` (None: COMMAND_S, scaled). While it runs, `pause` is called
-    again and again; an error of it ends the command.
+    It has neither the caller's terminal nor its standard input. Its status is 127 where there is no
+    such program. Raises InfrastructureError, naming it as `called`, when it does not end in
+    `limit_s` (None: COMMAND_S, scaled). While it runs, `pause` is called again and again; an error
+    of it ends the command.
     """
     limit_s = waiting.scaled(waiting.COMMAND_S) if limit_s is None else limit_s
     try:

@@ -11,12 +11,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
-from assay import BASE, IS_CLONE, ROOT, setup_command
+from assay import BASE, ROOT, setup_command
 from assay.commands import output_of
 from records.forms import Form, Part, key
+from virtual_cluster import trial
 
 #: Programs that every site needs where Assay is called → what has them.
 _EVERYWHERE = {
@@ -28,6 +28,12 @@ _EVERYWHERE = {
 #: Lines of a Debian package and the programs that a virtual cluster needs of it.
 PACKAGES = ROOT / "setup" / "packages.txt"
 _LEAST_PYTHON = (3, 11)
+#: By it a virtual cluster keeps cores awake; without it messages take longer.
+_LATENCY = "/dev/cpu_dma_latency"
+_LATENCY_REMEDY = (
+    f"sudo chmod o+w {_LATENCY}, until the next start, or for good a rule of udev:"
+    ' KERNEL=="cpu_dma_latency", MODE="0666"; else messages in a virtual cluster take longer'
+)
 
 
 class Requirement(Part):
@@ -68,20 +74,17 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
             if one.found or in_every_release or output_of(["apt-cache", "madison", package]):
                 yield one
     has_blas = "libopenblas.so" in output_of([_path_of("ldconfig") or "ldconfig", "-p"])
+    refusal = trial.refusal() if _path_of("unshare") else "apt-get install util-linux"
     archives = sorted(str(path) for path in (BASE / "build/sources").glob("hpcc[_-]*.tar.gz"))
-    uid, interpreter = os.geteuid(), Path(os.path.realpath(sys.executable))
-    closed = [str(path) for path in [*interpreter.parents, interpreter] if not _open_to_all(path)]
-    again = "rm -r .venv && make setup" if IS_CLONE else "install assay again"
-    anew = f"{again} (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
-    readable = f"closed to others: {closed[0]}" if closed else str(interpreter)
     source, remedy = "".join(archives[:1]), setup_command("hpl-source")
     yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)
     for what, found, seen, remedy in (
         ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
-        ("rights for a virtual cluster", uid == 0, f"uid {uid}", "run with sudo"),
-        ("Python that an ordinary user can execute", not closed, readable, anew),
+        ("namespaces for a virtual cluster", not refusal, "", refusal),
     ):
         yield Requirement(what, found, seen, remedy, needed)
+    awake = os.access(_LATENCY, os.W_OK)
+    yield Requirement(f"writable {_LATENCY}", awake, "", _LATENCY_REMEDY, needed=False)
 
 
 def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
@@ -92,10 +95,3 @@ def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:
 def _path_of(program: str) -> str | None:
     """Where a program is; administrators' folders are often missing in PATH."""
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-
-
-def _open_to_all(path: Path) -> bool:
-    try:
-        return bool(path.stat().st_mode & 0o001)
-    except OSError:
-        return False

@@ -63,11 +63,7 @@ def opened_below(folder: Path, name: str) -> BufferedReader:
     Raises AssayError for a name that leads out of the folder, and as `opened` does."""
     path = folder / name
     try:
-        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            return os.fdopen(open_regular(place, name), "rb")
-        finally:
-            os.close(place)
+        return open_regular(folder, name)
     except RefusedFileError as refused:
         raise AssayError(f"{path}: {refused}") from refused
     except OSError as error:

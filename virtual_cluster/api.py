@@ -62,8 +62,8 @@ class Cluster:
         core numbers), addresses, memory_bytes_per_node, network, network_bits_per_s (None:
         unlimited), network_burst_bytes,
         switches (name: nodes and switches below it, as Slurm lists them), tree (the same as `up
-        --switches` takes it), isolated, state_dir, work_dir (where jobs are staged, also in the
-        cluster), home_dir, partition.
+        --switches` takes it), isolated, awake (as of ClusterSpec), state_dir, work_dir (where jobs
+        are staged, also in the cluster), home_dir, partition.
         """
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
@@ -84,6 +84,7 @@ class Cluster:
             },
             "tree": state.spec.switches,
             "isolated": state.spec.isolated,
+            "awake": state.spec.awake,
             "state_dir": str(where.root),
             "work_dir": str(where.work),
             "home_dir": str(where.home),

@@ -17,7 +17,7 @@ from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from virtual_cluster import api
 from virtual_cluster.api import Cluster
-from virtual_cluster.spec import NETWORKS, ClusterSpec
+from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ClusterSpec
 from virtual_cluster.switches import ONE
 
 
@@ -55,6 +55,7 @@ class ClusterForm(Form, kw_only=True):
     switches: Annotated[dict[str, dict[str, str]], key("Nodes and switches below each switch.")]
     tree: Annotated[str, key("The switches, as --switches of `assay cluster up` takes them.")]
     isolated: Annotated[bool, key("False: nodes share processes and IPC of the machine.")]
+    awake: Annotated[str, key("How cores are kept awake while a job runs.")]
     state_dir: Annotated[str, key("Its folder.")]
     work_dir: Annotated[str, key("Where jobs are staged.")]
     home_dir: Annotated[str, key("The home of their user, as this machine sees it.")]
@@ -78,6 +79,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TREE",
         help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
         " (default: 1, a single switch)",
+    )
+    up.add_argument(
+        "--awake",
+        default=AUTO,
+        choices=(AUTO, *AWAKE),
+        help="how cores are kept awake while a job runs (default: auto, which is latency where you"
+        " may write to /dev/cpu_dma_latency, else spinner)",
     )
     _command(commands, "down", _down, "take a cluster down; nothing of it is left")
     _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
@@ -137,7 +145,8 @@ def _say(line: str) -> None:
 
 
 def _up(args: argparse.Namespace) -> None:
-    spec = ClusterSpec(args.name, args.nodes, args.cpus_per_node, args.network, args.switches)
+    shape = (args.nodes, args.cpus_per_node, args.network, args.switches)
+    spec = ClusterSpec(args.name, *shape, awake=args.awake)
     # Exit through the clean-up of `up` instead of ending at once.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     api.up(spec, _say)
@@ -162,6 +171,7 @@ def _status(args: argparse.Namespace) -> None:
         return
     _say(f"cluster {status.name}: {len(status.nodes)} nodes, network {status.network}")
     _say(f"  jobs are staged in {status.work_dir}")
+    _say(f"  cores are kept awake while a job runs by {status.awake}")
     for node in status.nodes:
         power, cores = "on" if node.power else "no power", ",".join(map(str, node.cores))
         _say(f"  {node.name:6} {node.state:12} {power:9} cores {cores:8} {node.address}")

@@ -13,6 +13,7 @@ from virtual_cluster.processes import failure, start
 from virtual_cluster.state import State, folders
 
 #: Process 1 of a node: starts slurmd, again when a job has ended it; where it fails the node ends.
+#: Jobs of which nothing is left are Slurm's to end: it would wait for them.
 _NODE = """\
 node=$1; shift
 while :; do
@@ -20,6 +21,8 @@ while :; do
     status=0
     wait $! || status=$?
     [ "$status" = 0 ] || [ "$status" -gt 128 ] || exit "$status"
+    pgrep slurmstepd >/dev/null ||
+        "$@" scontrol update "NodeName=$node" State=DOWN Reason="all of its processes were ended"
 done
 """
 POLL_S = 0.02

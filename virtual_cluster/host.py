@@ -68,6 +68,13 @@ def total_memory_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
+def way_to_keep_awake() -> str:
+    """How this caller can keep cores awake, as of ClusterSpec."""
+    if os.access("/dev/cpu_dma_latency", os.W_OK):
+        return "latency"
+    return "spinner" if shutil.which("chrt", path=SYSTEM_PATH) else "nothing"
+
+
 def boot_id() -> str:
     """Identity of this boot of the machine; no process of another boot can be alive."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import (
@@ -20,7 +21,7 @@ from virtual_cluster import (
 )
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import cluster_files
-from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.spec import AUTO, ClusterSpec
 from virtual_cluster.state import (
     Folders,
     State,
@@ -161,6 +162,10 @@ def _build(spec: ClusterSpec, progress: Progress, site: Site) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
     site.prepare(state)
+    if os.geteuid() == 0:
+        progress(
+            f"cluster {spec.name}: you are root: programs in it can do what root can do to files"
+        )
     progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
     log = folders(spec.name).console("holder")
     processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
@@ -183,8 +188,9 @@ def _build(spec: ClusterSpec, progress: Progress, site: Site) -> State:
 def planned(spec: ClusterSpec) -> State:
     """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
     usable = host.usable_cores()
+    awake = host.way_to_keep_awake() if spec.awake == AUTO else spec.awake
     return State(
-        spec=spec,
+        spec=replace(spec, awake=awake),
         phase="starting",
         boot_id=host.boot_id(),
         addresses=plans.address_plan(spec.node_names()),
@@ -199,6 +205,7 @@ def _prepare(spec: ClusterSpec) -> State:
     where.make(spec.node_names())
     state.save()
     _write_files(where, cluster_files(state))
+    (where.programs / "assay-spinner").symlink_to("/bin/sh")
     return state
 
 

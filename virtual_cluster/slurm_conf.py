@@ -41,7 +41,7 @@ _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
 ClusterName=assay-{name}
 SlurmctldHost=login({login})
-SlurmdSpoolDir={state}/node/spool
+SlurmdSpoolDir={state}/node
 SlurmdPidFile={state}/node/slurmd.pid
 SlurmdLogFile={state}/node/slurmd.log
 SlurmctldDebug=info
@@ -91,7 +91,7 @@ exit 0
 #: states that take at most 3 µs to leave, as with the profile `latency-performance` of tuned; in a
 #: virtual machine not at all, since to wake one takes 20 to 70 µs there, ten times a message. The
 #: kernel grants this as long as a process holds the file open. `spinner`: each core has a process
-#: that runs where no other wants to.
+#: that runs where no other wants to; checks/common/src/assay/usage.c knows it by its name.
 _AWAKE = {
     "latency": r"""
 exec 3>/dev/cpu_dma_latency
@@ -99,9 +99,10 @@ if grep -q "^flags.* hypervisor" /proc/cpuinfo; then most="\0\0\0\0"; else most=
 printf "$most" >&3 && exec tail -f /dev/null
 """,
     "spinner": r"""
-for part in $(taskset -cp $$ | sed "s/.*: //; y/,/ /"); do
+spin=/cluster/bin/assay-spinner
+for part in $(sed -n "s/Cpus_allowed_list:.//p" /proc/self/status | tr , " "); do
     for core in $(seq ${part%-*} ${part#*-}); do
-        chrt --idle 0 taskset -c $core sh -c "while :; do :; done" &
+        chrt --idle 0 nice -n 19 taskset -c $core $spin -c "while :; do :; done" &
     done
 done
 wait

@@ -50,6 +50,12 @@ NETWORKS = {
 }
 
 
+AUTO = "auto"
+#: How cores are kept awake while a job runs: by a request to the kernel, by a process of the lowest
+#: priority on each core, or not at all.
+AWAKE = ("latency", "spinner", "nothing")
+
+
 @dataclass(frozen=True)
 class ClusterSpec:
     """The specification of a virtual cluster.
@@ -58,7 +64,8 @@ class ClusterSpec:
     `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
     `isolated` False lets the nodes share IPC and /dev/shm;
     it exists to prove that a library which then cheats through shared memory is caught.
-    `awake` is how cores are kept awake while a job runs: "latency", "spinner" or "nothing".
+    `awake` is how cores are kept awake while a job runs: a key of AWAKE, or AUTO, for "latency"
+    where the caller may ask the kernel for it and "spinner" elsewhere.
     `cores`: in place of `cpus_per_node` the cores of each node by its name, letters and digits.
     `login_host` is the host name of the login environment.
     `of_root`: root makes it without user namespaces; its daemons are root's, and it may have
@@ -71,7 +78,7 @@ class ClusterSpec:
     network: str = "unlimited"
     switches: str = ONE
     isolated: bool = True
-    awake: str = "nothing"
+    awake: str = AUTO
     cores: dict[str, int] = field(default_factory=dict)
     login_host: str = "login"
     of_root: bool = False
@@ -85,6 +92,8 @@ class ClusterSpec:
         _check_count("--nodes", self.nodes, MAX_NODES)
         if self.cpus_per_node is not None:
             _check_count("--cpus-per-node", self.cpus_per_node, MAX_CPUS_PER_NODE)
+        if self.awake not in (AUTO, *AWAKE):
+            raise AssayError(f"--awake {self.awake!r}: allowed are {', '.join((AUTO, *AWAKE))}")
         if self.network not in NETWORKS:
             raise AssayError(
                 f"--network {self.network!r}: allowed are {', '.join(NETWORKS)}; choose one of them"

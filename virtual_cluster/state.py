@@ -26,7 +26,7 @@ LOCK_POLL_S = 0.02
 def state_root() -> Path:
     """The folder of all clusters of the caller: below XDG_STATE_HOME, or ~/.local/state."""
     above = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state"
-    return Path(above, "assay").absolute()
+    return Path(above, "assay").resolve()
 
 
 class Folders:
@@ -56,7 +56,7 @@ class Folders:
         self.root.mkdir(parents=True, exist_ok=True)
         self.root.chmod(0o700)
         names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "view", "aside"]
-        names += [f"nodes/{node}{below}" for node in nodes for below in ("", "/spool")]
+        names += [f"nodes/{node}" for node in nodes]
         for folder in (self.root / name for name in names):
             folder.mkdir(exist_ok=True)
             folder.chmod(0o755)

@@ -120,7 +120,7 @@ COMMANDS: dict[str, Command] = {
         argument(
             "--reframe PATH",
             "list the test classes of a ReFrame suite, a folder or a file, each file by a process"
-            " of its own without privileges",
+            " of its own with your rights",
             type=Path,
         ),
         site(None, "say which classes this site can run"),

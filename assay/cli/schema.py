@@ -19,10 +19,10 @@ from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
+from assay.plan.suite_on_site import SuiteForm
 from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
-from checks.common.foreign.suite import SuiteForm
 from records.application_profile import ApplicationProfile
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema

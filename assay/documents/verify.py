@@ -251,7 +251,7 @@ def _links(run_dir: Path) -> Iterator[str]:
             elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
                 yield f"{path.relative_to(run_dir)} has {found.st_nlink} names (hard links)"
         if Path(folder) == run_dir and "work" in folders:
-            folders.remove("work")  # the jobs' user's, while the run goes on
+            folders.remove("work")  # what jobs write while the run goes on
 
 
 def _raw_faults(run_dir: Path, records: Sequence[_NamedRaw]) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site needs and lacks, without a job: as the jobs' user, in the site's modules."""
+"""Requirements of a site that are met or not, without a job: where launches are submitted."""
 
 from __future__ import annotations
 

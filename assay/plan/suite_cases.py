@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A test of a ReFrame suite in a campaign, made into cases of a check that it brings.
 
-The suite's code runs in the child process of a listing only, as the jobs' user.
+The suite's code runs in the child process of a listing only.
 """
 
 from __future__ import annotations
@@ -15,18 +15,13 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from assay.plan.suite_on_site import configuration_for, no_variant
 from assay.schema.model import Campaign, CaseEntry, ReframeEntry, ReframeMetric
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.site import Site
 from checks.common.brought import checks_with
-from checks.common.foreign.children import list_file
-from checks.common.foreign.listing import (
-    ListedClass,
-    ListedVariant,
-    Surroundings,
-    configuration_for,
-)
-from checks.common.foreign.suite import no_variant
+from checks.common.foreign.children import list_files
+from checks.common.foreign.listing import ListedClass, ListedVariant, Surroundings
 from checks.common.reframe_tests import digest_of, no_modules, planned
 from checks.common.registry import Checks
 from checks.common.session.launch_commands import LAUNCHERS
@@ -40,8 +35,7 @@ _JOB = ("cpus_per_task", "resources", "alone", "once")
 
 
 def surroundings_of(site: Site) -> Surroundings:
-    """What the files of a suite find on a site: its names and variables, its jobs' user, no
-    network."""
+    """Names and variables that the files of a suite find on a site; they have no network."""
     described = site.description
     partition = {
         **described.reframe.model_dump(),
@@ -125,7 +119,7 @@ class SuiteTest:
         if self.path:
             own = around.environment.get("PYTHONPATH", "")
             around.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [*self.path, own]))
-        listing = list_file(self.file, around)
+        (listing,) = list_files([self.file], around)
         self.path += listing.path
         if listing.refused:
             raise AssayError(f"{self.file}: {listing.refused}")

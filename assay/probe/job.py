@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short job of the jobs' user: its folder, submitted, waited for, its output read, all removed.
+"""A short job: its folder, submitted, waited for, its output read, all removed.
 
-All is done by commands of the jobs' user, so that no name in the folder can lead a harness of root
-astray, and what fails fails as it would for a launch.
+All is done by commands where launches are submitted: what fails fails as it would for a launch, and
+what hangs has a time limit.
 """
 
 from __future__ import annotations
 
-import io
 import secrets
-import tarfile
+import shutil
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import PurePosixPath
+from pathlib import Path
 
 from assay.commands import KEPT_CHARACTERS, Pause, run_command
 from assay.sites.site import Site
@@ -24,6 +23,7 @@ from checks.common.slurm.commands import Answer
 from checks.common.slurm.job import BEFORE, OPEN, SlurmJob, Watch
 from checks.common.slurm.reasons import with_meaning
 from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
 from records.run.queue_state import QueueState
 from records.waiting import SILENCE_S
 
@@ -45,41 +45,45 @@ class WorkFolderError(AssayError):
 
 
 class JobFolder:
-    """A new folder of the jobs' user below `above`, which nodes see. Use as a context manager."""
+    """A new folder below `above`, which nodes see. Use as a context manager."""
 
     def __init__(self, site: Site, above: str) -> None:
         self.site = site
-        self.path = PurePosixPath(above) / f"assay-probe-{secrets.token_hex(6)}"
+        self.path = Path(above) / f"assay-probe-{secrets.token_hex(6)}"
         #: What the login node wrote there, for nodes to read.
         self.token = secrets.token_hex(16)
 
     def __enter__(self) -> JobFolder:
-        made = self.site.ask(["mkdir", "-p", "-m", "700", "--", str(self.path)])
-        if made.status != 0:
-            raise WorkFolderError(f"work folder {self.path.parent}: {made.said}; choose another")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700)
+        except OSError as error:
+            told = f"work folder {self.path.parent}: {error.strerror}; choose another"
+            raise WorkFolderError(told) from error
         self.put({"token": self.token.encode()})
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.site.ask(["rm", "-rf", "--", str(self.path)])
+        shutil.rmtree(self.path, ignore_errors=True)
 
-    def put(self, files: Mapping[str, bytes], executable: Iterable[str] = ()) -> None:
-        """Write files, folders among their names are made."""
-        packed, runs = io.BytesIO(), set(executable)
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            for name, content in files.items():
-                entry = tarfile.TarInfo(name)
-                entry.size, entry.mode = len(content), 0o755 if name in runs else 0o644
-                entry.mtime = int(time.time())
-                archive.addfile(entry, io.BytesIO(content))
-        written = self.site.ask(["tar", "-x", "-C", str(self.path)], packed.getvalue())
-        if written.status != 0:
-            raise WorkFolderError(f"{self.path}: cannot be written: {written.said}")
+    def put(self, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
+        """Write files, whole at once; folders among their names are made."""
+        for name, content in files.items():
+            file = self.path / name
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(file, content, 0o755 if name in executable else 0o644)
+            except OSError as error:
+                told = f"{self.path}: cannot be written: {error.strerror}"
+                raise WorkFolderError(told) from error
 
     def text(self, name: str) -> str | None:
         """What a file of the folder holds; None where it is not there."""
-        found = self.site.ask(["head", "-c", str(KEPT_CHARACTERS), "--", str(self.path / name)])
-        return found.stdout if found.status == 0 else None
+        try:
+            with (self.path / name).open("rb") as file:
+                return file.read(KEPT_CHARACTERS).decode(errors="replace")
+        except OSError:
+            return None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From what `facts.sh` prints on a node to its facts.
 
-The text is the jobs' user's: what is absent or odd is None, and nothing of it is trusted.
+What is absent or odd in the text is None.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Probes of a site: one folder, programs built there, jobs that try environments on nodes.
 
-A probe job runs as the jobs' user through the site's own access options. It reports the facts of
-its nodes, and of each environment whether it compiles, starts, on the right nodes, with which
-library, over the network.
+A probe job runs through the site's own access options. It reports the facts of its nodes, and of
+each environment whether it compiles, starts, on the right nodes, with which library, over the
+network.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Driver:
             self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
         self._raw = RawArchives(run, ledger, progress.say)
         self._records = RecordMaker(run.run_id, self.plan, site)
-        self._hearing = Hearing(site, run, f"assay-{self.work.name}")
+        self._hearing = Hearing(run)
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
         progress.names, progress.register = case_names(self.plan.cases), self.plan.register
@@ -113,36 +113,35 @@ class Driver:
         Raises InfrastructureError when Slurm, the work folder or the nodes fail."""
         # A job of an earlier driver writes into the folder that is put away.
         self._end_other_jobs()
-        with self.work:
-            try:
-                if self.allocations.shared:
-                    self.work.fresh_session()  # the job that holds the nodes has a folder there
-                # Before the first record: the chain begins with what is proven now.
-                self._prove(self._to_come())
-                chain = self.ledger.chain if self.ledger.entries else None
-                with self._raw, RecordWriter(self.run_directory.records_file, chain) as writer:
-                    recorded = {entry.case_id for entry in self.ledger.entries}
-                    for case in self.plan.cases:
-                        if case.skipped is not None and case.id not in recorded:
-                            skipped = Outcome("skipped", reason=case.skipped)
-                            launch = Launch.of(case, index=-1, block=0, attempt=1, limit_s=0.0)
-                            self._append(self._records.record(launch, skipped), writer)
+        try:
+            if self.allocations.shared:
+                self.work.fresh_session()  # the job that holds the nodes has a folder there
+            # Before the first record: the chain begins with what is proven now.
+            self._prove(self._to_come())
+            chain = self.ledger.chain if self.ledger.entries else None
+            with self._raw, RecordWriter(self.run_directory.records_file, chain) as writer:
+                recorded = {entry.case_id for entry in self.ledger.entries}
+                for case in self.plan.cases:
+                    if case.skipped is not None and case.id not in recorded:
+                        skipped = Outcome("skipped", reason=case.skipped)
+                        launch = Launch.of(case, index=-1, block=0, attempt=1, limit_s=0.0)
+                        self._append(self._records.record(launch, skipped), writer)
+                self._run_asked(writer)
+                # In a sequential design as many blocks as it takes, with a judgement between.
+                while interim := judge(self.run_directory, self.ledger.entries):
+                    for sentence in interim.told(self.plan):
+                        self.progress.say(sentence)
                     self._run_asked(writer)
-                    # In a sequential design as many blocks as it takes, with a judgement between.
-                    while interim := judge(self.run_directory, self.ledger.entries):
-                        for sentence in interim.told(self.plan):
-                            self.progress.say(sentence)
-                        self._run_asked(writer)
-            finally:
-                self.waiting.over()
-                self.allocations.end()
-                # Where Slurm does not answer, the next driver ends them before it begins.
-                with suppress(InfrastructureError):
-                    self.allocations.end_steps()
-                with suppress(InfrastructureError):
-                    said = self.progress.say
-                    end_jobs(self.site, self.work.name, say=said, clearing_s=LAST_CLEARING_S)
-            self.work.remove()
+        finally:
+            self.waiting.over()
+            self.allocations.end()
+            # Where Slurm does not answer, the next driver ends them before it begins.
+            with suppress(InfrastructureError):
+                self.allocations.end_steps()
+            with suppress(InfrastructureError):
+                said = self.progress.say
+                end_jobs(self.site, self.work.name, say=said, clearing_s=LAST_CLEARING_S)
+        self.work.remove()
         return self._failed_builds.told()
 
     @cached_property
@@ -334,7 +333,7 @@ class Driver:
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
         record = self._records.record(launch, message, artifacts, self._batch, programs)
-        fault = self._hearing.fault(launch, message, record, self._shared, self._batch)
+        fault = self._hearing.fault(launch, record)
         if fault is not None:
             said = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", said, launch_index=launch.index)

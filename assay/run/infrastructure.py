@@ -17,15 +17,15 @@ from checks.common.slurm.text import is_down, pairs
 from records.errors import InfrastructureError, UnreachableError
 from records.waiting import CLEARING_S, JOBS_END_S, SLURM_COMMAND_S, scaled
 
-#: Seconds between two times that the jobs of a run are told to end.
+#: Seconds between two times that the jobs of a run are cancelled.
 _AGAIN_S = 5.0
 #: Seconds after which something is said of nodes that Slurm still clears.
 _QUIET_S = 10.0
 
 
 def asked(site: Site, *argv: str) -> Answer:
-    """How a command ended that runs where and as whom launches are submitted. Raises
-    InfrastructureError when it cannot be run or takes too long."""
+    """How a command ended that runs where launches are submitted. Raises InfrastructureError when
+    it cannot be run or takes too long."""
     answer = site.ask(argv, limit_s=scaled(SLURM_COMMAND_S))
     if answer.status == 127:
         raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds kept for later runs in the caller's cache, each under a hash of what it was made of.
 
-That is the cluster and the user who built it, the C sources, HPL's archive, and all that is known
-of the environment: compiler and its version, library, packages, modules, variables. So what the
-jobs of one user have made is run by no other. Where the compiler's version is not known, only the
-same run finds its builds again.
+That is the cluster and its user, the C sources, HPL's archive, and all that is known of the
+environment: compiler and its version, library, packages, modules, variables. Where the compiler's
+version is not known, only the same run finds its builds again.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
-import stat
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,17 +28,16 @@ from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import CHECKS, build_files, program_folders
 from records.errors import AssayError, InfrastructureError
+from records.input_files import opened, read_whole
 from records.run.run_directory import RunDirectory
-from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
+from records.untrusted import RefusedFileError, refuse_replaceable
 
 #: What is built for an environment: the build fixtures of `checks.common.session.builds`.
 PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
-_PROGRAM = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,200}")
 #: Builds that are kept, the last used ones.
 MOST_KEPT = 64
 #: File of a kept build: the digest of each program.
 _DIGESTS = ".digests.json"
-_MOST_BYTES = 1 << 20
 
 
 def kept_folder() -> Path:
@@ -51,7 +47,7 @@ def kept_folder() -> Path:
 
 
 class KeptBuilds:
-    """The programs of a run: copies that its jobs' user cannot change, and those kept of others."""
+    """The programs of a run: copies of what its sessions built, and those kept of other runs."""
 
     def __init__(
         self,
@@ -61,8 +57,7 @@ class KeptBuilds:
         environments: Collection[str],
         say: Say,
     ) -> None:
-        self._site, self._work, self._say = site, work, say
-        self._folder = kept_folder()
+        self._work, self._say, self._folder = work, say, kept_folder()
         #: By path: the digest of each copy; what a file was when it was read, and its digest.
         self._copies: dict[str, str] = {}
         self._seen: dict[str, tuple[tuple[int, ...], str]] = {}
@@ -93,11 +88,12 @@ class KeptBuilds:
         """Copy what is kept to the work folder, unless it is there; say what cannot be used."""
         for (environment, program), key in self._keys.items():
             name, kept = f"{program}-{environment}", self._folder / key
-            if (self._work.programs / name).exists() or not os.path.lexists(kept):
+            if (self._work.programs / name).exists() or not kept.exists():
                 continue
             try:
                 refuse_replaceable(kept)
-                self._add_kept(name, kept)
+                digests = msgspec.json.decode(read_whole(kept / _DIGESTS), type=dict[str, str])
+                self._add(name, kept, digests)
                 os.utime(kept)
             except (RefusedFileError, AssayError, OSError, msgspec.MsgspecError) as error:
                 self._say(
@@ -107,31 +103,24 @@ class KeptBuilds:
     def take_in(self, built: CompleteBuild) -> None:
         """Copy what a session has built to where launches run it, and keep it if it can be kept.
         Raises InfrastructureError for what cannot be copied."""
-        if not _PROGRAM.fullmatch(built.program) or built.environment not in self._own:
-            raise InfrastructureError(
-                f"the session built {built.program!r:.100} for {built.environment!r:.100}, which"
-                " is not asked for; nothing of it is run"
-            )
         name = f"{built.program}-{built.environment}"
         if (self._work.programs / name).exists():
             return
-        folder = f"{built.folder}/"
         try:
-            digests = self._add(name, built.files, lambda file: self._work.open(folder + file))
+            digests = self._add(name, Path(built.folder), dict.fromkeys(built.files))
         except (RefusedFileError, OSError) as error:
             raise InfrastructureError(
                 f"what was built of {built.program} for {built.environment} in {built.folder!r}"
                 f" cannot be copied: {error}; nothing of it is run"
             ) from error
         key = self._keys.get((built.environment, built.program))
-        with suppress(OSError, AssayError):
+        with suppress(OSError):
             if key is not None:
                 self._keep(name, key, digests)
 
     def _keep(self, name: str, key: str, digests: Mapping[str, str]) -> None:
         """Keep a build for later runs, and of all only those used last."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        refuse_replaceable(self._folder)
         with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as part:
             whole = Path(part, key)
             shutil.copytree(self._work.programs / name, whole)
@@ -152,55 +141,29 @@ class KeptBuilds:
             name, digest = Path(path).name, None
             if path in self._copies:
                 digest = self._copies[path]
-                try:
-                    is_still = self._digest_now(path) == digest
-                except OSError:
-                    is_still = False
-                if not is_still:
+                if self._digest_now(path) != digest:
                     return found, f"program {path} is not what was built"
             elif path not in self._own.get(environment, ()):
                 return found, f"program {path!r:.200} was neither built nor described"
             elif Path(path).is_absolute():  # jobs find the name of a command by themselves
-                with suppress(OSError):
-                    digest = self._digest_now(path) or None
+                digest = self._digest_now(path) or None
             found[name] = digest
         return found, None
 
     def _digest_now(self, path: str) -> str:
-        """The digest of a program; it is read again once its number, size or times change."""
-        found = Path(path).stat()
+        """The digest of a program, "" where it cannot be read; it is read again once its number,
+        size or times change."""
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return ""
         now = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
         if self._seen.get(path, (None, ""))[0] != now:
             self._seen[path] = now, _file_digest(path)
         return self._seen[path][1]
 
-    def _add_kept(self, name: str, kept: Path) -> None:
-        """Copy a kept build. Raises RefusedFileError where it is not what was kept, or its folder
-        is one that others can change."""
-        user = os.geteuid()
-        try:
-            folder = os.open(kept, FOLDER)
-        except OSError as error:
-            raise RefusedFileError(f"{kept} is no folder") from error
-        try:
-            found = os.fstat(folder)
-            if found.st_uid != user or found.st_mode & 0o022:
-                owner = f"belongs to uid {found.st_uid}, or others may write to it"
-                raise RefusedFileError(f"{kept} {owner}")
-            with os.fdopen(open_regular(folder, _DIGESTS, user), "rb") as file:
-                digests = msgspec.json.decode(file.read(_MOST_BYTES), type=dict[str, str])
-            self._add(name, digests, lambda file: open_regular(folder, file, user), digests)
-        finally:
-            os.close(folder)
-
-    def _add(
-        self,
-        name: str,
-        files: Collection[str],
-        opened: Callable[[str], int],
-        known: Mapping[str, str] | None = None,
-    ) -> dict[str, str]:
-        digests = self._work.add_programs(name, files, opened, known)
+    def _add(self, name: str, folder: Path, files: Mapping[str, str | None]) -> dict[str, str]:
+        digests = self._work.add_programs(name, folder, files)
         at = self._work.programs / name
         self._copies |= {str(at / file): digest for file, digest in digests.items()}
         return digests
@@ -219,14 +182,7 @@ def _digest(*parts: Any) -> str:
 
 def _file_digest(path: str) -> str:
     """Of a regular file of no more bytes than a build has; "" for anything else."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    digest, left = hashlib.sha256(), MOST_BYTES
-    try:
-        with os.fdopen(os.open(path, flags), "rb") as file:
-            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            while regular and left >= 0 and (piece := file.read(_MOST_BYTES)):
-                digest.update(piece)
-                left -= len(piece)
-    except OSError:
-        return ""
-    return digest.hexdigest() if regular and left >= 0 else ""
+    with suppress(AssayError, OSError), opened(Path(os.path.realpath(path))) as file:
+        if os.fstat(file.fileno()).st_size <= MOST_BYTES:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""

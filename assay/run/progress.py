@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -181,10 +182,10 @@ class Building:
     output: str
     since: float
 
-    def told(self, opened: Callable[[str], int]) -> str:
-        """ "building Programs for lam, 40 s: cc -O2 …"; `opened` gives the file's descriptor."""
+    def told(self, opened: Callable[[str], BinaryIO]) -> str:
+        """ "building Programs for lam, 40 s: cc -O2 …"; `opened` opens the file."""
         told = f"{self.what}, {time_text(time.monotonic() - self.since)}"
-        with suppress(OSError, RefusedFileError), os.fdopen(opened(self.output), "rb") as file:
+        with suppress(OSError, RefusedFileError), opened(self.output) as file:
             told += f": {end_of_output(last_lines(file, _LINE_BYTES))}"
         return told
 

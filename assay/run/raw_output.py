@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
@@ -56,8 +57,8 @@ class RawArchives:
         """Append a launch's files to its block's archive, on disk when this ends, and copy the
         values of a scan to points/STEM.parquet; gives the record's artifacts, with checksums.
 
-        A file that is not a regular file of the jobs' user in the session's folder is refused. The
-        outcome tells what is not kept; a launch is not `ok` without its raw output.
+        A file that is no regular file in the session's folder is refused. The outcome tells what is
+        not kept; a launch is not `ok` without its raw output.
         """
         artifacts: dict[str, str] = {}
         packed, faults = [], []
@@ -70,8 +71,8 @@ class RawArchives:
             except RefusedFileError as refused:
                 faults.append(f"{kind} {refused}")
                 continue
-            try:
-                size, digest = os.fstat(source).st_size, hashlib.sha256()
+            with source:
+                size, digest = os.fstat(source.fileno()).st_size, hashlib.sha256()
                 if kind == ARTIFACT and size > MOST_POINTS_BYTES:
                     faults.append(f"{kind} has {size} bytes; allowed: {MOST_POINTS_BYTES}")
                     continue
@@ -89,8 +90,6 @@ class RawArchives:
                     if size > RAW_LIMIT_BYTES and RAW_CUT not in outcome.flags:
                         outcome.flags.append(RAW_CUT)
                 artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
-            finally:
-                os.close(source)
         if packed:
             archive = self._archive(block)
             with _kept(archive.path):
@@ -142,7 +141,7 @@ def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Ite
         yield piece
 
 
-def _pieces(source: int, size: int) -> Iterator[bytes]:
+def _pieces(source: BufferedReader, size: int) -> Iterator[bytes]:
     """The file; of a long one its head, a line that counts what is left out, and its tail."""
     half = RAW_LIMIT_BYTES // 2
     if size > RAW_LIMIT_BYTES:
@@ -151,7 +150,8 @@ def _pieces(source: int, size: int) -> Iterator[bytes]:
     yield from _range(source, size - half if size > RAW_LIMIT_BYTES else 0, size)
 
 
-def _range(source: int, at: int, end: int) -> Iterator[bytes]:
-    while at < end and (piece := os.pread(source, min(_PIECE_BYTES, end - at), at)):
+def _range(source: BufferedReader, at: int, end: int) -> Iterator[bytes]:
+    source.seek(at)
+    while at < end and (piece := source.read(min(_PIECE_BYTES, end - at))):
         yield piece
         at += len(piece)

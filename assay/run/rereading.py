@@ -22,7 +22,7 @@ from checks.common.base import NOT_JUDGED
 from checks.common.brought import checks_with
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
-from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
+from checks.common.json_lines import TOKEN, session_lines
 from checks.common.metrics import HOPS
 from checks.common.reframe_tests import ReframeDefinition
 from checks.common.session.launch_commands import LAUNCHERS
@@ -37,8 +37,9 @@ from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.record import Record
 from records.site.pair_scans import ARTIFACT
 
-_SECRET = re.compile(
-    rf"^export ({SESSION_SECRET}|{PROGRAM_SECRET})=([0-9a-f]{{16}})$", re.MULTILINE
+#: The token of a launch; launches of before have two secrets in its place.
+_TOKEN = re.compile(
+    rf"^export (?:{TOKEN}|ASSAY_(?:SESSION|PROGRAM)_SECRET)=([0-9a-f]{{16}})$", re.MULTILINE
 )
 _TEXTS = ("stdout", "stderr")
 #: What the name of a job says of its launch, and its comment of its run.
@@ -57,35 +58,36 @@ class Rereader:
         self._checks = checks_with(plan.brought)
         self._cases = {case.id: case for case in plan.cases}
         self._provenance, self._metrics = provenance, plan.register.metrics
-        self._read: dict[Secrets, str] = {}
+        self._read: dict[str, str] = {}
 
     def faults(self, files: RawFiles, record: Record) -> Iterator[str]:
         """How a launch's record differs from its raw output. Raises NotReadError, and AssayError
         for an archive that is damaged."""
         raw = {kind: files.read(path) or b"" for kind, path in raw_paths(record.artifacts).items()}
         script = raw.get("script", b"").decode("utf-8", "replace")
-        secrets = dict(_SECRET.findall(script))
-        if len(secrets) < 2 or "stdout" not in raw:
-            told = "their job scripts have no secrets by which their lines are known"
+        tokens = _TOKEN.findall(script)
+        if not tokens or "stdout" not in raw:
+            told = "their job scripts have no token by which their lines are known"
             raise NotReadError(told)
-        known = Secrets(secrets[SESSION_SECRET], secrets[PROGRAM_SECRET])
-        yield from self._of_another(record, script, known)
+        yield from self._of_another(record, script, token := tokens[0])
         if RAW_CUT in record.flags and max(map(len, raw.values())) <= RAW_LIMIT_BYTES:
             yield "it is said to be cut, and none of its raw files is so long"
-        read = [[*self._differences(record, self._judged(record, known, raw, {}))]]
+        secret = rf'"secret":\s*"(?:{"|".join(tokens)})"'.encode()
+        raw["stdout"] = re.sub(secret, f'"token":"{token}"'.encode(), raw["stdout"])
+        read = [[*self._differences(record, self._judged(record, token, raw, {}))]]
         if read[0]:  # a site's own program may have printed it
-            read.append([*self._differences(record, self._judged(record, known, raw, _FOREIGN))])
+            read.append([*self._differences(record, self._judged(record, token, raw, _FOREIGN))])
         yield from min(read, key=len)
         stdout = raw["stdout"].decode("utf-8", "replace")
-        interval = session_lines(stdout, known).session_interval()
+        interval = session_lines(stdout, token).session_interval()
         for name, at in zip(("started_at", "ended_at"), interval or (), strict=False):
             kept = getattr(record, name)
             refused = kept is None and record.status != "ok"  # what a session said was not taken
             if kept != iso_time(at) and not refused:
                 yield f"{name} is {kept}, its raw output says {iso_time(at)}"
 
-    def _of_another(self, record: Record, script: str, secrets: Secrets) -> Iterator[str]:
-        """That the job's script, or its secrets, are those of another launch."""
+    def _of_another(self, record: Record, script: str, token: str) -> Iterator[str]:
+        """That the job's script, or its token, is that of another launch."""
         mine = record.case_id.replace("-", "_"), str(record.block)
         for name, block in _JOB.findall(script):
             if (name, block) != mine:
@@ -94,7 +96,7 @@ class Rereader:
             if run_id != record.run_id:
                 yield f"its job script is of run {run_id}"
         this = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
-        if (first := self._read.setdefault(secrets, this)) != this:
+        if (first := self._read.setdefault(token, this)) != this:
             yield f"its raw output is that of {first}"
 
     def _differences(self, record: Record, found: Outcome) -> Iterator[str]:
@@ -122,7 +124,7 @@ class Rereader:
             yield f"its flags are {flags[0]}, by the raw output {flags[1]}"
 
     def _judged(
-        self, record: Record, secrets: Secrets, raw: dict[str, bytes], extras: dict[str, Any]
+        self, record: Record, token: str, raw: dict[str, bytes], extras: dict[str, Any]
     ) -> Outcome:
         """What the raw output of a launch comes to."""
         text = {kind: raw.get(kind, b"").decode("utf-8", "replace") for kind in _TEXTS}
@@ -140,7 +142,7 @@ class Rereader:
             params = model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
         except ValidationError as error:
             raise NotReadError("the check here has no such parameters") from error
-        begin, end = session_lines(text["stdout"], secrets).session_interval() or (0.0, 0.0)
+        begin, end = session_lines(text["stdout"], token).session_interval() or (0.0, 0.0)
         launcher = LAUNCHERS.get(described.launcher or "")
         pvm, alone = described.launcher == "assay-pvm", definition.without_mpi
         with TemporaryDirectory() as stage:
@@ -148,7 +150,7 @@ class Rereader:
             launch = object.__new__(check)
             launch.__dict__.update(
                 params=params,
-                secrets=secrets,
+                token=token,
                 **layout,
                 cpus_per_task=case.cpus_per_task or 0,
                 launch_limit_s=0.0,

@@ -18,14 +18,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
-from assay import BASE, ROOT
 from assay.run.launches import Launch
 from assay.run.work_folder import WorkFolder
-from assay.sites.builds import spack_folders
 from assay.sites.login import libraries_of_python
 from assay.sites.site import Site
 from checks.common.brought import BROUGHT_FILE
@@ -33,10 +30,9 @@ from checks.common.registry import FOLDERS
 from checks.common.session.outcome import JOBS_LIBRARIES, PROGRAMS, Outcome
 from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
-from records.errors import AssayError, InfrastructureError
+from records.errors import InfrastructureError
 from records.files import last_lines
-from records.input_files import refuse_twice
-from records.run.brought import Brought, ReframeTest
+from records.run.brought import Brought
 from records.text.plain_text import one_line
 from records.waiting import SESSION_END_S, scaled
 
@@ -81,10 +77,6 @@ class Session:
         ]
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
-        reads = [CHECKS, ROOT / "records", BASE / "build/sources", *_python_folders(), *FOLDERS]
-        reads += [Path(one.suite) for one in brought.values() if isinstance(one, ReframeTest)]
-        reads += spack_folders(site.description, {launch.environment for launch in launches})
-        site.show_to_jobs(reads)
         argv, environment = site.command(reframe, variables, work.session)
         with self._output.open("wb") as out:
             self._process = subprocess.Popen(
@@ -100,9 +92,9 @@ class Session:
         os.close(write_end)
 
     def messages(self, patience_s: float) -> Iterator[Outcome | None]:
-        """Messages as they come, None after each second without one; ends with the session. They
-        are statements of the jobs' user. Raises InfrastructureError for what is no message, and
-        when nothing at all came for `patience_s` seconds."""
+        """Messages as they come, None after each second without one; ends with the session. Raises
+        InfrastructureError for what is no message, and when nothing at all came for `patience_s`
+        seconds."""
         rest, heard, until = bytearray(), time.monotonic(), math.inf
         while True:
             over = self._status() is not None
@@ -136,20 +128,15 @@ class Session:
         """The message of a line; one that is unfit makes the launch that it names `wrong`."""
         try:
             message = msgspec.json.decode(line, type=Outcome)
-            refuse_twice(line, "the line", "a message")
-            unfit = message.unfit()
-        except (msgspec.MsgspecError, ValueError, RecursionError, AssayError) as error:
-            # The one launch that a line names, though it is no message.
-            named = {*_NAMES_LAUNCH.findall(line)}
-            message = Outcome(launch_index=int(named.pop()) if len(named) == 1 else -1)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             unfit = f"is none ({one_line(str(error)):.{_TOLD_LENGTH}})"
+            named = {*_NAMES_LAUNCH.findall(line)}
+            if len(named) != 1:
+                raise _no_message(line, unfit) from error
+            said = f"what the session said of this launch was refused: it {unfit}"
+            message = Outcome("wrong", said, launch_index=int(named.pop()))
         if message.launch_index >= 0 and message.launch_index not in self._open:
             raise _no_message(line, "is of a launch that is not to come")
-        if unfit is not None:
-            if message.launch_index < 0:
-                raise _no_message(line, unfit)
-            said = f"what the session said of this launch was refused: it {unfit}"
-            message = Outcome("wrong", said, launch_index=message.launch_index)
         self._open.discard(message.launch_index)
         return message
 
@@ -223,12 +210,3 @@ def _variables(
         FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-
-
-def _python_folders() -> list[Path]:
-    """Where the interpreter and its packages are, and every link on the way to it."""
-    found, link = [Path(sys.prefix), Path(sys.base_prefix)], Path(sys.executable)
-    while link.is_symlink():
-        link = Path(os.path.normpath(link.parent / link.readlink()))
-        found.append(link.parent)
-    return [folder for folder in found if not folder.is_relative_to("/usr")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from assay import BASE, ROOT
+from assay import ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
 from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
@@ -27,14 +27,15 @@ from assay.run.provenance import gather, only_here
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.run.status import RunStatus, counted_text, run_status
 from assay.schema import load_campaign
-from assay.sites.builds import spack_home
+from assay.sites.builds import spack_folders, spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
+from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from checks.common.brought import checks_with
 from checks.common.reframe_tests import ReframeDefinition
-from checks.common.registry import GIVEN
-from checks.common.sources import launch_files
+from checks.common.registry import FOLDERS, GIVEN
+from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
@@ -78,7 +79,7 @@ def start_run(
     progress = Progress(live)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
     assert campaign.origin is not None
-    run = create_run(campaign.origin.text, plan, ())
+    run = create_run(campaign.origin.text, plan)
     asked = replace(
         site.provenance(),
         asked_as=site_name,
@@ -242,7 +243,7 @@ def _drive(
         progress.say(f"run {run.path} on site {site.name}")
         if names := ", ".join(only_here(site.variables())):
             progress.say(f"not taken from this shell: {names}; jobs get what site.yaml says")
-        site.show_to_jobs(_folders_read(site))
+        site.show_to_jobs(_folders_read(site, run.plan()))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, ledger, site, progress, interruption, in_one_job=shared).run()
@@ -263,17 +264,19 @@ def _drive(
     return status
 
 
-def _folders_read(site: Site) -> list[Path]:
-    """What jobs read: what comes with Assay, HPL's source, what Spack built, and folders of
-    programs that the site names."""
+def _folders_read(site: Site, plan: Plan) -> list[Path]:
+    """Folders that sessions and jobs read: checks, Python, HPL's source, suites of the plan, what
+    Spack built, and programs that the site names."""
     programs = (
         program
         for environment in site.description.environments.values()
         for program in environment.programs.values()
         if "/" in program and not unset_fault(program)
     )
-    named = (Path(expanded(program)).parent for program in programs)
-    read = [ROOT, BASE / "build", spack_home(), *named]
+    named = (Path(one).parent for one in (*map(expanded, programs), site.hpl_source()))
+    suites = (Path(one.suite) for one in plan.brought.values() if isinstance(one, ReframeTest))
+    ours = CHECKS, ROOT / "records", *python_folders(), *FOLDERS
+    read = [*ours, *suites, *named, *spack_folders(site.description, plan.environments)]
     return [folder for folder in read if folder.is_dir()]
 
 

@@ -7,10 +7,10 @@ import argparse
 from pathlib import Path
 
 from assay.plan.suite_cases import surroundings_of
+from assay.plan.suite_on_site import ClassHere, SuiteForm, suite_form
 from assay.screens.screen import Screen
 from assay.sites.loading import site_to_plan_for
 from checks.common.foreign.listing import ListedClass, Surroundings
-from checks.common.foreign.suite import ClassHere, SuiteForm, suite_form
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from reports.notation.units import count_text
@@ -61,7 +61,7 @@ def _status(form: SuiteForm) -> ExitStatus:
 
 
 def _total(form: SuiteForm) -> str:
-    """What a suite has in all, and how its files were kept apart where that is not the best way."""
+    """Numbers of a whole suite, and a word where its files were not kept apart."""
     refused = sum(bool(listing.refused) for listing in form.files)
     total = f"{count_text(len(form.files), 'file')}, {refused} refused; {len(form.classes)} classes"
     if form.site is not None:
@@ -69,8 +69,8 @@ def _total(form: SuiteForm) -> str:
         mapped = sum(not one.environments for one in run)
         total += f", {len(run)} run here"
         total += f", {mapped} of them with an environment mapped" if mapped else ""
-    if any(listing.isolation == "limits" for listing in form.files):
-        total += "; the files were loaded within limits only: this kernel refuses namespaces"
+    if any(listing.isolation == "none" for listing in form.files):
+        total += "; namespaces are refused here: the files could write and connect as you can"
     return total
 
 

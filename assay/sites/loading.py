@@ -19,7 +19,7 @@ def load_site(name: str) -> Site:
 
     `NAME:PARTITION` is another partition, `virtual:CLUSTER` a virtual cluster of that name. Raises
     AssayError for an unknown or faulty description, UnreachableError for a virtual cluster that is
-    not up or belongs to another user.
+    not up.
     """
     folder, _, part = name.partition(":")
     file = read_site_file(folder)

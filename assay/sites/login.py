@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 from assay.commands import run_command
 
@@ -64,6 +65,15 @@ def libraries_of_python() -> dict[str, str]:
     if name not in os.environ or run_command([sys.executable, "-c", ""], {}).status == 0:
         return {}
     return {name: os.environ[name]}
+
+
+def python_folders() -> list[Path]:
+    """Where the interpreter and its packages are, and every link on the way to it."""
+    found, link = [Path(sys.prefix), Path(sys.base_prefix)], Path(sys.executable)
+    while link.is_symlink():
+        link = Path(os.path.normpath(link.parent / link.readlink()))
+        found.append(link.parent)
+    return [folder for folder in found if not folder.is_relative_to("/usr")]
 
 
 @cache

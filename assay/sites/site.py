@@ -45,8 +45,9 @@ class Site(ABC):
     def command(
         self, argv: list[str], variables: dict[str, str], folder: Path | None = None
     ) -> tuple[list[str], dict[str, str]]:
-        """`argv` and its environment as they must be started to talk to the site's Slurm, in a
-        `folder`.
+        """`argv` and its environment as they must be started to talk to the site's Slurm.
+
+        `folder`: the working folder, in which the caller starts it, too; None: any.
         """
 
     @abstractmethod
@@ -61,7 +62,7 @@ class Site(ABC):
         limit_s: float | None = None,
         pause: Pause = time.sleep,
     ) -> Answer:
-        """What a command prints that runs where and as whom launches are submitted.
+        """What a command prints that runs where launches are submitted.
 
         Its status is 127 where there is no such program. Raises InfrastructureError when it does
         not end.
@@ -86,10 +87,10 @@ class Site(ABC):
 
     @abstractmethod
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
-        """Let jobs read folders of this machine, where that does not go without saying."""
+        """Let sessions and jobs read folders of this machine, where they do not anyway."""
 
     def owner(self) -> list[str]:
-        """The cluster and the user of its jobs: what these have built, no other user runs."""
+        """The cluster and its user: what was built for others is not run."""
         known = self.slurm_output("scontrol", "show", "config")
         found = re.search(r"^ClusterName\s*=\s*(\S+)", known, re.MULTILINE)
         return [found[1] if found else "", str(os.geteuid())]

@@ -76,7 +76,7 @@ class SlurmSite(Site):
         self, argv: list[str], variables: dict[str, str], folder: Path | None = None
     ) -> tuple[list[str], dict[str, str]]:
         """`argv`, killed when its starter ends, with the site's variables and these."""
-        del folder  # the caller starts it there
+        del folder  # where it is started
         return ["setpriv", "--pdeathsig", "KILL", *argv], {**self.variables(), **variables}
 
     def variables(self) -> dict[str, str]:

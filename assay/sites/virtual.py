@@ -73,6 +73,7 @@ class VirtualSite(Site):
             "cpus-per-node": began_on.cores_per_node,
             "network": began_on.network.name,
             "switches": began_on.switches,
+            "awake": began_on.cores_awake,
         }
         # People copy the command into a shell, and a provenance may be anybody's.
         words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value]
@@ -97,8 +98,9 @@ class VirtualSite(Site):
         return [self._facts["identity"], str(os.geteuid())]
 
     def provenance(self) -> SiteAsRun:
-        """As of every site, with the tree of switches."""
-        return replace(super().provenance(), virtual=True, switches=self._facts["tree"])
+        """As of every site, with the tree of switches and how cores are kept awake."""
+        tree, awake = self._facts["tree"], self._facts["awake"]
+        return replace(super().provenance(), virtual=True, switches=tree, cores_awake=awake)
 
 
 def _storage(folder: str, *, shared: bool = True) -> StorageDescription:

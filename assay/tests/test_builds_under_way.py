@@ -97,21 +97,21 @@ def test_a_proof_that_compiles_slowly_is_told_of(tmp_path, monkeypatch):
 
 def test_a_run_says_what_its_session_builds(tmp_path, capsys):
     site = SlurmSite(chosen(read_site_file("virtual")))
-    with WorkFolder(site, tmp_path) as work:
-        work.fresh_session()
-        output = work.session / "rfm_build.out"
-        output.write_text("cc -c ring.c\ncc -c halo.c\n")
-        driver = Driver.__new__(Driver)
-        driver.progress, driver.work = Progress(live=False), work
-        driver.waiting = SimpleNamespace(waits=False)
-        driver._kept_builds = SimpleNamespace(take_in=lambda _: None)
-        driver._heed_notice(Outcome(progress="building Programs for lam", output=str(output)), {})
-        driver.progress._spoke -= QUIET_S + 1
-        driver.tick()
-        built = CompleteBuild("lam", "Programs", str(work.session), [])
-        driver._heed_notice(Outcome(built=built), {})
-        driver.progress._spoke -= QUIET_S + 1
-        driver.tick()
+    work = WorkFolder(site, tmp_path)
+    work.fresh_session()
+    output = work.session / "rfm_build.out"
+    output.write_text("cc -c ring.c\ncc -c halo.c\n")
+    driver = Driver.__new__(Driver)
+    driver.progress, driver.work = Progress(live=False), work
+    driver.waiting = SimpleNamespace(waits=False)
+    driver._kept_builds = SimpleNamespace(take_in=lambda _: None)
+    driver._heed_notice(Outcome(progress="building Programs for lam", output=str(output)), {})
+    driver.progress._spoke -= QUIET_S + 1
+    driver.tick()
+    built = CompleteBuild("lam", "Programs", str(work.session), [])
+    driver._heed_notice(Outcome(built=built), {})
+    driver.progress._spoke -= QUIET_S + 1
+    driver.tick()
     first, during, after = capsys.readouterr().err.splitlines()
     assert first == "building Programs for lam"
     assert re.search(r", building Programs for lam, \d+ s: cc -c halo\.c$", during)

@@ -7,11 +7,9 @@ import yaml
 from assay.cli.main import main
 from assay.schema import campaign_from_text
 from assay.tests.published_forms import published
+from checks.common.foreign import children
 from checks.common.registry import CHECKS
-from checks.common.tests.test_foreign_hostile import suite
 from records.errors import ExitStatus
-
-__all__ = ["suite"]
 
 
 def told(capsys, *words: str, status: ExitStatus = ExitStatus.PASS) -> str:
@@ -74,10 +72,10 @@ class Remote(Island):
 
 
 @pytest.fixture
-def files(suite):
-    (suite / "island.py").write_text(SUITE)
-    (suite / "exits.py").write_text("import reframe, os; os._exit(3)")
-    return suite
+def files(tmp_path):
+    (tmp_path / "island.py").write_text(SUITE)
+    (tmp_path / "exits.py").write_text("import reframe, os; os._exit(3)")
+    return tmp_path
 
 
 def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
@@ -90,6 +88,17 @@ def test_a_suite_is_listed_with_what_the_site_can_run(capsys, files):
     assert "Island: run, 1 variant; runs here in mpich, mpich-hydra," in text
     assert "Remote: run, 1 variant; not here: asks for system daint:gpu; virtual:all has" in text
     assert "2 files, 1 refused; 2 classes, 1 run here" in text
+
+
+def test_a_suite_is_listed_where_namespaces_are_refused_and_that_is_said_once(
+    capsys, files, monkeypatch
+):
+    words = ("--reframe", str(files), "--env", "SCRATCH=/scratch")
+    assert "namespaces" not in told(capsys, *words)
+    monkeypatch.setattr(children, "_UNSHARE", ("unshare", "--refused"))
+    text = " ".join(told(capsys, *words).split())
+    assert "Island: run, 1 variant" in text
+    assert text.count("namespaces are refused here: the files could write and connect") == 1
 
 
 def test_a_suite_is_listed_for_no_site(capsys, files):

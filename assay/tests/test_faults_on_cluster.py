@@ -36,7 +36,7 @@ from virtual_cluster.network import enter_login
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
 
 ONE_STARTUP = "  - check: startup\n    fixed: {ranks: 2}\n"
-#: What ends another user's jobs, maintenance and a drain.
+#: What ends other jobs, maintenance and a drain.
 FREE = ("scancel", "--user=nobody")
 SERVICE_ENDS = ("scontrol", "delete", "reservationname=service")
 RESUME = ("scontrol", "update", "nodename=n4", "state=resume")
@@ -51,7 +51,7 @@ int main(void) { return 0; }
 
 @pytest.fixture
 def programs(cluster):
-    """The folder that comes first in the PATH of the jobs' user, as it was afterwards."""
+    """The folder that comes first in the PATH of sessions and jobs, as it was afterwards."""
     where = Path(cluster.site_facts()["state_dir"]) / "bin"
     before = {path.name: path.read_bytes() for path in where.iterdir()}
     yield where

@@ -201,7 +201,7 @@ class Chaos:
         return run_command(argv, check=False).stdout.split()
 
     def kill_one(self, pattern: str) -> bool:
-        """Kill a process of the jobs' user; waits a while for there being one."""
+        """Kill a process of the cluster's user; waits a while for there being one."""
         for _ in tries(12.0, 0.05):
             found = self._processes(pattern)
             if found:
@@ -328,7 +328,7 @@ def _small_disk(folder: Path, size: int) -> Iterator[None]:
 
 @pytest.mark.cluster
 @pytest.mark.full
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts small disks: run with sudo")
 @pytest.mark.skipif(bool(host.missing_programs()), reason="needs Slurm: run make packages")
 def test_kills_lose_no_launch_and_count_none_twice():
     count = int(os.environ.get("ASSAY_KILLS", "0"))

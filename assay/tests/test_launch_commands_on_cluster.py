@@ -14,11 +14,12 @@ from assay.sites import site_file
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.test_run_on_cluster import own_name
-from checks.common.json_lines import PROGRAM_SECRET
+from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import Start, launch_words
 from checks.common.session.preparation import NO_MODULE
 from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER
 
 CLUSTER = own_name("l")
 NEEDED = ("slurmctld", "slurmd", "munged", "mpiexec.hydra", "mpirun.openmpi", "ip")
@@ -28,8 +29,7 @@ PRRTE = {name: shutil.which(name) for name in ("prte", "prun")}
 MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
 
 pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
+    *NEEDS_CLUSTER,
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup"),
 ]
 
@@ -72,9 +72,9 @@ class OnCluster(SlurmSite):
 
     cluster = None
 
-    def command(self, argv, variables, reads=()):
+    def command(self, argv, variables, folder=None):
         """As the cluster's ordinary user."""
-        return self.cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
+        return self.cluster.user_command(argv, env=variables), dict(os.environ)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def in_job(site, name, command):
     options = [*site.description.access, "-N2", "-n4", "--ntasks-per-node=2", f"--output={output}"]
     argv, environment = site.command(
         ["sbatch", "--wait", "--chdir=/tmp", *options, str(script)],
-        {PROGRAM_SECRET: "s3", "ASSAY_LAUNCHED_AT": "1"},
+        {TOKEN: "s3", "ASSAY_LAUNCHED_AT": "1"},
     )
     answer = subprocess.run(
         argv, env=environment, capture_output=True, text=True, check=False, timeout=600
@@ -119,7 +119,7 @@ def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
     described = site.description.environments[name]
     start = Start(4, 2, described.mpirun or "", None, described.launcher_command or "")
     words = [*launch_words(described.launcher, start), *described.launcher_options]
-    told = f'echo "$(hostname) ${PROGRAM_SECRET} $OF_SITE"'
+    told = f'echo "$(hostname) ${TOKEN} $OF_SITE"'
     status, output = in_job(site, name, [*words, "sh", "-c", told])
     home = site.cluster.site_facts()["home_dir"]
     assert status == 0, output

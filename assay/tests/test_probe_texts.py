@@ -187,7 +187,7 @@ def test_the_first_start_that_places_ranks_right_is_kept():
     assert trial.right.evidence.library == "MPICH 4.0.2"
 
 
-NOT_SET = '[n1:17588] Warning: could not find environment variable "ASSAY_PROGRAM_SECRET"'
+NOT_SET = '[n1:17588] Warning: could not find environment variable "ASSAY_TOKEN"'
 NO_PORTS = """\
 --------------------------------------------------------------------------
 WARNING: There is at least non-excluded one OpenFabrics device found,

@@ -36,7 +36,6 @@ def test_a_job_of_an_ordinary_user_profiles_the_ranks_of_all_its_nodes(cluster, 
     try:
         words = [f"mpicc.{library}", "-O2", "-o", str(folder / "known"), str(SOURCES / "known.c")]
         subprocess.run(words, check=True)
-        shutil.chown(folder, f"assay-{cluster.name}")
         words = ["salloc", "-N2", "--ntasks-per-node=1", str(Path(sys.executable).parent / "assay")]
         words += ["profile", "--", *LAUNCHERS[library], "./known", "late"]
         command = cluster.user_command(words)

@@ -2,7 +2,6 @@
 """Where a run is resumed when nobody says where."""
 
 import json
-import os
 
 import pytest
 
@@ -40,7 +39,6 @@ def run_begun_on(asked_as, tmp_path, monkeypatch):
     return run.path
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="virtual clusters belong to root: run with sudo")
 def test_a_run_whose_cluster_is_gone_names_the_command_that_brings_it_up(tmp_path, monkeypatch):
     path = run_begun_on("virtual:t-nowhere", tmp_path, monkeypatch)
     with pytest.raises(AssayError) as caught:

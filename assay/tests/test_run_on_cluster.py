@@ -28,8 +28,7 @@ PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
 
 pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
+    *clusters.NEEDS_CLUSTER,
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages"),
 ]
 #: What a module needs whose tests belong to make test-all only.

@@ -39,8 +39,8 @@ class Answering(SlurmSite):
 
     programs = None
 
-    def command(self, argv, variables, reads=()):
-        argv, environment = super().command(argv, variables, reads)
+    def command(self, argv, variables, folder=None):
+        argv, environment = super().command(argv, variables, folder)
         return argv, {**environment, "PATH": f"{self.programs}:{environment['PATH']}"}
 
 

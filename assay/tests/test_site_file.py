@@ -378,12 +378,6 @@ def test_the_user_is_known_where_cron_does_not_tell(here, monkeypatch):
     assert load_site("here").work_dir(Path("/r"), "x") == Path(f"/scratch/{user}/assay/x")
 
 
-def test_a_virtual_cluster_asks_for_root(monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(AssayError, match="belongs to root: run assay with sudo"):
-        load_site("virtual:t-nowhere")
-
-
 @pytest.mark.parametrize(
     ("name", "tried", "untried"),
     [

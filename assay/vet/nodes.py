@@ -19,6 +19,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from assay import ROOT
 from assay.commands import run_command
+from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.vet.folder import VetFolder
 from checks.common.slurm.commands import Answer
@@ -55,7 +56,7 @@ def vet_by_slurm(
     with suppress(OSError, msgspec.MsgspecError):
         reference = folder.reference()
     folder.path.mkdir(parents=True, exist_ok=True)
-    site.show_to_jobs([ROOT, folder.path])
+    site.show_to_jobs([ROOT, *python_folders(), folder.path])
     partition = f"--partition={site.description.slurm_partition}"
     most = site.description.nodes - 1 if link else 0
     lock, held = Lock(), set[str]()

@@ -61,8 +61,8 @@ def _options(words: Iterable[str]) -> dict[str, Any]:
 
 def say(kind: str, **members: Any) -> None:
     """Print a line of ours."""
-    secret = {"secret": found} if (found := os.environ.get("ASSAY_PROGRAM_SECRET")) else {}
-    sys.stdout.write(json.dumps({"assay": kind, **secret, **members}, separators=(",", ":")) + "\n")
+    token = {"token": found} if (found := os.environ.get("ASSAY_TOKEN")) else {}
+    sys.stdout.write(json.dumps({"assay": kind, **token, **members}, separators=(",", ":")) + "\n")
 
 
 def say_metric(

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from records.errors import InfrastructureError
-from virtual_cluster.processes import failure
 from virtual_cluster.host import run, tries
+from virtual_cluster.processes import failure
 from virtual_cluster.slurm_conf import JOB_SETTINGS, cgroup_conf
 
 #: Cores and mebibytes of each node, as Slurm is told.

@@ -71,7 +71,7 @@ class MpiCheck(LaunchSetup):
             trouble = folder_trouble(stage if self.built.is_dir() else self.built)
             if trouble:
                 outcome = Outcome("lost", f"{trouble}; {outcome.reason}", fault="work-folder")
-        session = json_lines.session_lines(printed.text, self.secrets)
+        session = json_lines.session_lines(printed.text, self.token)
         emit(self, outcome, session.session_interval())
         return sn.assert_eq(outcome.status, "ok", msg=f"{outcome.status}: {outcome.reason}")
 
@@ -98,9 +98,9 @@ class MpiCheck(LaunchSetup):
             return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
         metrics = self.definition.metrics_by_name if self.prints_metrics else {}
         try:
-            output = json_lines.parse(text, metrics, self.secrets)
+            output = json_lines.parse(text, metrics, self.token)
         except json_lines.OutputError as error:  # a node's end may have cut a line
-            ended = json_lines.session_lines(text, self.secrets).exit_status is not None
+            ended = json_lines.session_lines(text, self.token).exit_status is not None
             dead = None if ended else HERE.dead_nodes(self.job.nodelist or [])
             if dead is None:
                 raise
@@ -129,7 +129,7 @@ class MpiCheck(LaunchSetup):
 
     def _unprepared(self, printed: Printed) -> Loss | None:
         """The loss of a job that ended before its session, for a module is missing."""
-        session = json_lines.session_lines(printed.text, self.secrets)
+        session = json_lines.session_lines(printed.text, self.token)
         if self.job.exitcode != NO_MODULE or session.stamps:
             return None
         said = last_line(self._file(self.stderr)) or "its modules could not be loaded"
@@ -138,7 +138,7 @@ class MpiCheck(LaunchSetup):
     def _clock_set(self, text: str) -> Loss | None:
         """The loss of a job during which a clock was set: what it timed, and when Slurm ends it,
         may follow that clock."""
-        told = json_lines.session_lines(text, self.secrets).clock_told()
+        told = json_lines.session_lines(text, self.token).clock_told()
         by = self.job.ended.set_since(self.job.handed_in)
         if not told and self.job.state in ("TIMEOUT", "DEADLINE") and abs(by) > 1:
             told = f"this host's clock was set during the launch, by {by:+.6g} s"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one parser of what our own programs and the session print: JSON lines among foreign text.
 
-A line with the mark `"assay":` is ours: it is a whole JSON object and carries the secret of the
+A line with the mark `"assay":` is ours: it is a whole JSON object and carries the token of the
 launch, or the launch is wrong. All other lines belong to the library, the launcher or a foreign
-program and are left alone. The output is not trusted: it may be cut off, lines of two ranks may be
-mixed, a value may not be a number. Every OutputError makes the launch wrong.
+program and are left alone. Output may be cut off, lines of two ranks may be mixed, a value may not
+be a number. Every OutputError makes the launch wrong.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import json
 import math
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from secrets import token_hex
 from typing import Any, TypeVar
 
 from checks.common.evidence.clocks import Stamp, set_by
@@ -26,15 +26,15 @@ from records.run.mpi_profile import RankProfile, profile_fault, rank_profile
 from records.site.limits import LINK_MOST_BYTES_PER_S
 from records.units import unit_of
 
-#: Environment variables with the secrets, for session.sh and for the program.
-SESSION_SECRET = "ASSAY_SESSION_SECRET"  # noqa: S105  a variable's name
-PROGRAM_SECRET = "ASSAY_PROGRAM_SECRET"  # noqa: S105  a variable's name
+#: Environment variable with the token of a launch, by which its lines differ from other text.
+TOKEN = "ASSAY_TOKEN"  # noqa: S105  a variable's name
 
 _Read = TypeVar("_Read")
 
 #: Characters of a line that a message shows.
 _SHOWN = 80
-
+#: How session.sh begins its stamps, its allocation and its exit status.
+_OF_SESSION = tuple(f'{{"assay":"{kind}' for kind in ("stamp", "allocation", "exit"))
 
 #: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
 CLOCKS_APART_S = 300.0
@@ -42,23 +42,6 @@ CLOCKS_APART_S = 300.0
 
 class OutputError(Exception):
     """The program's output contradicts itself or is not a measurement; the message says where."""
-
-
-@dataclass(frozen=True)
-class Secrets:
-    """These distinguish lines of session.sh and of the program from a program's text."""
-
-    session: str
-    program: str
-
-    @classmethod
-    def new(cls) -> Secrets:
-        """Secrets for one launch."""
-        return cls(token_hex(8), token_hex(8))
-
-    def variables(self) -> dict[str, str]:
-        """The job's environment variables that hand them over."""
-        return {SESSION_SECRET: self.session, PROGRAM_SECRET: self.program}
 
 
 @dataclass
@@ -71,8 +54,6 @@ class Output:
     all_notes: list[tuple[str, Any]] = field(default_factory=list)
     stamps: dict[str, float] = field(default_factory=dict)
     uptimes: dict[str, tuple[float, float]] = field(default_factory=dict)
-    #: The stamps as the session says them again at its end; None where it does not.
-    stamps_again: dict[str, Any] | None = None
     evidence: Evidence | None = None
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
@@ -136,10 +117,6 @@ class Output:
         if missing := [name for name in named if name not in self.stamps]:
             yield f"the session's stamp {missing[0]} is missing"
             return
-        if strange := sorted(self.stamps.keys() - set(named)):
-            yield f"the session has a stamp {strange[0]!r:.80}"
-        if self.stamps_again not in (None, self.stamps):
-            yield "the session's stamps are not those that it says again at its end"
         if told := self.clock_told():
             yield told
         for one, following in pairwise(named):
@@ -180,12 +157,10 @@ class Output:
         return profile
 
 
-def parse(
-    text: str, metrics: Mapping[str, MetricDefinition], secrets: Secrets | None = None
-) -> Output:
+def parse(text: str, metrics: Mapping[str, MetricDefinition], token: str | None = None) -> Output:
     """Sort the JSON lines of `text`; `metrics` are those that the program may print.
 
-    Without `secrets`, as of a program run by hand, no line needs one. Raises OutputError on a line
+    Without a `token`, as of a program run by hand, no line needs one. Raises OutputError on a line
     of ours that is not whole or not of this launch, on a value that is not a measurement, and on a
     metric of another check.
     """
@@ -193,25 +168,20 @@ def parse(
     seen: set[str] = set()
     for line in marked_lines(text):
         entry = _whole(line)
-        kind = "session" if _is_of_session(entry) else "program"
-        if secrets is not None and entry.get("secret") != getattr(secrets, kind):
-            raise OutputError(f"a line does not carry the secret of its launch: {line[:_SHOWN]!r}")
+        if token is not None and entry.get("token") != token:
+            raise OutputError(f"a line does not carry the token of its launch: {line[:_SHOWN]!r}")
         _take(entry, output, metrics, seen)
     return output
 
 
-def session_lines(text: str, secrets: Secrets) -> Output:
-    """What the session itself said in `text`; damaged lines are skipped."""
+def session_lines(text: str, token: str) -> Output:
+    """The stamps, allocation and exit status of the session in `text`, of its lines that are whole;
+    of two alike the first."""
     output = Output()
     for line in marked_lines(text):
-        if secrets.session not in line:
-            continue
-        try:
-            entry = _whole(line)
-            if _is_of_session(entry) and entry.get("secret") == secrets.session:
+        with suppress(OutputError):
+            if line.startswith(_OF_SESSION) and (entry := _whole(line)).get("token") == token:
                 _take(entry, output, {}, set())
-        except OutputError:
-            continue
     return output
 
 
@@ -222,13 +192,6 @@ def _whole(line: str) -> dict[str, Any]:
         raise OutputError(
             f"a line was cut or mixed with another ({str(error)[:100]}): {line[:_SHOWN]!r}"
         ) from None
-
-
-def _is_of_session(entry: dict[str, Any]) -> bool:
-    kind = entry["assay"]
-    return kind in ("allocation", "exit", "stamp", "stamps") or (
-        kind == "error" and entry.get("where") == "session"
-    )
 
 
 def _take(
@@ -242,9 +205,8 @@ def _take(
             output.stamps[name] = float(at)
             if (up := entry.get("up")) not in (None, [None, None]):
                 output.uptimes[name] = _uptimes(up, name)
-        case {"assay": "stamps", "at": dict(again)}:
-            _once(output.stamps_again is None, "the line of all stamps")
-            output.stamps_again = again
+        case {"assay": "stamps"}:
+            pass  # of runs before: the session said its stamps again at its end
         case {"assay": "note", "key": str(key), "value": value}:
             output.notes[key] = value
             output.all_notes.append((key, value))
@@ -309,7 +271,7 @@ def _metric(
         )
     ):
         raise OutputError(f"metric {name}: {at!r:.80} is not a point")
-    strange = entry.keys() - {"assay", "secret", "name", "unit", "value", "at", "samples"}
+    strange = entry.keys() - {"assay", "token", "name", "unit", "value", "at", "samples"}
     if strange:
         raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
     key = json.dumps([name, at], sort_keys=True)

@@ -124,8 +124,7 @@ class ReframeTest(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
         """What a plan says of it: foreign code, what it builds, what the site decides."""
         at = f" at commit {self.commit[:12]}" if self.commit else ""
         parts = [
-            f"foreign code, class {self.cls} of {self.file}{at}, executed with the rights of the"
-            " jobs' user only",
+            f"foreign code, class {self.cls} of {self.file}{at}, executed with your rights",
             *(["each launch compiles"] if self.compiles else []),
             *(f"fixture {one}" for one in self.fixtures),
             *self.notes,

@@ -54,7 +54,8 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     `in_one_job`: launches were steps of an allocation.
 
     `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
-    cluster; `partition_nodes`, all nodes of the partition and kind, in service or not.
+    cluster, `cores_awake` how it keeps cores awake while a job runs: latency, spinner or nothing;
+    `partition_nodes`, all nodes of the partition and kind, in service or not.
     """
 
     name: str | None = None
@@ -69,6 +70,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes_per_second: Count | float | None = None
     network: Network = Network()
     switches: str | None = None
+    cores_awake: str | None = None
     asked_as: str | None = None
     builds: str | None = None
     nodes_left_out: list[str] | None = None

@@ -7,7 +7,7 @@ import fcntl
 import os
 import secrets
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from records.run.provenance import Provenance, read_provenance
 from records.run.record import Record, read_records
 from records.run.record_lines import Ledger
 from records.site.pair_scans import FOLDER as POINTS
-from records.untrusted import FILE, FOLDER, refuse_replaceable
+from records.untrusted import FILE, refuse_replaceable
 
 #: Where runs are kept, below the folder in which `assay` is called.
 RESULTS = Path("results")
@@ -89,29 +89,22 @@ class RunDirectory:
 
     def lock(self) -> int:
         """Make this process the run's one driver; held until it ends, however it ends. Raises
-        AssayError when another process is, when another user could change the run meanwhile, or
-        when what a driver writes is a link or of another kind."""
-        lock, owner = self.path / ".lock", self.path.stat().st_uid
-        if owner != os.geteuid():
-            raise AssayError(
-                f"{self.path} belongs to uid {owner}, who could change it meanwhile; resume it"
-                " as that user, or resume a copy of your own (cp -r)"
-            )
+        AssayError when another process is, or when what a driver writes is a link or of another
+        kind."""
+        lock = self.path / ".lock"
         for file in (lock, self.records_file):
             refuse_other(file)
         for folder in (self.raw, self.points, self.builds):
             refuse_other(folder, folder=True)
         try:
             self.raw.mkdir(mode=0o700, exist_ok=True)
-            raw = os.open(self.raw, FOLDER)
-            os.fchmod(raw, 0o700)
-            os.close(raw)
+            self.raw.chmod(0o700)
             flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
             descriptor = os.open(lock, flags, 0o644)
         except OSError as error:
             raise AssayError(
                 f"{error.filename}: cannot be opened ({error.strerror}); a run is resumed by its"
-                " owner"
+                " owner, or from a copy (cp -r)"
             ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -169,11 +162,11 @@ def refuse_other(path: Path, *, folder: bool = False) -> None:
         raise AssayError(f"{path} is {kind}; allowed is {allowed}. Move it away, then try again.")
 
 
-def create_run(campaign_text: str, plan: Plan, users: Collection[int] = ()) -> RunDirectory:
+def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
     """A fresh run directory with the campaign as asked and its plan. Raises AssayError where
-    another user could replace it, `users` by what they own."""
+    another user could replace it."""
     path = RESULTS / plan.campaign / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
-    refuse_replaceable(path, users)
+    refuse_replaceable(path)
     try:
         run = RunDirectory(path)
         path.mkdir(parents=True)

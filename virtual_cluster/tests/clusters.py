@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of real clusters share: where they can be made, commands in them, traces of them."""
 
-import os
-import pwd
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import virtual_cluster
-from virtual_cluster import host
+from virtual_cluster import host, trial
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import load_state, state_root
 
-LACKING = [*host.missing_capabilities(), *host.missing_programs()]
-REASON = "needs root" if os.geteuid() != 0 else ", ".join(LACKING)
+MISSING = host.missing_programs()
+REASON = f"missing: {', '.join(MISSING)}" if MISSING else trial.refusal()
 NEEDS_CLUSTER = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
@@ -44,8 +43,7 @@ def made(kind: str, **spec: Any) -> Iterator[Cluster]:
 
 def as_user(cluster: Cluster, *argv: str) -> str:
     done = subprocess.run(
-        cluster.user_command(argv),
-        cwd=cluster.site_facts()["work_dir"],
+        cluster.user_command(argv, folder=Path(cluster.site_facts()["work_dir"])),
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -63,27 +61,29 @@ def on_nodes(cluster: Cluster, script: str) -> list[str]:
     return [line.split(":", 1)[1].strip() for line in sorted(lines)]
 
 
-def traces(name: str) -> dict[str, list[str]]:
-    """Everything on the machine that bears the name of a cluster."""
-    mine = f"assay-{name}"
+def spaces_of(name: str) -> set[int]:
+    """The PID namespaces of a cluster that is up."""
+    state = load_state(name)
+    assert state is not None
+    return {process.space for process in state.processes.values()}
+
+
+def traces(name: str, spaces: Collection[int] = ()) -> dict[str, list[str]]:
+    """Everything on the machine that bears the name of a cluster, or lives in its namespaces."""
     folder = f"/assay/{name}"
-    commands = {}
+    found: dict[str, list[str]] = {"processes": []}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            commands[entry.name] = (entry / "cmdline").read_bytes().decode(errors="replace")
+            words = (entry / "cmdline").read_bytes().decode(errors="replace")
+            inside = (entry / "ns" / "pid").stat().st_ino in spaces
         except OSError:
             continue
-    netns = Path("/run/netns")
+        if inside or folder in words:
+            found["processes"].append(f"{entry.name} {words}")
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    links = host.run(["ip", "-o", "link"]).stdout.splitlines()
-    found = {
-        "processes": [f"{pid} {c}" for pid, c in commands.items() if mine in c or folder in c],
-        "namespaces": [p.name for p in netns.glob(f"{mine}-*")] if netns.exists() else [],
-        "mounts": [line for line in mounts if mine in line or folder in line],
-        "links": [line for line in links if mine in line],
-        "users": [entry.pw_name for entry in pwd.getpwall() if folder in entry.pw_dir],
-        "files": [str(path) for path in Path("/var/lib/assay").glob(f"{name}*")],
-    }
+    found["mounts"] = [line for line in mounts if folder in line]
+    found["files"] = [str(path) for path in state_root().glob(f"{name}*")]
+    found["groups"] = [str(path) for path in Path("/sys/fs/cgroup").glob(f"*/assay-{name}-*")]
     return {kind: things for kind, things in found.items() if things}
 
 
@@ -96,11 +96,8 @@ def wait_until_idle(cluster: Cluster) -> None:
     wait_for(lambda: {node["state"] for node in cluster.status()["nodes"]} == {"idle"})
 
 
-def sleepers(namespace: Path) -> list[int]:
-    """The processes `sleep` in a namespace."""
-    found = []
-    for pid in host.run(["ip", "netns", "pids", namespace.name]).stdout.split():
-        with suppress(OSError):  # it has ended meanwhile
-            if Path(f"/proc/{pid}/comm").read_text() == "sleep\n":
-                found.append(int(pid))
-    return found
+def sleepers(cluster: Cluster, node: str) -> list[int]:
+    """Ids, in a node, of its processes `sleep`."""
+    words = cluster.node_command(node, ["pgrep", "-x", "sleep"])
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return [int(pid) for pid in done.stdout.split()]

@@ -3,8 +3,11 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +17,17 @@ import pytest
 import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import host
-from virtual_cluster.api import Cluster, processes_of
+from virtual_cluster.api import Cluster
 from virtual_cluster.command import main
-from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
     as_user,
     on_nodes,
     sleepers,
+    spaces_of,
     traces,
     wait_for,
     wait_until_idle,
@@ -32,38 +36,128 @@ from virtual_cluster.tests.clusters import (
 pytestmark = NEEDS_CLUSTER
 
 
+#: Each leaves a process that tries to outlive the cluster.
+ESCAPES = {
+    "session": "setsid sleep 1000 &",
+    "double fork": "(setsid sh -c 'sleep 1000 & sleep 1000 &' &)",
+    "ignored signals": "trap '' HUP INT TERM; setsid sh -c 'sleep 1000; sleep 1000' &",
+    "namespaces": "setsid unshare --user --map-root-user --net --pid --fork sleep 1000 &",
+}
+
+
 def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
     shared: Cluster, name: str
 ) -> None:
     links = host.run(["ip", "-o", "link"]).stdout.count("\n")
+    mounts = Path("/proc/self/mountinfo").read_text()
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=4))
     assert set(on_nodes(cluster, "hostname")) == {"n1", "n2", "n3", "n4"}
     for one in (cluster, shared):
-        assert as_user(one, "srun", "-N2", "id", "-un").split() == [f"assay-{one.name}"] * 2
+        assert as_user(one, "srun", "-N2", "id", "-un").split() == ["assay"] * 2
     assert host.run(["ip", "-o", "link"]).stdout.count("\n") == links
-    assert len(traces(name)) > 3
-    assert processes_of(name)
-    uid = cluster.site_facts()["uid"]
-    # A process that leaves the cluster's networks.
-    leave = "setsid unshare --user --map-root-user --net sleep 1000 >/dev/null 2>&1 &"
-    as_user(cluster, "sh", "-c", leave)
-
-    def left() -> list[str]:
-        found = host.run(["ps", "-e", "-o", "uid=,stat=,args="]).stdout.splitlines()
-        mine = [line for line in found if line.split()[0] == str(uid) and " Z" not in line]
-        return [line for line in mine if "sleep 1000" in line]  # the next cluster may get the uid
-
-    sleep = cluster.user_command(["srun", "--nodelist=n1,n2", "sleep", "100"])
-    with subprocess.Popen(sleep, cwd="/", stderr=subprocess.DEVNULL):
-        wait_for(lambda: all(sleepers(Path(f"/run/netns/assay-{name}-{n}")) for n in ("n1", "n2")))
-        wait_for(lambda: any("unshare" not in line for line in left()))
+    assert Path("/proc/self/mountinfo").read_text() == mounts
+    spaces = spaces_of(name)
+    assert len(traces(name, spaces)) > 1
+    for escape in ESCAPES.values():
+        quiet = f"exec </dev/null >/dev/null 2>&1; {escape}"
+        as_user(cluster, "sh", "-c", quiet)
+        subprocess.run(cluster.node_command("n1", ["sh", "-c", quiet]), check=True)
+        as_user(cluster, "sbatch", "-N2", "-t", "10", "--wrap", f"srun sh -c {quiet!r}; sleep 1000")
+    wait_for(lambda: len(sleepers(cluster, "n1")) > 4)
+    with subprocess.Popen(cluster.user_command(["sleep", "1000"])) as entered:
         assert virtual_cluster.down(name)
-    assert not left()
-    assert traces(name) == {}
+        assert entered.wait(PATIENCE_S) != 0
+    wait_for(lambda: traces(name, spaces) == {})  # what has died is reaped by others
     assert not virtual_cluster.down(name)
     with pytest.raises(AssayError, match=f"assay cluster up --name {name}"):
         virtual_cluster.load(name)
     assert set(on_nodes(shared, "hostname")) == {"n1", "n2", "n3", "n4"}
+
+
+@pytest.mark.parametrize("where", ["login", "n1"])
+def test_a_command_that_was_stopped_does_not_hold_up_the_end(name: str, where: str) -> None:
+    """`nsenter` stops with its child, and what has not been reaped holds a PID namespace."""
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=1))
+    spaces = spaces_of(name)
+    stops = ["sh", "-c", "kill -STOP $$; true"]
+    command = cluster.user_command(stops) if where == "login" else cluster.node_command("n1", stops)
+    with subprocess.Popen(command) as entered:
+        stat = Path(f"/proc/{entered.pid}/stat")
+        wait_for(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+        assert virtual_cluster.down(name)
+        entered.wait(PATIENCE_S)
+    wait_for(lambda: traces(name, spaces) == {})
+
+
+def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> None:
+    """`rm -rf` of a wrong variable harms nothing but what jobs have made."""
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    shown, kept = tmp_path / "shown", tmp_path / "kept"
+    for folder in (shown, kept):
+        folder.mkdir()
+        (folder / "text").touch()
+    cluster.show([shown])
+    look = "for f in {0}/text {1}/text {2} /etc/shadow; do ! cat $f >/dev/null || echo $f; done"
+    seen = as_user(cluster, "srun", "sh", "-c", look.format(shown, kept, Path(__file__)))
+    assert seen.split() == [f"{shown}/text"]
+    work = Path(cluster.site_facts()["work_dir"])
+    (work / "text").touch()
+    command = ["srun", "-wn1", "sh", "-c", "rm -rf --no-preserve-root / 2>/dev/null; kill -9 -1"]
+    subprocess.run(cluster.user_command(command), capture_output=True, check=False)
+    assert (shown / "text").exists()
+    assert (kept / "text").exists()
+    assert not (work / "text").exists()
+    wait_until_idle(cluster)
+    written = ["sh", "-c", "hostname; for f in /x /usr/x {0}/x; do ! touch $f || echo $f; done"]
+    written[-1] = written[-1].format(shown)
+    done = as_user(cluster, "sbatch", "-wn1", "-W", "-o", f"{work}/out", "--wrap", written[-1])
+    assert done
+    assert (work / "out").read_text().splitlines()[0] == "n1"
+    assert not [line for line in (work / "out").read_text().splitlines() if line.startswith("/")]
+
+
+def test_jobs_and_sessions_have_no_capability(shared: Cluster) -> None:
+    for command in (["cat"], ["srun", "cat"]):
+        status = as_user(shared, *command, "/proc/self/status")
+        rights = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
+        assert {int(mask, 16) for mask in rights[:3]} == {0}  # inheritable, permitted, effective
+
+
+def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
+    shared: Cluster, tmp_path: Path
+) -> None:
+    folder, link = tmp_path / "a b", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    (folder / "text").write_text("first")
+    with tempfile.TemporaryDirectory(dir=Path.home()) as other:
+        Path(other, "text").write_text("first")
+        shared.show([link, Path(other), folder])
+        texts = [str(path / "text") for path in (folder, link, Path(other))]
+        assert as_user(shared, "srun", "-N2", "cat", *texts) == "first" * 6
+        # A folder made anew under the same name, and a node that was without power.
+        folder.rename(tmp_path / "away")
+        folder.mkdir()
+        (folder / "text").write_text("anew")
+        shared.show([folder])
+        node = shared.site_facts()["nodes"][0]
+        shared.kill_node(node)
+        shared.restore_node(node)
+        assert as_user(shared, "srun", "-N2", "cat", *texts[::2]) == "anewfirst" * 2
+    with pytest.raises(AssayError, match="lies in it"):
+        shared.show([Path(shared.site_facts()["state_dir"]).parent])
+
+
+def test_commands_start_with_a_clean_environment_and_the_callers_time_zone(
+    shared: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SURPRISE", "1")
+    monkeypatch.setenv("TZ", "<+1345>-13:45")
+    assert as_user(shared, "date", "+%z").strip() == "+1345"
+    command = shared.user_command(["env"], env={"GIVEN": "a b"})
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
+    assert "GIVEN=a b" in done.stdout.splitlines()
+    assert "SURPRISE" not in done.stdout
 
 
 def test_a_cluster_that_is_up_is_not_made_again_by_a_second_main_job_either(
@@ -88,10 +182,10 @@ def test_a_cluster_that_is_up_is_not_made_again_by_a_second_main_job_either(
 def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
     killed_up(name, stage)
     if stage == "up after":
-        state = json.loads(Path(f"/var/lib/assay/{name}/cluster.json").read_text())
-        controller = Process(**state["processes"]["slurmctld"])
-        os.kill(controller.pid, 9)
-        wait_for(lambda: not controller.alive())
+        state = load_state(name)
+        assert state is not None
+        os.kill(state.processes["slurmctld"].pid, 9)
+        wait_for(lambda: not state.processes["slurmctld"].alive())
     said: list[str] = []
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2), said.append)
     assert "remains" in said[0]
@@ -121,8 +215,8 @@ def test_down_removes_what_a_killed_up_left_however_long_that_takes(
 
     monkeypatch.setattr(host, "run", noted)
     assert virtual_cluster.down(name)
-    assert limits == [False]
-    wait_for(lambda: traces(name) == {})  # a daemon that was not recorded yet ends by itself
+    assert set(limits) == {False}
+    wait_for(lambda: traces(name) == {})  # a holder that was not recorded ends by itself
 
 
 def test_an_up_that_fails_takes_down_what_it_made(
@@ -160,7 +254,7 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     wait_for(lambda: "COMPLETED" in as_user(shared, "scontrol", "show", "job", "-o", job))
     output = Path(shared.site_facts()["work_dir"], f"out.{job}")
     assert output.read_text() == "n1\n"
-    assert output.stat().st_uid == shared.site_facts()["uid"]
+    assert output.stat().st_uid == os.geteuid()
     jobs = as_user(shared, "scontrol", "show", "job", "-o").splitlines()
     behind = [" TimeLimit=00:01:00 " in line for line in jobs if "JobName=kick " in line]
     assert behind and all(behind)
@@ -193,12 +287,12 @@ print(8_000_000 / (time.monotonic() - start))
 
 
 def test_a_fast_ethernet_link_carries_what_fast_ethernet_carries(shared: Cluster) -> None:
-    enter = [f"nsenter --net=/run/netns/assay-{shared.name}-{n}".split() for n in ("n1", "n2")]
-    receiver = [*enter[0], sys.executable, "-c", RECEIVE]
+    receiver = shared.node_command("n1", ["python3", "-c", RECEIVE])
     with subprocess.Popen(receiver, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         server.stdout.readline()
-        sender = [*enter[1], sys.executable, "-c", SEND, shared.site_facts()["addresses"]["n1"]]
+        words = ["python3", "-c", SEND, shared.site_facts()["addresses"]["n1"]]
+        sender = shared.node_command("n2", words)
         rate = float(subprocess.run(sender, capture_output=True, text=True, check=True).stdout)
     assert rate < 12.5e6
 
@@ -215,6 +309,21 @@ def test_the_command_line_shows_and_enters_the_cluster(
     assert main(["status", "--name", shared.name]) == 0
     assert "network fast-ethernet" in capsys.readouterr().out
     shell = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
-    for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-u"], None)):
+    for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == (expected or str(shared.site_facts()["uid"]))
+        assert done.stdout.strip() == expected
+
+
+def test_a_shell_at_a_terminal_has_its_job_control(shared: Cluster) -> None:
+    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvp(words[0], words)  # noqa: S606
+    os.write(terminal, b"sleep 1000\n\x1afg\n\x03echo still $((40+2))\nexit 3\n")
+    shown = b""
+    with suppress(OSError):  # EIO: the shell has ended
+        while piece := os.read(terminal, 4096):
+            shown += piece
+    assert b"still 42" in shown
+    assert b"no job control" not in shown
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3

@@ -1,33 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line refuses what cannot work, with one message and the right exit status."""
 
-import os
-import re
-
 import pytest
 
-from virtual_cluster import host
+from virtual_cluster import host, trial
 from virtual_cluster.command import _split_words, main
 
 
-@pytest.mark.parametrize("action", [["up"], ["down"], ["status"], ["shell"], ["kill-node", "n1"]])
-def test_an_ordinary_user_is_told_what_to_do(
-    action: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert main(action) == 4
-    told = f"needs the rights of root.* sudo .*-m virtual_cluster {action[0]}\n"
-    assert re.fullmatch(f".*{told}", capsys.readouterr().err)
-
-
-def test_missing_capabilities_and_packages_are_named(
+def test_missing_packages_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(host, "missing_capabilities", lambda: ["CAP_SYS_ADMIN"])
-    assert main(["up", "--name", "t-none"]) == 4
-    assert "without CAP_SYS_ADMIN" in capsys.readouterr().err
-    monkeypatch.setattr(host, "missing_capabilities", lambda: [])
+    monkeypatch.setattr(trial, "refusal", lambda **_: "")
     missing = {"munged": "munge", "slurmd": "slurm-wlm"}
     monkeypatch.setattr(host, "missing_programs", lambda _: missing)
     assert main(["up", "--name", "t-none"]) == 4

@@ -13,7 +13,7 @@ from virtual_cluster.spec import ClusterSpec
 
 @pytest.mark.parametrize("name", ["default", "a", "t-1", "abcdefghijkl", "0-0"])
 def test_plain_names_are_allowed(name: str) -> None:
-    assert ClusterSpec(name=name).user_name == f"assay-{name}"
+    assert ClusterSpec(name=name).name == name
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,3 @@ def test_default_cores_divide_the_machine(cores: int, nodes: int, expected: int)
 def test_memory_is_shared_out_in_whole_mebibytes() -> None:
     assert plans.memory_per_node(10 << 30, 4) == int(10 * 1024 * 0.9 / 4) << 20
     assert plans.memory_per_node(1 << 20, 500) == 1 << 20
-
-
-def test_namespaces_of_similar_names_are_not_confused() -> None:
-    assert plans.is_namespace_of("a", plans.namespace_of("a"))
-    assert plans.is_namespace_of("a", plans.namespace_of("a", "n12"))
-    for other in ("a-n1", "ab", "a-login", "b"):
-        assert not plans.is_namespace_of("a", plans.namespace_of(other))
-        assert not plans.is_namespace_of("a", plans.namespace_of(other, "n1"))

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is remembered of a cluster."""
 
-import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from records.errors import AssayError, UnreachableError
-from virtual_cluster import api, host
+from records.errors import AssayError
 from virtual_cluster import state as states
-from virtual_cluster.processes import Process, start_ticks
+from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, cluster_lock, load_state, locked_state
 
 
 @pytest.fixture(autouse=True)
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(states, "STATE_ROOT", tmp_path / "assay")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     return tmp_path / "assay"
 
 
@@ -79,22 +76,4 @@ def test_the_lock_goes_to_the_commands_of_its_holder() -> None:
 def test_the_lock_of_a_cluster_that_is_gone_leaves_no_file(root: Path) -> None:
     with cluster_lock("x"):
         assert (root / "x.lock").exists()
-    assert not (root / "x.lock").exists()
-    with states.machine_lock():
-        states.leave_machine()
     assert not root.exists()
-
-
-@pytest.mark.parametrize("command", [api.load, api.revive])
-def test_a_namespace_that_is_gone_is_named_with_the_remedy(
-    command: Callable[[str], object],
-) -> None:
-    state = saved()
-    pid = os.getpid()
-    for part in ("munged", "slurmctld", "n1", "n2"):
-        state.record(part, Process(pid, start_ticks(pid) or 0))
-    state.boot_id = host.boot_id()
-    state.save()
-    with pytest.raises(UnreachableError, match="network namespace of login is gone") as told:
-        command("x")
-    assert "assay cluster down --name x" in str(told.value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from records.errors import AssayError
-from virtual_cluster import Cluster
+from virtual_cluster import Cluster, host
 from virtual_cluster.slurm_conf import topology_conf
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import switch_tree
@@ -48,11 +48,8 @@ def cluster() -> Iterator[Cluster]:
 
 def _passed(cluster: Cluster, device: str) -> int:
     """Bytes that a device of the login namespace has received."""
-    show = ["cat", f"/sys/class/net/{device}/statistics/rx_bytes"]
-    inside = ["sh", "-c", f"mount -t sysfs sysfs /sys && {' '.join(show)}"]
-    namespace = cluster.site_facts()["login_namespace"]
-    enter = ["nsenter", f"--net={namespace}", "unshare", "--mount", *inside]
-    return int(subprocess.run(enter, capture_output=True, text=True, check=True).stdout)
+    show = cluster.admin_command(["cat", f"/sys/class/net/{device}/statistics/rx_bytes"])
+    return int(host.run(show).stdout)
 
 
 def _send(cluster: Cluster, node: str, peer: str) -> None:

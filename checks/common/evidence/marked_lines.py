@@ -2,7 +2,7 @@
 """The lines of a text that bear the harness's mark `"assay":`, and the object that each must be.
 
 What no record can hold is refused here: integers beyond 64 bits, numbers that are none, lone
-surrogates, members that occur twice, deep nesting.
+surrogates, members that occur twice.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import Any, NoReturn
 
 _MARK = re.compile(r'"assay"[ \t]*:')
 _GREATEST_INTEGER = 2**63
-#: Objects and lists inside each other; ours are 5 deep.
-_GREATEST_DEPTH = 16
 
 
 def marked_lines(text: str) -> Iterator[str]:
@@ -37,12 +35,6 @@ def whole_object(line: str) -> dict[str, Any]:
         )
         if not isinstance(entry, dict) or "assay" not in entry:
             raise ValueError("the mark of the harness is inside it")
-        level: list[Any] = [entry]
-        for _ in range(_GREATEST_DEPTH):
-            inside = [one.values() if isinstance(one, dict) else one for one in level]
-            level = [one for each in inside for one in each if isinstance(one, dict | list)]
-        if level:
-            raise ValueError(f"more than {_GREATEST_DEPTH} levels are nested")
         if "\\u" in line:  # a lone surrogate cannot be written into a record
             json.dumps(entry, ensure_ascii=False).encode()
     except RecursionError as error:

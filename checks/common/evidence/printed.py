@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a launch printed, read up to a limit, and only from an ordinary file.
 
-The folder belongs to the jobs' user, who can put a link or a pipe in place of a file.
+A broken program may put a link or a pipe in the place of a file.
 """
 
 from __future__ import annotations

@@ -12,21 +12,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 
 from records.flags import DISTURBED, DISTURBED_SHARE, NETWORK_UNPROVEN, OVERSUBSCRIBED
-from records.site.node_lists import names_in, numbers_in
+from records.site.node_lists import names_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
 _PROBE_LEAST_BYTES = 2**16
 #: More than the interfaces of any host can take.
 _ARRIVING_MOST_BYTES_PER_S = 1e12
-#: A boot id of Linux, a random UUID; digits in which two may agree by chance.
-_BOOT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_DIGITS_ALIKE = 16
 #: By how much the kernel's counts of a core may be off over a launch: two ticks.
 TICKS_S = 0.02
 
@@ -48,7 +44,7 @@ class CoreUsage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RankFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where one rank ran since when; `cpus` are the cores of its affinity mask.
 
-    `allowed`: the same as the kernel lists them, such as 0-3,8; older programs do not say it.
+    `allowed`: the same as the kernel lists them; only programs of before say it.
     """
 
     rank: int
@@ -103,7 +99,7 @@ def read_evidence(entry: object) -> Evidence:
     """The evidence in a parsed line. Raises ValueError saying what is wrong with it."""
     try:
         members = entry.items() if isinstance(entry, dict) else ()
-        facts = {name: value for name, value in members if name not in ("assay", "secret")}
+        facts = {name: value for name, value in members if name not in ("assay", "token")}
         found = msgspec.convert(facts, Evidence)
     except msgspec.ValidationError as error:
         raise ValueError(f"evidence that cannot be read: {error}") from error
@@ -123,24 +119,8 @@ def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
     for facts in ranks:
         if not facts.cpus or min(facts.cpus) < 0 or len(set(facts.cpus)) < len(facts.cpus):
             yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}"
-        told = facts.allowed if ranks[0].allowed is None else facts.allowed or ""
-        if told is not None and [str(cpu) for cpu in facts.cpus] != numbers_in(told):
-            said = f"by its kernel on {told:.80}"
-            yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}, {said}"
-        if facts.pid is not None and facts.pid < 1:
-            yield f"rank {facts.rank} is process {facts.pid}"
         if kernels.setdefault(facts.host, facts.boot_id) != facts.boot_id:
             yield f"the ranks of {facts.host:.80} have different kernels"
-    known = list(dict.fromkeys(kernels.values()))
-    if any(map(_BOOT_ID.fullmatch, known)):
-        for odd in (one for one in known if not _BOOT_ID.fullmatch(one)):
-            yield f"a kernel has the boot id {odd!r:.80}"
-        # Those that differ in few digits begin or end alike. Of 32 random digits 2 agree in the
-        # mean; 16 of them do with a probability below 1e-10.
-        pairs = [*pairwise(sorted(known)), *pairwise(sorted(known, key=lambda one: one[::-1]))]
-        for pair in pairs:
-            if sum(a == b != "-" for a, b in zip(*pair, strict=False)) >= _DIGITS_ALIKE:
-                yield f"two kernels have nearly the same boot id: {' and '.join(pair)}"
 
 
 @dataclass(frozen=True)
@@ -215,16 +195,6 @@ def short_host(host: str) -> str:
 def _wire(evidence: Evidence, claim: Claim) -> list[str]:
     """The probe went to every host, and came in there."""
     nodes = -(-claim.ranks // claim.ranks_per_node)
-    known: dict[int | None, str] = {facts.rank: facts.host for facts in evidence.ranks}
-    odd = [
-        link
-        for link in evidence.links
-        if link.from_host == link.to_host
-        or (link.from_rank is not None and known.get(link.from_rank) != link.from_host)
-        or (link.to_rank is not None and known.get(link.to_rank) != link.to_host)
-    ]
-    if odd or (nodes < 2 and evidence.links):
-        return [f"a link between other hosts than the ranks' was probed: {evidence.links!s:.200}"]
     if nodes < 2 or not claim.wire_is_counted:
         return []
     if len(evidence.links) < nodes:
@@ -254,9 +224,6 @@ def other_allocation(
     allocation: Mapping[str, Any], nodes: Iterable[str], daemons: str
 ) -> str | None:
     """What the session says of its allocation otherwise than Slurm gave it, or None."""
-    strange = allocation.keys() - {"assay", "secret", "nodes", "host", "daemons"}
-    if strange:
-        return f"the session's allocation has members {sorted(strange)!s:.80}"
     named, host = str(allocation.get("nodes")), str(allocation.get("host"))
     if {*names_in(named)} != {*nodes}:
         return f"the session ran on {named:.80}; the job had {sorted(nodes)!s:.80}"

@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file of a ReFrame suite has: plain data, as the child process that loads it says.
-
-All of it is a statement of foreign code. Values of parameters and variables that JSON does not know
-are the text that Python's `repr` gives.
-"""
+"""Plain data of a listing: contents of a file of a ReFrame suite, and what it finds around it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct, field
 
-from records.forms import Form, Part, key
+from records.forms import Part, key
 
-#: Greatest number of variants of a class that are made and listed one by one.
-MOST_VARIANTS = 256
-#: Characters that are kept of a text, entries of a list.
-KEPT_CHARACTERS, KEPT_ENTRIES = 2000, 1000
-#: How a child is kept apart from the system.
-Isolation = Literal["namespaces", "limits", "none"]
+#: Variants of a class that are made; characters of a text and entries of a list that are kept.
+MOST_VARIANTS, KEPT_CHARACTERS, KEPT_ENTRIES = 256, 2000, 1000
 
 
 def plain(value: Any) -> Any:
@@ -39,15 +31,12 @@ def plain(value: Any) -> Any:
 
 
 def parameters_of(cls: Any, number: int) -> dict[str, Any]:
-    """The parameters of a variant of a test class, and those of its fixtures as FIXTURE.NAME; a
-    fixture that is there in several variants at once has none."""
+    """Parameters of a variant, and of its fixtures as FIXTURE.NAME but where these are several."""
 
     def flat(info: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
-        for name, value in info["params"].items():
-            yield f"{above}{name}", plain(value)
+        yield from ((f"{above}{name}", plain(value)) for name, value in info["params"].items())
         for name, one in info["fixtures"].items():
-            if isinstance(one, Mapping):
-                yield from flat(one, f"{above}{name}.")
+            yield from flat(one, f"{above}{name}.") if isinstance(one, Mapping) else ()
 
     return dict(flat(cls.get_variant_info(number, recurse=True), ""))
 
@@ -95,17 +84,13 @@ class ListedVariable(Part):
 
 
 class ListedVariant(Part):
-    """One point of a class's parameters, as it is after its `init` hooks."""
+    """Point of a class's parameters, as it is after its `init` hooks."""
 
     number: Annotated[int, key("Its `variant_num`.")]
     unique_name: Annotated[str, key("ReFrame's name of it.")]
-    parameters: Annotated[
-        dict[str, Any], key("Values of its parameters, and of its fixtures' as FIXTURE.NAME.")
-    ]
+    parameters: Annotated[dict[str, Any], key("Its values, and its fixtures' as FIXTURE.NAME.")]
     valid_systems: Annotated[list[str] | None, key("As the class says; null: it does not.")] = None
-    valid_prog_environs: Annotated[
-        list[str] | None, key("As the class says; null: it does not.")
-    ] = None
+    valid_prog_environs: Annotated[list[str] | None, key("As the class says; null: no.")] = None
     elsewhere: Annotated[bool, key("Whether it asks for another system.")] = False
     environments: Annotated[list[str], key("The site's environments that it accepts.")] = []
     num_tasks: Annotated[int | None, key("Ranks; 0: as many as the site allows.")] = None
@@ -132,102 +117,37 @@ class ListedClass(Part):
     variants: Annotated[list[ListedVariant], key(f"Its first {MOST_VARIANTS} variants.")]
 
 
-class Touched(Part):
-    """What a file used of its surroundings while it was loaded, as far as Python saw it."""
-
-    variables: Annotated[list[str], key("Environment variables that it read.")] = []
-    programs: Annotated[list[str], key("Programs that it started.")] = []
-    hosts: Annotated[list[str], key("Hosts that it looked up or connected to.")] = []
-    written: Annotated[
-        list[str], key("Paths that it opened to write, made, moved or removed.")
-    ] = []
-
-
-class Listing(Form, kw_only=True):
-    """What a file of a suite has, or why it is refused."""
+class Listing(Part):
+    """Contents of a file of a suite, or the reason why it is refused."""
 
     file: Annotated[str, key("Its path.")]
     refused: Annotated[str, key("Why it cannot be listed, in one line; empty: it is.")] = ""
     is_test: Annotated[bool, key("Whether ReFrame would take it for a file of tests.")] = True
     classes: Annotated[list[ListedClass], key("Its test classes.")] = []
-    path: Annotated[
-        list[str], key("Folders of the suite with modules that it did not find by itself.")
-    ] = []
-    touched: Annotated[Touched, key("What it used while it was loaded.")] = field(
-        default_factory=Touched
-    )
-    isolation: Annotated[Isolation, key("How its process was kept apart.")] = "none"
+    path: Annotated[list[str], key("Folders of the suite whose modules it did not find.")] = []
+    isolation: Annotated[Literal["namespaces", "none"], key("How it was kept apart.")] = "none"
     seconds: Annotated[float, key("Time that listing took.")] = 0.0
 
 
-def configuration_for(
-    system: str,
-    partition: Mapping[str, Any],
-    environments: Mapping[str, Collection[str]],
-    *,
-    modules_system: str = "nomod",
-) -> dict[str, Any]:
-    """ReFrame's `site_configuration` of a site for listing. `partition`: what ReFrame has of it,
-    its name at least; `environments`: name → features."""
-    described = {
-        **partition,
-        "scheduler": "slurm",
-        "launcher": "srun",
-        "features": sorted({"remote", "scontrol", *partition.get("features", ())}),
-        "environs": [*environments],
-    }
-    whole = {
-        "name": system,
-        "hostnames": [".*"],
-        "modules_system": modules_system,
-        "partitions": [described],
-    }
-    return {
-        "systems": [whole],
-        # The program of the module system runs where a file asks it, not before.
-        "general": [{"resolve_module_conflicts": False}],
-        "environments": [
-            {"name": name, "features": sorted(has)} for name, has in environments.items()
-        ],
-    }
-
-
-#: A site of one partition with a plain environment, for suites without a site.
-NEUTRAL = configuration_for("site", {"name": "all"}, {"builtin": ()})
+_PARTITION = {"name": "all", "scheduler": "slurm", "launcher": "srun", "environs": ["builtin"]}
+_PARTITION |= {"features": ["remote", "scontrol"]}
+#: A `site_configuration` of ReFrame, with one partition and a plain environment.
+NEUTRAL = {
+    "systems": [{"name": "site", "hostnames": [".*"], "partitions": [_PARTITION]}],
+    "environments": [{"name": "builtin"}],
+}
 
 
 class Surroundings(Struct):
-    """What a file finds around it while it is listed.
+    """Surroundings of a file while it is loaded.
 
-    `environment`: all of its variables, but for PATH and LANG where it lacks them; folders of its
-    PYTHONPATH are searched for modules. `user` (uid, gid) owns the process: None is the caller,
-    never root but a user who owns no file. `configuration`: a `site_configuration` of ReFrame with
-    one system. `variables` are set in the classes as by `reframe -S`: NAME or CLASS.NAME → value.
+    `environment`: all variables, but for PATH and LANG where it lacks them; PYTHONPATH is searched.
+    `configuration`: a `site_configuration` of ReFrame with one system. `variables` are set in the
+    classes as by `reframe -S`: NAME or CLASS.NAME → value.
     """
 
     environment: dict[str, str] = {}
-    user: tuple[int, int] | None = None
     configuration: dict[str, Any] = field(default_factory=lambda: NEUTRAL)
     variables: dict[str, Any] = {}
     network: bool = False
     limit_s: float = 60.0
-
-
-class Order(Struct):
-    """What holds for all files of a server: a folder of its own, the suite's, and the rest.
-
-    `namespaces`: whether it uses them where the kernel allows it.
-    """
-
-    folder: str
-    root: str
-    around: Surroundings
-    namespaces: bool
-
-
-class Reply(Struct):
-    """The answer of a child, unread, or how it ended without one."""
-
-    answer: str = ""
-    ended: str = ""
-    printed: str = ""

@@ -1,169 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that has loaded ReFrame once and forks a child for each file: `python -m` of this, and
-the number of a pipe.
-
-The first message is an Order as JSON, each further one a file's path; each gets one, a Reply. It
-runs no foreign code itself.
-"""
+"""Server that has loaded ReFrame and forks a child for each file: `python -m` of this, FOLDER. Its
+stdin is files and Surroundings as JSON, its stdout a blank as it begins, and the listings."""
 
 from __future__ import annotations
 
+import math
 import os
-import select
+import resource
+import shutil
 import signal
 import sys
 import time
+import traceback
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from itertools import islice
 from pathlib import Path
-from secrets import token_bytes
-from typing import Any
 
 import msgspec
 
-from checks.common.foreign import isolation
-from checks.common.foreign.lister import answer, set_up
-from checks.common.foreign.listing import Order, Reply
-from checks.common.foreign.touching import Watch
+from checks.common.foreign.lister import MEMORY_BYTES, answer, set_up
+from checks.common.foreign.listing import Listing, Surroundings
 from records.forms import as_bytes
+from records.text.plain_text import end_of_output
 
-#: Bytes of a listing, and of what a file prints, that are kept.
-MOST_ANSWER, MOST_OUTPUT = 16 << 20, 1 << 16
-_SECRET = 16
-_LOOK_S = 0.02
-_PATH = "/usr/local/bin:/usr/bin:/bin"
+#: Files at once, on nodes of many cores that others use too; bytes that each may write to a file.
+_MOST_AT_ONCE, _FILE_BYTES = 8, 64 << 20
 
 
-class Server:
-    """Lists files by children, one at a time."""
+class Child:
+    """Process that lists one file, in a session and a folder of its own."""
 
-    def __init__(self, order: Order, processes: int, *, isolated: bool) -> None:
-        self.order, self.isolated, self.processes = order, isolated, processes
-        if not isolated:
-            isolation.adopt_orphans()
-
-    def reply(self, file: str) -> Reply:
-        """What the child of this file says; all that it has started has ended then."""
-        secret = token_bytes(_SECRET)
-        answers, says = os.pipe()
-        output, prints = os.pipe()
-        pid = isolation.fork_first() if self.isolated else os.fork()
-        if pid == 0:
+    def __init__(self, file: str, root: str, folder: Path, around: Surroundings) -> None:
+        self._file, self._folder, self._limit_s = file, folder, around.limit_s
+        (folder / "home").mkdir(parents=True)
+        (folder / "output").touch()
+        self._began, self._pid = time.monotonic(), os.fork()
+        if self._pid == 0:
             try:
-                self._child(file, secret, says, prints)
-            except BaseException as error:
-                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+                _confine(folder, around)
+                text = as_bytes(answer(file, root, around))
+                if os.getsid(0) == os.getpid():  # no fork that the file made
+                    (folder / "answer").write_bytes(text)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
             os._exit(70)
-        os.close(says)
-        os.close(prints)
+
+    def listing(self) -> Listing | None:
+        """The listing, once the child has ended, and with it all that it left in its session."""
+        seconds = time.monotonic() - self._began
+        ended, status = os.waitpid(self._pid, os.WNOHANG)
+        if not ended and seconds < self._limit_s:
+            return None
+        for kill in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                kill(self._pid, signal.SIGKILL)
         try:
-            answer, printed, ended = self._follow(pid, secret, answers, output)
-        finally:
-            os.close(answers)
-            os.close(output)
-            self._end(pid)
-        text = printed.decode(errors="replace")
-        return Reply(answer.decode(errors="replace"), ended, text)
-
-    def _follow(
-        self, pid: int, secret: bytes, answers: int, output: int
-    ) -> tuple[bytes, bytes, str]:
-        """Its answer, what it printed, and how it ended without an answer. A descendant may hold
-        the pipes open for longer than the child lives."""
-        answer, printed = bytearray(), bytearray()
-        until = time.monotonic() + self.order.around.limit_s
-        open_ends, status, ended = [answers, output], None, ""
-        while not ended:
-            ready, _, _ = select.select(open_ends, [], [], _LOOK_S)
-            for end in ready:
-                if not (chunk := os.read(end, 1 << 16)):
-                    open_ends.remove(end)
-                elif end == answers:
-                    answer += chunk
-                else:
-                    printed += chunk[: MOST_OUTPUT - len(printed)]
-            if answer.endswith(secret):
-                return bytes(answer[:-_SECRET]), bytes(printed), ""
-            if len(answer) > MOST_ANSWER:
-                ended = f"gives a listing of more than {MOST_ANSWER >> 20} MiB"
-            elif time.monotonic() > until:
-                ended = f"does not end within {self.order.around.limit_s:g} s"
-            elif status is not None and answers not in ready:
-                ended = _how(status)
-            status = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        return b"", bytes(printed), ended
-
-    def _end(self, pid: int) -> None:
-        """Kill the child and all that it left behind."""
-        with suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        if self.isolated:
-            return
-        with suppress(ChildProcessError):  # orphans are children of this process
-            while True:
-                for child in _children():
-                    with suppress(ProcessLookupError):
-                        os.kill(child, signal.SIGKILL)
-                os.waitpid(-1, 0)
-
-    def _child(self, file: str, secret: bytes, says: int, prints: int) -> None:
-        """Confine this process, list the file and end."""
-        os.setsid()
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(prints, 1)
-        os.dup2(prints, 2)
-        os.dup2(says, 3)
-        os.closerange(4, 1 << 12)
-        folder, around = self.order.folder, self.order.around
-        if self.isolated:
-            isolation.hide_system(folder, network=around.network)
-        else:
-            isolation.no_growing_files()
-        isolation.drop(around.user, self.processes, network=around.network)
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ |= {"PATH": _PATH, "LANG": "C.UTF-8", **around.environment}
-        os.environ |= {"HOME": folder, "TMPDIR": folder}
-        sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-        watch = Watch(folder, self.order.root, refuses=not self.isolated)
-        text = as_bytes(answer(file, around.variables, watch)) + secret
-        while text:
-            text = text[os.write(3, text) :]
-        os._exit(0)
+            found = msgspec.json.decode((self._folder / "answer").read_bytes(), type=Listing)
+        except (OSError, msgspec.MsgspecError):
+            code = os.waitstatus_to_exitcode(status)
+            said = f"ends the process that loads it, with status {code}"
+            if not ended:
+                said = f"does not end within {self._limit_s:g} s"
+            elif code < 0:
+                said = f"the process that loads it ended by {signal.Signals(-code).name}"
+            printed = (self._folder / "output").read_text(errors="replace").splitlines()
+            said += f"; it prints: {end_of_output(printed)}" if any(map(str.strip, printed)) else ""
+            found = Listing(file=self._file, refused=said)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        found.seconds = round(seconds, 3)
+        return found
 
 
-def _children() -> list[int]:
-    """This process's children; -1, all others, as the first of a process namespace."""
-    if os.getpid() == 1:
-        return [-1]
-    return [*map(int, Path("/proc/thread-self/children").read_text().split())]
-
-
-def _how(found: Any) -> str:
-    """How a child ended that gave no answer."""
-    if found.si_code == os.CLD_EXITED:
-        return f"ends the process that loads it, with status {found.si_status}"
-    return f"the process that loads it ended by {signal.Signals(found.si_status).name}"
+def _confine(folder: Path, around: Surroundings) -> None:
+    """Have nothing of the server's around, and limits."""
+    os.setsid()
+    signal.alarm(math.ceil(around.limit_s) + 1)  # should the server be gone
+    output, home = os.open(folder / "output", os.O_WRONLY | os.O_APPEND), str(folder / "home")
+    for ours, theirs in ((os.open(os.devnull, os.O_RDONLY), 0), (output, 1), (output, 2)):
+        os.dup2(ours, theirs)
+    os.chdir(home)
+    os.environ.clear()
+    os.environ |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **around.environment}
+    os.environ |= {"HOME": home, "TMPDIR": home}
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    bytes_now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    limits = {resource.RLIMIT_AS: bytes_now + MEMORY_BYTES, resource.RLIMIT_FSIZE: _FILE_BYTES}
+    for which, most in limits.items():
+        with suppress(ValueError):  # a lower one holds
+            resource.setrlimit(which, (most, resource.getrlimit(which)[1]))
 
 
 def main() -> None:
-    """Serve until the pipe ends."""
-    isolation.end_with_parent()
-    parent = Connection(int(sys.argv[1]))
-    order = msgspec.json.decode(parent.recv_bytes(), type=Order)
-    user = order.around.user
-    processes = isolation.processes_of(os.getuid() if user is None else user[0])
-    isolated = order.namespaces and isolation.enter() and isolation.can_hide_system(order.folder)
-    server = Server(order, processes, isolated=isolated)
-    set_up(order.around.configuration)
-    parent.send_bytes(as_bytes(server.isolated))
-    with suppress(EOFError):
-        while True:
-            file = msgspec.json.decode(parent.recv_bytes(), type=str)
-            parent.send_bytes(as_bytes(server.reply(file)))
+    """List all files."""
+    order = sys.stdin.buffer.read()
+    files, around = msgspec.json.decode(order, type=tuple[list[str], Surroundings])
+    set_up(around.configuration)
+    with suppress(ChildProcessError):  # what makes the view, if there is one
+        if os.wait()[1] != 0:
+            sys.exit("no view of the file systems can be made")
+    os.write(1, b" ")
+    root = os.path.commonpath([f"{Path(file).parent}" for file in files] or ["/"])
+    most = min(_MOST_AT_ONCE, len(os.sched_getaffinity(0)))
+    numbers, running, found = iter(range(len(files))), dict[int, Child](), dict[int, Listing]()
+    while len(found) < len(files):
+        for number in islice(numbers, most - len(running)):
+            folder = Path(sys.argv[1], str(number))
+            running[number] = Child(files[number], root, folder, around)
+        time.sleep(0.005)
+        found |= {n: listing for n, child in running.items() if (listing := child.listing())}
+        running = {n: child for n, child in running.items() if n not in found}
+    sys.stdout.buffer.write(as_bytes([found[number] for number in sorted(found)]))
+    sys.stdout.flush()
+    os._exit(0)  # at once
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ here=$(dirname "$(readlink -f "$0")")
 program=$(command -v "$1")
 if [ -e "$here/libassay_evidence.so" ] && LC_ALL=C grep -qs 'libmpi[a-z_]*\.so' "$program"; then
     before=$here/libassay_evidence.so
-    export ASSAY_PRELOADED=1 ASSAY_EVIDENCE_FILE="$here/launch.evidence"
+    export ASSAY_EVIDENCE_FILE="$here/launch.evidence"
 fi
 [ ! -e "$here/preload.so" ] || before=${before:+$before:}$here/preload.so
 [ -z "${before:-}" ] || export LD_PRELOAD="$before${LD_PRELOAD:+:$LD_PRELOAD}"

@@ -3,12 +3,10 @@
 # rank.sh LIBRARIES INPUT PROGRAM ARGUMENT...: one rank.
 #   LIBRARIES  libraries beside this script to preload before those of LD_PRELOAD; comma-separated, or -
 #   INPUT      file for its standard input
-# ASSAY_PRELOADED tells the evidence library to hide the launch's secret from the program.
 here=$(dirname "$(readlink -f "$0")")
 for library in $(echo "${1#-}" | tr , ' '); do
     before=${before:+$before:}$here/$library
 done
 input=$2
 shift 2
-[ -z "${before:-}" ] || export ASSAY_PRELOADED=1
 LD_PRELOAD=$before${before:+${LD_PRELOAD:+:}}$LD_PRELOAD exec "$@" <"$input"

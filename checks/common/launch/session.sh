@@ -4,17 +4,16 @@
 #   DAEMONS  none, lam, prte or pvm: boot the library's daemons first, halt them afterwards in any case
 #   LIMIT_S  seconds after which the command is ended (status 124)
 # Prints the begin and end of each phase as JSON lines; exits with the command's status. Each line
-# begins after a newline, as the command's text may lack its last one, and carries the secret that
-# ASSAY_SESSION_SECRET holds; what is started here does not get it. Stamps tell the uptime before and
-# after them, by which a clock that is set meanwhile is found.
+# begins after a newline, as the command's text may lack its last one, and carries the launch's
+# ASSAY_TOKEN. Stamps tell the uptime before and after them, by which a clock that is set meanwhile is
+# found.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
 set -uo pipefail
 daemons=$1 limit_s=$2
 shift 2
-secret=${ASSAY_SESSION_SECRET:-}
-unset ASSAY_SESSION_SECRET
-say() { printf '\n{"assay":"%s","secret":"%s",%s}\n' "$1" "$secret" "$2"; }
-stamps=
+# Set in any case: mpirun warns of a variable that it is to forward and is not there.
+export ASSAY_TOKEN=${ASSAY_TOKEN:-}
+say() { printf '\n{"assay":"%s","token":"%s",%s}\n' "$1" "$ASSAY_TOKEN" "$2"; }
 # The time of day with a point, whatever the locale puts between seconds and their parts.
 now() { now=${EPOCHREALTIME/[!0-9]/.}; }
 uptime() { read -r up _ 2>/dev/null </proc/uptime || up=null; }
@@ -25,7 +24,6 @@ stamp() {
     now
     uptime
     say stamp "\"name\":\"$1\",\"at\":$now,\"up\":[$before,$up]"
-    stamps=$stamps${stamps:+,}\"$1\":$now
 }
 stamp session_begin
 here=$(cd "${0%/*}" && pwd -P)
@@ -51,7 +49,6 @@ finish() {
     [ -z "${ASSAY_SWEEP:-}" ] || on_nodes "$here/sweep.sh" >sweep.out 2>&1
     [ -z "${ASSAY_SCRATCH:-}" ] || on_nodes "$here/scratch.sh" end >>scratch.out 2>&1
     stamp session_end
-    say stamps "\"at\":{$stamps}"
     : >launch.ended
 }
 trap finish EXIT
@@ -76,10 +73,8 @@ if [ "$daemons" != none ]; then
     boot
 fi
 now
-# Set in any case: mpirun warns of a variable that it is to forward and is not there.
-export ASSAY_LAUNCHED_AT=$now ASSAY_PROGRAM_SECRET=${ASSAY_PROGRAM_SECRET:-}
 ASSAY_LAUNCH_HOST=$(hostname)
-export ASSAY_LAUNCH_HOST
+export ASSAY_LAUNCH_HOST ASSAY_LAUNCHED_AT=$now
 stamp launch_begin
 timeout -k 5 "$limit_s" "$@" </dev/null &
 runner=$!

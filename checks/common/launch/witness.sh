@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # witness.sh COMMAND...: one process without MPI. Tells where it runs and what Slurm records of its step,
-# as the evidence library does for ranks of MPI; COMMAND does not get the launch's secret.
-secret=${ASSAY_PROGRAM_SECRET:-}
-unset ASSAY_PROGRAM_SECRET ASSAY_SESSION_SECRET
+# as the evidence library does for ranks of MPI.
 host=$(hostname)
 read -r boot </proc/sys/kernel/random/boot_id
 while IFS=$': \t' read -r key value _; do
@@ -15,6 +13,6 @@ for range in ${allowed//,/ }; do
 done
 step=$(scontrol show step "$SLURM_JOB_ID.$SLURM_STEP_ID" 2>/dev/null)
 [[ $step =~ [[:space:]]NodeList=([^[:space:]]+) ]] && nodes=${BASH_REMATCH[1]}
-printf '\n{"assay":"evidence","secret":"%s","library":"none: no MPI","library_file":"","ranks":[{"rank":0,"host":"%s","cpus":[%s],"boot_id":"%s","allowed":"%s","pid":%d,"start":%s}],"links":[],"variables":{"step_nodes":"%s"}}\n' \
-    "$secret" "$host" "$cpus" "$boot" "$allowed" $$ "${EPOCHREALTIME/[!0-9]/.}" "${nodes:-}"
+printf '\n{"assay":"evidence","token":"%s","library":"none: no MPI","library_file":"","ranks":[{"rank":0,"host":"%s","cpus":[%s],"boot_id":"%s","pid":%d,"start":%s}],"links":[],"variables":{"step_nodes":"%s"}}\n' \
+    "${ASSAY_TOKEN:-}" "$host" "$cpus" "$boot" $$ "${EPOCHREALTIME/[!0-9]/.}" "${nodes:-}"
 exec "$@"

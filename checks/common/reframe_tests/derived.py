@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import reframe.utility as util
@@ -20,7 +21,7 @@ from reframe.core.exceptions import ReframeFatalError, SkipTestError
 from reframe.core.meta import make_test
 
 from checks.common.foreign.listing import parameters_of
-from checks.common.json_lines import Secrets
+from checks.common.json_lines import TOKEN
 from checks.common.reframe_tests import (
     ReframeDefinition,
     UnfitTestError,
@@ -108,7 +109,7 @@ def _reporting(cls: Any, variant: int, index: int) -> Callable[..., Any]:
         except (Exception, ReframeFatalError) as error:
             report_refusal(index, f"not started: {type(error).__name__}: {error!s:.400}")
             raise SkipTestError(str(error)) from error
-        found.secrets = Secrets.new()
+        found.assay_token = token_hex(8)
         return found
 
     made: Any = make  # with what ReFrame asks of a class
@@ -156,7 +157,7 @@ def _prove_and_time(test: Any, stage: Path) -> None:
     links |= {"preload.so": one} if (one := test.assay_extras["preload"]) else {}
     for link, helper in links.items():
         (stage / link).symlink_to(built / helper)
-    test.env_vars.update(test.secrets.variables())
+    test.env_vars[TOKEN] = test.assay_token
     # The status of the job stays that of the test's last command.
     test.prerun_cmds.insert(0, f'{_TELL_TIME} >"{stage}/{TIMES}"')
     test.postrun_cmds.append(

@@ -175,7 +175,7 @@ def _proof(test: Any) -> tuple[list[str], str | None]:
     )
     # A job may start several programs; each of them writes a line.
     lines = [line for line in printed.text.splitlines() if line.strip()]
-    found = [parse(line, {}, test.secrets).evidence for line in lines]
+    found = [parse(line, {}, test.assay_token).evidence for line in lines]
     against = [contradictions(one, claim) for one in found]
     best = min(range(len(found)), key=lambda i: len(against[i]))
     return flags(found[best], claim), "; ".join(against[best]) or None

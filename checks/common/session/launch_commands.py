@@ -8,10 +8,10 @@ import shlex
 import string
 from dataclasses import dataclass
 
-from checks.common.json_lines import PROGRAM_SECRET
+from checks.common.json_lines import TOKEN
 
 #: Variables that every rank gets, on other nodes too.
-FORWARDED = ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST", PROGRAM_SECRET)
+FORWARDED = ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST", TOKEN)
 #: Placeholders of values in a `launcher_command`.
 PLACEHOLDERS = ("ranks", "ranks_per_node", "nodes", "cpus_per_task", "variables")
 
@@ -53,7 +53,7 @@ LAUNCHERS = {
     "assay-openmpi": Launcher(
         "Open MPI's mpirun or mpiexec",
         "mpirun",
-        f"-np {{ranks}} --map-by ppr:{{ranks_per_node}}:node{{cpus}} -x {PROGRAM_SECRET}",
+        f"-np {{ranks}} --map-by ppr:{{ranks_per_node}}:node{{cpus}} -x {TOKEN}",
         cpus=":pe={cpus_per_task}",
     ),
     "assay-hydra": Launcher(

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from random import Random
+from secrets import token_hex
 from typing import Any
 
 import reframe as rfm
@@ -17,8 +18,8 @@ from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.builtins import fixture, run_after, run_before, variable
 from reframe.core.launchers import JobLauncher
 
-from checks.common import json_lines
 from checks.common.definition import CheckDefinition
+from checks.common.json_lines import TOKEN
 from checks.common.session.builds import Programs
 from checks.common.session.faults import WorkFolderError
 from checks.common.session.launch_commands import LAUNCHERS, Start, launch_words
@@ -122,9 +123,9 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
         return model.model_validate({name: getattr(self, name) for name in names})
 
     @cached_property
-    def secrets(self) -> json_lines.Secrets:
-        """By these the launch's own lines are distinguished from a program's text."""
-        return json_lines.Secrets.new()
+    def token(self) -> str:
+        """The launch's own lines carry it, which a program's text does not."""
+        return token_hex(8)
 
     @run_after("setup")
     def choose_launcher(self) -> None:
@@ -177,7 +178,7 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
             counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
             names = ["OMP_NUM_THREADS", *counts]
             self.env_vars.update(dict.fromkeys(names, str(self.cpus_per_task)))
-        self.env_vars.update(self.secrets.variables())
+        self.env_vars[TOKEN] = self.token
         command = self.command()
         folder, own = os.environ.get(PROGRAMS, ""), self.current_environ.extras["programs"].values()
         #: Words of the command that are programs built for it, or the site's own; and helpers.

@@ -8,21 +8,18 @@ each line into a record. Without the variable (a check run by hand) nothing is s
 from __future__ import annotations
 
 import os
-import re
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
 from checks.common.session.faults import Fault
-from records.flags import RAW_CUT
 from records.metric import Metric
 from records.run.mpi_profile import RankProfile
 from records.run.queue_state import QueueState
 from records.run.record import Status
-from records.site.pair_scans import ARTIFACT
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"
@@ -31,11 +28,6 @@ JOBS_LIBRARIES = "ASSAY_JOBS_LIBRARIES"
 #: Environment variable with the folder of the programs that launches run, which the harness copies
 #: there: a session changes nothing in it.
 PROGRAMS = "ASSAY_PROGRAMS"
-#: Kinds of raw output, and the values of a scan.
-RAW_KINDS = frozenset({"script", "stdout", "stderr", ARTIFACT})
-
-_WORDS_LENGTH = 500
-_JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
 
 #: Launches of this session whose outcome was sent.
 _sent: set[int] = set()
@@ -97,37 +89,6 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
     built: CompleteBuild | None = None
     queue: QueueState | None = None
     beside: list[Neighbour] = []
-
-    def unfit(self) -> str | None:
-        """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
-        words = [self.progress or "", self.output or ""]
-        for one in (self.build, self.built):
-            words += [one.environment, one.program] if one is not None else []
-        least_files = RAW_KINDS - {ARTIFACT}
-        fits = {
-            "kind": self._is_one_kind(),
-            "flags": RAW_CUT not in self.flags,
-            "text": all(word.isprintable() and len(word) <= _WORDS_LENGTH for word in words),
-            "files": least_files <= self.files.keys() <= RAW_KINDS
-            if self.status == "ok"
-            else self.files.keys() <= least_files,
-            "job_id": self.job_id is None or _JOB.fullmatch(self.job_id),
-            "queue": self.queue is None or self.queue.fits(),
-        }
-        unfit = [name for name, fit in fits.items() if not fit]
-        return f"has an unfit {', '.join(unfit)}" if unfit else None
-
-    def _is_one_kind(self) -> bool:
-        """Whether it is of one launch, with a status or the fault for which it was not run (a lost
-        one has both), or one thing of no launch, and nothing beside."""
-        told = [self.progress, self.build, self.built, self.queue]
-        count = sum(one is not None for one in told)
-        if self.launch_index < 0:
-            names = ("progress", "output", "build", "built", "queue")
-            alone = Outcome(**{name: getattr(self, name) for name in names})
-            return count == 1 and self == alone
-        fitting = ("lost", None) if self.fault else get_args(Status)
-        return not count and self.status in fitting
 
 
 def check_encoding(outcome: Outcome) -> None:

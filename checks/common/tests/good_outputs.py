@@ -73,7 +73,7 @@ class Sample:
     def judge(self, text: str) -> Reading:
         """What the launch gave had it printed `text`; raises OutputError as the readers do.
 
-        As MpiCheck judges it, but for secrets: they must not be what refuses a changed line.
+        As MpiCheck judges it, but for tokens: they must not be what refuses a changed line.
         """
         output = json_lines.parse(text, self.known)
         wrong = "; ".join(output.wrong)

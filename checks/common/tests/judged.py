@@ -14,28 +14,18 @@ from unittest.mock import patch
 from checks.common.base import MpiCheck
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed, read_printed
-from checks.common.json_lines import Secrets
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
 from checks.common.slurm.commands import HERE
 from checks.common.sources import CHECKS as FOLDER
 from records.site.limits import Nominal
 
-SECRETS = Secrets(session="0123456789abcdef", program="fedcba9876543210")
-SESSION_KINDS = ("allocation", "exit", "stamp")
+OURS = "0123456789abcdef"
 
 
-def sealed(text: str) -> str:
-    """`text` of a stored launch, its own lines with the secrets of SECRETS."""
-    return "\n".join(_sealed_line(line) for line in text.split("\n"))
-
-
-def _sealed_line(line: str) -> str:
-    if not line.startswith('{"assay":'):
-        return line
-    kind = json.loads(line)["assay"]
-    secret = SECRETS.session if kind in SESSION_KINDS else SECRETS.program
-    return line.replace(",", f',"secret":"{secret}",', 1)
+def with_token(text: str) -> str:
+    """`text` of a stored launch, its own lines with the token OURS."""
+    return re.sub(r'(?m)^({"assay":"\w+"),', rf'\1,"token":"{OURS}",', text)
 
 
 class Launch:
@@ -49,12 +39,12 @@ class Launch:
         self.definition = CHECKS[check]
         asked = (samples / f"{variant}.params.json").read_text()
         self.params = self.definition.parameters.model_validate_json(asked)
-        self.text = sealed((samples / f"{variant}.out").read_text())
+        self.text = with_token((samples / f"{variant}.out").read_text())
         self.ranks = self.definition.ranks(self.params)
         self.ranks_per_node = json.loads(asked).get("ranks_per_node", 1)
         self.cpus_per_task = 0
         self.launch_limit_s = 60.0
-        self.secrets, self.foreign, self.profiled = SECRETS, None, False
+        self.token, self.foreign, self.profiled = OURS, None, False
         self.prints_metrics = True
         self.stagedir = stage or Path("/nonexistent")
         self.stderr = SimpleNamespace(evaluate=lambda: "rfm_job.err")

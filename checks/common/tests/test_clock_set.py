@@ -19,7 +19,7 @@ from checks.common.evidence.clocks import Moment, Stamp, set_by
 from checks.common.slurm import scheduler
 from checks.common.sources import LIBRARY
 from checks.common.tests.clock_setting import SetClock
-from checks.common.tests.judged import SECRETS, Launch
+from checks.common.tests.judged import OURS, Launch
 from checks.common.tests.program_runs import ran
 
 HOUR_S, DAY_S = 3600.0, 86400.0
@@ -34,9 +34,9 @@ def clock(tmp_path):
 
 def session(folder, clock, script):
     """What session.sh printed around a shell script, under a clock that the script may set."""
-    more = clock.variables | SECRETS.variables() | {"SLURM_JOB_NODELIST": gethostname()}
+    more = clock.variables | {"ASSAY_TOKEN": OURS, "SLURM_JOB_NODELIST": gethostname()}
     told = ran([SESSION, "none", "60", "sh", "-c", script], more, cwd=folder)
-    return json_lines.parse(told.stdout, {}, SECRETS)
+    return json_lines.parse(told.stdout, {}, OURS)
 
 
 def said_around(clock, seconds, program):
@@ -100,7 +100,7 @@ def with_uptimes(text, seconds=0.0, since=""):
             by = seconds if stamp["name"] == since else by
             up = int((stamp["at"] - 1.6e9) * 100) / 100
             stamp |= {"at": stamp["at"] + by, "up": [up, round(up + 0.01, 2)]}
-            lines[place] = json.dumps(stamp)
+            lines[place] = json.dumps(stamp, separators=(",", ":"))
     return "\n".join(lines)
 
 

@@ -92,7 +92,7 @@ def test_one_of_several_matches_is_chosen(choice: str, value: float) -> None:
         ("Triad: inf", "not a possible measurement"),
         ("Triad: fast", "no number"),
         ("Triad: 1\nTriad: 2", "in lines 1, 2"),
-        ('{"assay":"x","secret":"Triad: 5"}', "missing"),
+        ('{"assay":"x","token":"Triad: 5"}', "missing"),
         ("x" * 5000 + "Triad: 5", "missing"),
     ],
 )

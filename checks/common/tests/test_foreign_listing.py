@@ -3,14 +3,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
-from checks.common.foreign.children import list_file, list_files
-from checks.common.foreign.listing import ListedReference, Listing
-from checks.common.tests.test_foreign_hostile import suite
+import pytest
 
-__all__ = ["suite"]
+from checks.common.foreign.children import list_files
+from checks.common.foreign.lister import _folder_of
+from checks.common.foreign.listing import ListedReference, Listing, Surroundings
 
+TEST = """
+import reframe as rfm
+
+@rfm.simple_test
+class Plain(rfm.RunOnlyRegressionTest):
+    valid_systems = ['*']
+    valid_prog_environs = ['*']
+    executable = 'true'
+"""
 RING = '''
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -51,11 +62,12 @@ class Ring(rfm.RunOnlyRegressionTest):
 def listed(folder: Path, text: str) -> Listing:
     file = folder / "suite_file.py"
     file.write_text(text)
-    return list_file(file)
+    (found,) = list_files([file], Surroundings())
+    return found
 
 
-def test_a_class_is_described(suite: Path) -> None:
-    found = listed(suite, RING)
+def test_a_class_is_described(tmp_path: Path) -> None:
+    found = listed(tmp_path, RING)
     assert found.refused == ""
     (ring,) = found.classes
     assert (ring.name, ring.kind, ring.doc) == ("Ring", "run", "Sends a token around.")
@@ -73,13 +85,31 @@ def test_a_class_is_described(suite: Path) -> None:
     assert second.refused == "skipped: too large"
 
 
-def test_a_file_without_tests_is_none(suite: Path) -> None:
-    assert not listed(suite, "x = 1\n").is_test
+def test_a_file_without_tests_is_none(tmp_path: Path) -> None:
+    assert not listed(tmp_path, "x = 1\n").is_test
 
 
-def test_the_order_of_files_is_kept(suite: Path) -> None:
-    files = [suite / f"file_{number}.py" for number in range(5)]
+def test_the_order_of_files_is_kept(tmp_path: Path) -> None:
+    files = [tmp_path / f"file_{number}.py" for number in range(5)]
     for number, file in enumerate(files):
         file.write_text(RING.replace("class Ring", f"class Ring{number}"))
-    found = list_files(files)
+    found = list_files(files, Surroundings())
     assert [one.classes[0].name for one in found] == [f"Ring{number}" for number in range(5)]
+
+
+def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("gone", "there/wanted"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "there/wanted/__init__.py").touch()
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("gone"):
+            raise FileNotFoundError(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    file = str(tmp_path / "there/apps/hpl.py")
+    assert _folder_of("wanted", file, str(tmp_path)) == str(tmp_path / "there")

@@ -7,15 +7,13 @@ import msgspec
 import pytest
 
 from checks.common import json_lines
-from checks.common.json_lines import OutputError, Secrets, session_lines
+from checks.common.json_lines import OutputError, session_lines
 from checks.common.registry import CHECKS
 from checks.common.tests.evidence_of import evidence_of
 
-SECRETS = Secrets(session="s", program="p")
 
-
-def parse(text, secrets=None):
-    return json_lines.parse(text, CHECKS["startup"].metrics_by_name, secrets)
+def parse(text):
+    return json_lines.parse(text, CHECKS["startup"].metrics_by_name)
 
 
 def metric(**changes):
@@ -91,12 +89,12 @@ def test_a_wrong_answer_is_kept_apart_from_a_failure():
 
 def test_the_session_is_heard_in_damaged_output_too():
     text = (
-        '{"assay":"stamp","secret":"s","name":"session_begin","at":10.5}\n\x00{"assay":"met\n'
-        '{"assay":"stamp","secret":"p","name":"session_end","at":11.0}\n'
-        '{"assay":"stamp","secret":"s","name":"session_end","at":12.0}\n'
+        '{"assay":"stamp","token":"t","name":"session_begin","at":10.5}\n\x00{"assay":"met\n'
+        '{"assay":"stamp","name":"session_end","at":11.0}\n{"assay":"stamp","token":"t","na\n'
+        '{"assay":"stamp","token":"t","name":"session_end","at":12.0}\n'
     )
-    assert session_lines(text, SECRETS).session_interval() == (10.5, 12.0)
-    assert session_lines(text.splitlines()[0], SECRETS).session_interval() is None
+    assert session_lines(text, "t").session_interval() == (10.5, 12.0)
+    assert session_lines(text.splitlines()[0], "t").session_interval() is None
 
 
 def _profile_line(**changes):

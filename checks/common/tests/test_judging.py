@@ -19,7 +19,7 @@ from checks.common.evidence.printed import TAIL_BYTES, read_printed
 from checks.common.reframe_tests import outcomes as of_suites
 from checks.common.session import outcome as outcomes
 from checks.common.session.outcome import Outcome
-from checks.common.tests.judged import SECRETS, Launch
+from checks.common.tests.judged import OURS, Launch
 from records.flags import BEYOND_LIMIT
 from records.metric import Metric
 from records.site.limits import Nominal
@@ -93,7 +93,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 def spoiled(entry: Any, dice: random.Random, odd: Any) -> None:
     """Replace or remove what stands at one place."""
-    *way, last = dice.choice([place for place in places(entry) if place != ("secret",)])
+    *way, last = dice.choice([place for place in places(entry) if place != ("token",)])
     for step in way:
         entry = entry[step]
     if dice.random() < 0.3:
@@ -133,8 +133,7 @@ def test_any_bytes_may_stand_anywhere(noise, seed):
 
 DEEP = 100_000
 VALUES = ["1" + "0" * 400, "1" + "0" * 5000, "[" * DEEP + "]" * DEEP, "[" * DEEP]
-VALUES += ['{"a":' * DEEP + "1" + "}" * DEEP, "NaN", "-Infinity", "1e999"]
-VALUES += [r'"\ud800"', r'{"\ud800":1}', "[" * 900 + "]" * 900]
+VALUES += ["NaN", "-Infinity", "1e999", r'"\ud800"', r'{"\ud800":1}']
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: value[:12])
@@ -143,9 +142,8 @@ VALUES += [r'"\ud800"', r'{"\ud800":1}', "[" * 900 + "]" * 900]
 )
 def test_values_that_no_record_holds(kind, value):
     text = launch().text
-    told = SECRETS.session if kind in ("stamp", "exit") else SECRETS.program
     for names in ("value", "key", "settings", "ranks", "at", "status", "message", "name"):
-        line = f'{{"assay":"{kind}","secret":"{told}","{names}":{value}}}'
+        line = f'{{"assay":"{kind}","token":"{OURS}","{names}":{value}}}'
         status, _ = judged(f"{text}{line}\n")
         assert status in ("wrong", "failed")
 
@@ -296,7 +294,7 @@ def test_a_launcher_that_is_not_there_is_no_result_of_the_launch(tmp_path, said,
     (tmp_path / "rfm_job.err").write_text(f"{said}\n")
     stopped = Launch("pt2pt", "mpich", tmp_path)
     kept = [line for line in stopped.text.split("\n") if re.match('{"assay":"(stamp|alloc)', line)]
-    ended = f'{{"assay":"exit","secret":"{SECRETS.session}","status":127}}'
+    ended = f'{{"assay":"exit","token":"{OURS}","status":127}}'
     outcome = stopped.outcome("\n".join([*kept, ended, ""]))
     assert (outcome.status, outcome.fault) == (status, fault)
     assert said in outcome.reason

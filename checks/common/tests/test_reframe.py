@@ -116,7 +116,7 @@ def test_ranks_nodes_and_access_reach_the_job(job_scripts):
             assert "#SBATCH --account=me\n" in script
 
 
-FORWARDED = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_PROGRAM_SECRET"
+FORWARDED = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_TOKEN"
 #: What is in the script of a case: how its ranks are started, and what the program is asked.
 PAIRS = "alltoall_pairs --latency-bytes=0 --latency-iterations=100 --bandwidth-bytes=1048576"
 PAIRS += " --bandwidth-iterations=10 --warmup=2 --turns --seed=1\n"
@@ -124,7 +124,7 @@ BISECTION = "bisection --message-bytes=262144 --window=8 --matchings=3 --iterati
 STREAMS = "streams --directions=both-ways --sizes=64 --window=4 --iterations=20"
 PT2PT = "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5\n"
 LOOP = "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5"
-OPENMPI = "mpirun.openmpi -np 2 --map-by ppr:1:node -x ASSAY_PROGRAM_SECRET"
+OPENMPI = "mpirun.openmpi -np 2 --map-by ppr:1:node -x ASSAY_TOKEN"
 SCRIPTS = [
     ("lam", "alltoall_pairs", PAIRS),
     ("mpich", "bisection", f"{BISECTION} --warmup=2 --seed=1\n"),
@@ -159,7 +159,7 @@ def test_prrtes_ranks_are_started_through_its_daemons():
     words = launcher.command(job)
     assert " ".join(words) == (
         "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
-        " -x ASSAY_LAUNCH_HOST -x ASSAY_PROGRAM_SECRET --np 4 --map-by ppr:2:node --bind-to none"
+        " -x ASSAY_LAUNCH_HOST -x ASSAY_TOKEN --np 4 --map-by ppr:2:node --bind-to none"
     )
 
 

@@ -27,6 +27,14 @@ _NOUN = {
     "whole_start": "time of a whole start, daemons included",
 }
 
+#: How a virtual cluster kept cores awake, by the word of its provenance.
+_AWAKE = {
+    "latency": "a request to the kernel (/dev/cpu_dma_latency) kept cores awake",
+    "spinner": "a process of the lowest priority kept each core awake: messages take longer than"
+    " with a request to the kernel (/dev/cpu_dma_latency)",
+    "nothing": "nothing kept cores awake: messages take longer where a core must wake first",
+}
+
 
 def summary(analysis: Analysis) -> list[Sentence]:
     """Who is best, where, what ran, what went wrong, what to beware of."""
@@ -182,6 +190,8 @@ def _run(analysis: Analysis) -> Iterator[Sentence]:
         f" {', '.join(run.plan.environments)}.",
         "#provenance",
     )
+    if awake := _AWAKE.get(site.cores_awake or ""):
+        yield Sentence(f"While a job ran, {awake}.", "#provenance")
     if told := run.plan.told():
         text = f"Only part of the campaign was planned: {'; '.join(told)}."
         yield Sentence(text, "#launches", "open")

@@ -5,16 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECRET_VARIABLE "ASSAY_PROGRAM_SECRET"
-#define SECRET_BYTES 65
-
-static char secret[SECRET_BYTES]; /* of the launch; "" by hand */
-
-__attribute__((constructor)) static void read_secret(void) {
-    const char *text = getenv(SECRET_VARIABLE);
-    snprintf(secret, sizeof secret, "%s", text ? text : "");
-}
-
 static void append(struct json *line, const char *text, size_t length) {
     if (line->used + length + 1 > line->room) {
         size_t room = 2 * (line->used + length + 1);
@@ -96,10 +86,11 @@ void json_begin(struct json *line) {
 }
 
 void json_begin_line(struct json *line, const char *kind) {
+    const char *token = getenv("ASSAY_TOKEN");
     json_begin(line);
     json_string(line, "assay", kind);
-    if (*secret)
-        json_string(line, "secret", secret);
+    if (token && *token)
+        json_string(line, "token", token);
 }
 
 void json_string(struct json *line, const char *key, const char *value) {

@@ -19,9 +19,8 @@ struct json {
 /* Begin the object; json_take or json_write ends it. */
 void json_begin(struct json *line);
 
-/* Begin a line of our output: {"assay":kind, and in a launch of the harness the secret by which it
- * tells our lines from a program's text. The secret is what ASSAY_PROGRAM_SECRET is when the
- * process starts, so a program may be started without the variable. */
+/* Begin a line of our output: {"assay":kind, and in a launch of the harness the token ASSAY_TOKEN
+ * by which it tells our lines from a program's text. */
 void json_begin_line(struct json *line, const char *kind);
 
 /* Add a member; key NULL inside an array. Numbers are written with %.9g. */

@@ -121,14 +121,6 @@ static void print_evidence(void) {
     PMPI_Comm_free(&comm);
 }
 
-/* A foreign program, and what it starts, do without the secret of the launch (json_begin_line).
- * rank.sh sets ASSAY_PRELOADED; only from MPI_Init on have all preloaded libraries read the secret.
- */
-static void hide_secret(void) {
-    if (getenv("ASSAY_PRELOADED"))
-        unsetenv("ASSAY_PROGRAM_SECRET");
-}
-
 /* Of the MPI profile, if linked in (weak) or preloaded (looked up). It must report while messages
  * can still be sent. */
 VISIBLE __attribute__((weak)) void assay_profile_start(void);
@@ -143,7 +135,6 @@ static void call_profile(void (*linked)(void), const char *name) {
 }
 
 VISIBLE int MPI_Init(int *argc, char ***argv) {
-    hide_secret();
     int result = PMPI_Init(argc, argv);
     rank_begins();
     call_profile(assay_profile_start, "assay_profile_start");
@@ -152,7 +143,6 @@ VISIBLE int MPI_Init(int *argc, char ***argv) {
 
 #if MPI_VERSION >= 2 || defined(LAM_MPI)
 VISIBLE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    hide_secret();
     int result = PMPI_Init_thread(argc, argv, required, provided);
     rank_begins();
     call_profile(assay_profile_start, "assay_profile_start");

@@ -64,22 +64,6 @@ static void add_usage(struct json *line) {
     json_close(line, '}');
 }
 
-/* The cores on which this thread may run, as the kernel lists them: 0-3,8. */
-static void add_allowed(struct json *line) {
-    static const char name[] = "Cpus_allowed_list:\t";
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = fopen("/proc/thread-self/status", "r");
-    while (file && getline(&text, &size, file) > 0)
-        if (strncmp(text, name, sizeof name - 1) == 0) {
-            text[strcspn(text, "\n")] = '\0';
-            json_string(line, "allowed", text + sizeof name - 1);
-        }
-    free(text);
-    if (file)
-        fclose(file);
-}
-
 char *rank_facts(int rank, double start_s) {
     char host[HOST_BYTES], boot_id[64] = "";
     cpu_set_t *cpus = CPU_ALLOC(CPUS_MOST);
@@ -96,7 +80,6 @@ char *rank_facts(int rank, double start_s) {
             if (CPU_ISSET_S(cpu, bytes, cpus))
                 json_integer(&line, NULL, (long long)cpu);
     json_close(&line, ']');
-    add_allowed(&line);
     CPU_FREE(cpus);
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     if (file && fgets(boot_id, sizeof boot_id, file))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check's code, a program or a clock says wrongly makes its launch wrong."""
+
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from assay.run.driver import Driver
+from assay.run.launches import Attempts, Launch
+from assay.run.recording import Hearing, RecordMaker
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
+from assay.tests.test_accept_every_campaign import stored_run
+from checks.common.session.outcome import Outcome
+from records.run.run_directory import RunDirectory
+
+PROGRAMS, ANSWERED = {"stepkeeper": "0" * 64}, ("pt2pt", "su3_rmd")
+#: The path of a member, what is put there, and what is said.
+WRONG = [
+    *((name, [], f"`{name}` is missing or empty") for name in ("metrics", "nodes")),
+    *((name, None, f"`{name}` is missing") for name in ("started_at", "ended_at", "job_id")),
+    ("metrics.0.name", "magic", "metric 'magic'; allowed: a metric that plan.json defines"),
+    ("metrics.0.name", "init", "`metrics` hold init, which check pt2pt does not report"),
+    ("metrics.0.unit", "bananas", "in 'bananas'; allowed: s"),
+    ("metrics.0.better", "higher", "`better` of half_round_trip is 'higher'; allowed"),
+    ("metrics.0.value", -1, "half_round_trip is -1 s, which cannot be measured"),
+    ("metrics.0.value", 1e3, "is 1000 s; in this launch it can be 1e-08 to"),
+    ("metrics.0.value", 1e-11, "is 1e-11 s; in this launch it can be 1e-08 to"),
+    ("metrics.0.samples", [1e308], "half_round_trip is 1e+308 s, which cannot be measured"),
+    ("metrics.0.samples", [], "`samples` of half_round_trip are an empty list"),
+    ("metrics.0.at", {"x": -1}, "`at` of half_round_trip has x -1; allowed"),
+    ("metrics", lambda metrics: metrics * 2, "`metrics` hold half_round_trip at "),
+    ("flags", ["\x1b[2J"], "`flags` are not words of up to 200 printable characters"),
+    ("nodes", ["n1"], "`nodes` are n1; the launch has 2"),
+    ("nodes", ["n1", "n1"], "`nodes` are n1, n1; the launch has 2"),
+    ("nodes", ["n1", "-rf"], "`nodes` holds '-rf'; allowed"),
+    ("started_at", "1999-01-01T00:00:00.000Z", "which is not within this run"),
+    ("ended_at", "9999-12-31T23:59:59Z", "which is not within this run"),
+    ("ended_at", "2026-11-23T00:00:00.000Z", "`started_at` is later than `ended_at`"),
+    ("submitted_at", "x", "`submitted_at` is 'x'; allowed: a time as 20"),
+    ("submitted_at", "2026-11-24T00:00:00.000Z", "`submitted_at` is later than `started_at`"),
+]
+
+
+def honest_message(record):
+    kept = ("status", "metrics", "flags", "nodes", "started_at", "ended_at", "job_id")
+    told = {name: msgspec.to_builtins(getattr(record, name)) for name in kept}
+    profile = {} if record.profile is msgspec.UNSET else {"profile": record.profile}
+    return told | msgspec.to_builtins(profile)
+
+
+@pytest.fixture(scope="module")
+def drive(tmp_path_factory):
+    """Lets a driver make a record of what a function makes of an honest message of a stored run;
+    gives the record, and that which it ought to be."""
+    stored = {
+        name: stored_run(name, tmp_path_factory.mktemp(name)) for name in ("nightly", "quick")
+    }
+
+    def drive(change, artifacts=(), programs=PROGRAMS, *, profiled=False):
+        run = RunDirectory(stored["quick" if profiled else "nightly"])
+        every = (one for one in run.records() if one.status == "ok" and one.check in ANSWERED)
+        right = next(one for one in every if bool(one.profile) == profiled)
+        case = next(one for one in run.plan().cases if one.id == right.case_id)
+        launch = Launch.of(case, index=0, block=right.block, attempt=right.attempt, limit_s=9.0)
+        site, driver, written = SlurmSite(read_description("virtual")), Driver.__new__(Driver), []
+        hearing = Hearing(run)
+        hearing._earliest = 1.7e9
+        kept = {**right.artifacts, **dict(artifacts)}
+        vars(driver).update(
+            work=None,
+            ledger=SimpleNamespace(add=written.append),
+            allocations=SimpleNamespace(saw=str),
+            progress=SimpleNamespace(record=str),
+            _raw=SimpleNamespace(keep=lambda *_: kept),
+            _kept_builds=SimpleNamespace(executed=lambda *_: (programs, None)),
+            _records=RecordMaker(run.run_id, run.plan(), site),
+            _hearing=hearing,
+            _attempts=Attempts(0),
+            _batch={},
+            _results=0,
+        )
+        message = msgspec.convert(change(honest_message(right)), Outcome)
+        driver._record(launch, message, SimpleNamespace(append=str))
+        return written[0], right
+
+    return drive
+
+
+def changed(told, member, value):
+    place, (*above, last) = told, member.split(".")
+    for key in above:
+        place = place[int(key) if isinstance(place, list) else key]
+    place[last] = value(place.get(last)) if callable(value) else value
+    return told
+
+
+def test_an_honest_message_becomes_the_record(drive):
+    record, right = drive(lambda told: {**told, "reason": "\x1b[2J\u202e\x00 no\n" + "x" * 9000})
+    assert record.status == "ok" and record.reason.isprintable()
+    assert len(record.reason) == 4000
+    for name in ("metrics", "nodes", "started_at", "ended_at", "job_id", "artifacts"):
+        assert getattr(record, name) == getattr(right, name)
+    assert record.programs == PROGRAMS
+
+
+@pytest.mark.parametrize(("member", "value", "said"), WRONG)
+def test_what_cannot_be_makes_its_launch_wrong(member, value, said, drive):
+    record, _ = drive(lambda told: changed(told, member, value))
+    assert record.status == "wrong" and record.metrics == []
+    assert said in record.reason and record.reason.isprintable()
+
+
+def test_an_ok_launch_names_its_programs(drive):
+    record, _ = drive(lambda told: told, programs={})
+    assert record.status == "wrong" and "`programs` is missing or empty" in record.reason
+
+
+def test_values_of_a_scan_are_there_where_the_launch_has_some(drive):
+    record, _ = drive(lambda told: told, {"points": "points/x.parquet"})
+    assert record.status == "wrong" and "`files` hold values of a scan" in record.reason
+
+
+def test_a_profile_that_was_asked_for_is_not_missing(drive):
+    record, right = drive(lambda told: told, profiled=True)
+    assert (record.status, record.profile) == ("ok", right.profile)
+    record, _ = drive(lambda told: {**told, "profile": None}, profiled=True)
+    assert record.status == "wrong" and "`profile` is missing" in record.reason
