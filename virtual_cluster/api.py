@@ -9,17 +9,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from records.errors import AssayError, ClusterDownError, UnreachableError
+from records.errors import ClusterDownError, UnreachableError
 from virtual_cluster import (
     faults,
     host,
     lifecycle,
     namespaces,
     shown,
-    site_setup,
     slurm,
 )
-from virtual_cluster.lifecycle import Progress, silent
+from virtual_cluster.lifecycle import Progress, Site, silent
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
 
@@ -125,23 +124,6 @@ class Cluster:
         given += [f"{key}={value}" for key, value in environment.items()]
         return [*_ENDS_WITH_CALLER, *words, *given, *argv]
 
-    def users(self) -> dict[str, Path]:
-        """Home of each ordinary user of a site."""
-        return {user: self._folders.home / user for user in self._known.spec.accounts()}
-
-    def login_command(self, user: str, argv: Sequence[str]) -> list[str]:
-        """Command list that root runs as a site's `user`, in a login shell of the login host."""
-        if user not in self.users():
-            raise AssayError(f"cluster {self.name} has no user {user!r}: {list(self.users())}")
-        name, home = self._known.spec.accounts()[user], str(self.users()[user])
-        environment = user_environment(name, home, "/usr/local/bin:/usr/bin:/bin")
-        uid = site_setup.uid_of(self._known.spec, user)
-        rights = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--init-groups", "--inh-caps=-all"]
-        given = ["env", "-i", *(f"{key}={value}" for key, value in environment.items())]
-        shell = ["bash", "-l", "-c", 'cd && exec "$@"', "bash", *argv]
-        entered = self.admin_command([*rights, *_ENDS_WITH_CALLER[1:], *given, *shell])
-        return [*_ENDS_WITH_CALLER, *entered]
-
     def show(self, wanted: Sequence[Path]) -> None:
         """Show folders of the machine to sessions and jobs, at their own paths, read-only.
 
@@ -193,12 +175,12 @@ class Cluster:
         lifecycle.take_down(self.name, progress)
 
 
-def up(spec: ClusterSpec, progress: Progress = silent) -> Cluster:
+def up(spec: ClusterSpec, progress: Progress = silent, site: Site | None = None) -> Cluster:
     """Bring a cluster up; returns when every node takes jobs.
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    return Cluster(lifecycle.bring_up(spec, progress))
+    return Cluster(lifecycle.bring_up(spec, progress, site))
 
 
 def load(name: str = "default") -> Cluster:

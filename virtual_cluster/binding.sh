@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
 # Sourced: binds folders of the machine for hosts.
 
 # Options of a mount that this user namespace cannot take off.

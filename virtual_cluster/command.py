@@ -184,13 +184,14 @@ def _status(args: argparse.Namespace) -> None:
 def _shell(args: argparse.Namespace) -> None:
     cluster = api.load(args.name)
     node, argv = _split_words(args.words)
-    argv = argv or ["/bin/bash", "-i"]
+    # A terminal interrupts the command, not the words that enter: it would be killed with these.
+    argv = ["env", "--default-signal=INT", *(argv or ["/bin/bash", "-i"])]
     if node == "login":
         terminal = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
         command = cluster.user_command(argv, terminal)
     else:
         command = cluster.node_command(node, argv)
-    os.execvp(command[0], command)  # noqa: S606
+    os.execvp("env", ["env", "--ignore-signal=INT", *command])  # noqa: S606
 
 
 def _split_words(words: list[str]) -> tuple[str, list[str]]:

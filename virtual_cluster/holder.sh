@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# holder.sh KIND VIEW ROOT LOGIN: process 1 of a cluster (namespaces.py). KIND is `plain`, or `site`
-# for one whose hosts see the machine. VIEW is the folder where the root of hosts is made, ROOT the
-# cluster's, LOGIN the name of the login host.
+# shellcheck shell=sh
+# holder.sh VIEW ROOT LOGIN: process 1 of a cluster (namespaces.py). VIEW is the folder where the root of
+# hosts is made, ROOT the cluster's, LOGIN the name of the login host.
 . "${0%/*}/gate.sh"
 . "${0%/*}/binding.sh"
-kind=$1 view=$2 root=$3 login=$4
+view=$1 root=$2 login=$3
 
 # What hosts see of the machine: its programs, and of /etc what anybody may read.
 bind_machine() {
@@ -76,17 +76,17 @@ hostname "$login"
 ip link set lo up
 # Networks of hosts have their names here: what others remove below /run is unmounted with it.
 mount -t tmpfs -o mode=755,size=1m tmpfs "$root/networks"
-if [ "$kind" = plain ]; then
-    mount -t tmpfs -o mode=755,size=64m tmpfs "$view"
-    mount --make-shared "$view"
-    cd "$view"
-    mkdir -p proc sys run/shown mnt root var/log
-    mkdir -m 1777 -p tmp var/tmp
-    bind_machine
-    make_devices
-    bind_cluster
-    make_user
-fi
+mount -t tmpfs -o mode=755,size=64m tmpfs "$view"
+mount --make-shared "$view"
+cd "$view"
+mkdir -p proc sys run/shown mnt root var/log
+mkdir -m 1777 tmp var/tmp
+bind_machine
+make_devices
+bind_cluster
+# A cluster of root mounts further what its hosts see and has no user namespace (foreign_cluster).
+# shellcheck source=/dev/null
+if [ -f "$root/mounts" ]; then . "$root/mounts"; else make_user; fi
 cd /
 ready
 # It stays, because it must reap what has lost its parent.

@@ -42,15 +42,14 @@ def program(name: str) -> str:
     return shutil.which(name, path=SYSTEM_PATH) or name
 
 
-def missing_programs(further: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Programs that are not installed, each with its package; `further`: what a site needs."""
-    needed = {**PROGRAMS, **(further or {})}
+def missing_programs(needed: Mapping[str, str] = PROGRAMS) -> dict[str, str]:
+    """Programs that are not installed, each with its package."""
     return {name: needed[name] for name in needed if not shutil.which(name, path=SYSTEM_PATH)}
 
 
-def require_programs(further: Mapping[str, str]) -> None:
-    """Raise InfrastructureError that names what to install; `further`: as of missing_programs."""
-    missing = missing_programs(further)
+def require_programs(needed: Mapping[str, str] = PROGRAMS) -> None:
+    """Raise InfrastructureError that names what to install."""
+    missing = missing_programs(needed)
     if missing:
         packages = " ".join(sorted(set(missing.values())))
         raise InfrastructureError(

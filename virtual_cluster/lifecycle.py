@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +16,6 @@ from virtual_cluster import (
     namespaces,
     network,
     processes,
-    site_setup,
     slurm,
     trial,
 )
@@ -40,13 +38,23 @@ def silent(_: str) -> None:
     """Print no progress."""
 
 
-def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
+class Site:
+    """What a cluster has besides: nothing, unless setup/foreign_cluster makes it."""
+
+    def prepare(self, state: State) -> None:
+        """Write further files, before there is any process."""
+
+    def start_daemons(self, state: State) -> None:
+        """Start what slurmctld needs."""
+
+
+def bring_up(spec: ClusterSpec, progress: Progress = silent, site: Site | None = None) -> State:
     """Make the cluster; on any failure take down what was made.
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    trial.require(site=spec.site is not None)
-    host.require_programs(spec.site.programs if spec.site else {})
+    trial.require(site=spec.of_root)
+    host.require_programs()
     with cluster_lock(spec.name):
         state = load_state(spec.name)
         ended = dead_parts(state) if state is not None else []
@@ -63,7 +71,7 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
             progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
             _sweep_or_fail(spec.name)
         try:
-            return _build(spec, progress)
+            return _build(spec, progress, site or Site())
         except BaseException:
             progress(f"cluster {spec.name}: failed, taking down what was made")
             _sweep(spec.name)
@@ -152,9 +160,10 @@ def remedy(state: State) -> str:
     )
 
 
-def _build(spec: ClusterSpec, progress: Progress) -> State:
+def _build(spec: ClusterSpec, progress: Progress, site: Site) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
+    site.prepare(state)
     if os.geteuid() == 0:
         progress(
             f"cluster {spec.name}: you are root: programs in it can do what root can do to files"
@@ -166,15 +175,12 @@ def _build(spec: ClusterSpec, progress: Progress) -> State:
     daemons.start_login(state)
     progress(f"cluster {spec.name}: munged and slurmctld")
     daemons.start_munge(state)
-    if spec.site:
-        site_setup.start_daemons(state, spec.site)
+    site.start_daemons(state)
     daemons.start_controller(state, lambda: slurm.controller_answers(state))
     progress(f"cluster {spec.name}: slurmd on {spec.nodes} nodes")
     for node in spec.node_names():
         daemons.start_node(state, node)
     slurm.wait_for_nodes(state, spec.node_names())
-    if spec.site:
-        site_setup.run_commands(state, spec.site.commands)
     state.phase = "up"
     state.save()
     progress(f"cluster {spec.name}: up after {time.monotonic() - begun:.1f} s")
@@ -198,27 +204,19 @@ def planned(spec: ClusterSpec) -> State:
 def _prepare(spec: ClusterSpec) -> State:
     """Plan the cluster, make its folders and the files its hosts read."""
     where, state = folders(spec.name), planned(spec)
-    where.make(spec.node_names(), private=spec.site is None)
+    where.make(spec.node_names())
     state.save()
     _write_files(where, cluster_files(state))
     (where.programs / "assay-spinner").symlink_to("/bin/sh")
-    if spec.site:
-        site_setup.make_homes(spec, where)
-        site_setup.make_links_and_devices(spec.site, where)
     return state
 
 
 def _write_files(where: Folders, files: dict[str, str]) -> None:
-    """Write files below the cluster's folder: scripts in bin/, a secret for root alone."""
-    where.secret.touch(mode=0o600)
-    where.secret.write_text(secrets.token_hex(16))
+    """Write files below the cluster's folder: scripts in bin/."""
     for name, text in files.items():
         path = where.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600 if "{secret}" in text else 0o644)
-        path.write_text(text.replace("{secret}", where.secret.read_text()))
-        if path.parent == where.programs:
-            path.chmod(0o755)
+        path.write_text(text)
+        path.chmod(0o755 if path.parent == where.programs else 0o644)
 
 
 def leftovers(name: str) -> str:

@@ -7,8 +7,7 @@ any right on A: daemons, sessions and jobs run there. The holder is process 1 of
 that lives in the cluster.
 
 Hosts have a root of their own, whose tree the holder keeps: what is bound there appears in all of
-them (shown.py). A cluster that looks like a certain site has neither A nor B nor that root: it
-belongs to root, and its hosts see the machine as site_setup.py dresses it.
+them (shown.py). A cluster `of_root` has neither A nor B, and all of it but its users' is root's.
 """
 
 from __future__ import annotations
@@ -31,33 +30,29 @@ _ALL = ("--mount", "--net", "--uts", "--ipc", "--pid")
 
 def holder(state: State) -> list[str]:
     """Command list of the holder, for processes.start."""
-    where, site = folders(state.spec.name), state.spec.site
-    user = [] if site else ["--user", "--map-root-user"]
+    where = folders(state.spec.name)
+    user = [] if state.spec.of_root else ["--user", "--map-root-user"]
     spaces = [*user, "--mount", "--propagation=private", "--net", "--uts", "--ipc", *_PIDS]
-    words = ["site" if site else "plain", where.view, where.root, state.spec.login_host]
+    words = [where.view, where.root, state.spec.login_host]
     return ["unshare", *spaces, "sh", str(_HERE / "holder.sh"), *map(str, words)]
 
 
 def enter(state: State, name: str) -> list[str]:
     """The words before a command of the administrator in the namespaces of "holder", "login" or a
     node."""
-    user = [] if state.spec.site else ["--user", "--preserve-credentials"]
+    user = [] if state.spec.of_root else ["--user", "--preserve-credentials"]
     return ["nsenter", f"--target={state.processes[name].pid}", *user, *_ALL, "--"]
 
 
 def as_user(state: State) -> list[str]:
     """The words that follow where the cluster's user runs the command, without any right on A."""
-    if state.spec.site:
-        return []
-    return ["nsenter", "--user=/run/user", "--preserve-credentials", "--"]
+    words = ["nsenter", "--user=/run/user", "--preserve-credentials", "--"]
+    return [] if state.spec.of_root else words
 
 
 def daemon(state: State, own: Sequence[str], argv: Sequence[str]) -> list[str]:
     """Command list, for processes.start behind `enter` of the holder, of a daemon of the login host
     which alone may write to these folders of the cluster. Users of the login host do not see it."""
-    if state.spec.site:
-        login = [f"--target={state.processes['login'].pid}", "--mount", "--"]
-        return ["sh", str(_HERE / "run.sh"), "nsenter", *login, *argv]
     where = folders(state.spec.name).root
     writable = [word for name in own for word in (str(where / name), f"/cluster/{name}")]
     dressed = _dressed(state, state.spec.login_host, [], writable)
@@ -74,10 +69,8 @@ def administrator(argv: Sequence[str]) -> list[str]:
 def login(state: State) -> list[str]:
     """Command list, for processes.start behind `enter` of the holder, of the login host. It shares
     the network of the holder."""
-    pids = [] if state.spec.site else _PIDS
-    own = [] if state.spec.site else OWN
-    dressed = _dressed(state, state.spec.login_host, own, [])
-    return [*_UNSHARE, *pids, *dressed, "sh", "-c", "sleep infinity & wait $!"]
+    dressed = _dressed(state, state.spec.login_host, OWN, [])
+    return [*_UNSHARE, *_PIDS, *dressed, "sh", "-c", "sleep infinity & wait $!"]
 
 
 def node(state: State, name: str, argv: Sequence[str]) -> list[str]:
@@ -95,11 +88,7 @@ def node(state: State, name: str, argv: Sequence[str]) -> list[str]:
 def _dressed(state: State, name: str, own: Sequence[str], writable: Sequence[str]) -> list[str]:
     """The words before a command that give it the view of a host."""
     where = folders(state.spec.name)
-    if state.spec.site:
-        words = ["site.sh", name, where.root, " ".join(own)]
-    else:
-        bound = [(place, path) for path, (place, _) in state.shown.items() if place]
-        shown = [word for pair in bound for word in pair]
-        words = ["host.sh", name, where.view, " ".join(own), *writable, "--", *shown, "--"]
-    script, *rest = map(str, words)
-    return ["sh", str(_HERE / script), *rest]
+    bound = [(place, path) for path, (place, _) in state.shown.items() if place]
+    shown = [word for pair in bound for word in pair]
+    words = [name, str(where.view), " ".join(own), *writable, "--", *shown, "--"]
+    return ["sh", str(_HERE / "host.sh"), *words]

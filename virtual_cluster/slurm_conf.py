@@ -159,8 +159,6 @@ def cluster_files(state: State) -> dict[str, str]:
         spec.login_host if at == "login" else at: address for at, address in state.addresses.items()
     }
     files = {"etc/cgroup.conf": cgroup_conf(), "etc/hosts": hosts_file(named)}
-    if spec.site:
-        return files | {"bin/mounts": spec.site.mounts} | spec.site.files
     cpus = spec.cpus(len(host.usable_cores()))
     inside = state.inside(folders(spec.name).root)
     files["etc/slurm.conf"] = slurm_conf(

@@ -16,7 +16,6 @@ from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
 NODE_PATTERN = re.compile(r"[a-z]+[0-9]+")
-USER_PATTERN = re.compile(r"[a-z][a-z0-9]{0,11}")
 MAX_NODES = 500
 MAX_CPUS_PER_NODE = 1024
 PREFIX_LENGTH = 16
@@ -58,55 +57,6 @@ AWAKE = ("latency", "spinner", "nothing")
 
 
 @dataclass(frozen=True)
-class LoginDaemon:
-    """A further daemon of the login host, with commands to run before it starts and once it serves.
-
-    `ready` is a command that succeeds when the daemon serves.
-    """
-
-    name: str
-    argv: tuple[str, ...]
-    ready: tuple[str, ...]
-    before: tuple[tuple[str, ...], ...] = ()
-    after: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True)
-class SiteSetup:
-    """What makes a cluster look like a certain site, in place of the plain one.
-
-    Paths of `files`, `links` and `devices` are below the cluster's folder. In texts of files and in
-    commands `{secret}` is a password of this cluster; a file with it is readable to root alone.
-    """
-
-    #: Cores of each node by its name, which is letters and digits.
-    cores: dict[str, int]
-    #: Ordinary users; on this machine user ada is assay-CLUSTER-ada.
-    users: tuple[str, ...]
-    #: Text of each file; etc/slurm.conf among them.
-    files: dict[str, str]
-    #: Host name of the login host.
-    login: str = "login"
-    #: Target of each symbolic link.
-    links: dict[str, str] = field(default_factory=dict)
-    #: Device number of each character device; 0 is a file that overlayfs hides.
-    devices: dict[str, int] = field(default_factory=dict)
-    #: Shell script, run in the mount namespace of the login host and of each node.
-    mounts: str = ""
-    #: Daemons of the login host that slurmctld needs.
-    daemons: tuple[LoginDaemon, ...] = ()
-    #: Commands of root on the login host once all nodes take jobs.
-    commands: tuple[tuple[str, ...], ...] = ()
-    #: Further programs that this machine must have, each with its Debian package.
-    programs: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for pattern, names in ((NODE_PATTERN, self.cores), (USER_PATTERN, self.users)):
-            if wrong := [name for name in names if not pattern.fullmatch(name)]:
-                raise AssayError(f"{wrong[0]!r}: allowed are names such as {pattern.pattern}")
-
-
-@dataclass(frozen=True)
 class ClusterSpec:
     """The specification of a virtual cluster.
 
@@ -116,7 +66,10 @@ class ClusterSpec:
     it exists to prove that a library which then cheats through shared memory is caught.
     `awake` is how cores are kept awake while a job runs: a key of AWAKE, or AUTO, for "latency"
     where the caller may ask the kernel for it and "spinner" elsewhere.
-    `site` makes it look like a certain site, with as many nodes as that names.
+    `cores`: in place of `cpus_per_node` the cores of each node by its name, letters and digits.
+    `login_host` is the host name of the login environment.
+    `of_root`: root makes it without user namespaces; its daemons are root's, and it may have
+    several users (setup/foreign_cluster).
     """
 
     name: str = "default"
@@ -126,7 +79,9 @@ class ClusterSpec:
     switches: str = ONE
     isolated: bool = True
     awake: str = AUTO
-    site: SiteSetup | None = None
+    cores: dict[str, int] = field(default_factory=dict)
+    login_host: str = "login"
+    of_root: bool = False
 
     def __post_init__(self) -> None:
         if not NAME_PATTERN.fullmatch(self.name):
@@ -150,21 +105,9 @@ class ClusterSpec:
         """The kind of link that joins the nodes."""
         return NETWORKS[self.network]
 
-    @property
-    def login_host(self) -> str:
-        """Host name of the login environment."""
-        return self.site.login if self.site else "login"
-
-    def accounts(self) -> dict[str, str]:
-        """Name in Slurm of each user of a site."""
-        users = self.site.users if self.site else ()
-        return {user: f"assay-{self.name}-{user}" for user in users}
-
     def node_names(self) -> list[str]:
-        """Names of the nodes, n1 first, or as the site has them."""
-        if self.site:
-            return list(self.site.cores)
-        return [f"n{number}" for number in range(1, self.nodes + 1)]
+        """Names of the nodes, n1 first unless they are given."""
+        return list(self.cores) or [f"n{number}" for number in range(1, self.nodes + 1)]
 
     def switch_tree(self) -> list[Switch]:
         """The switches that join the nodes, from the top down."""
@@ -176,9 +119,7 @@ class ClusterSpec:
 
     def core_counts(self, usable_cores: int) -> dict[str, int]:
         """Cores of each node on a machine with this many usable cores."""
-        if self.site:
-            return self.site.cores
-        return dict.fromkeys(self.node_names(), self.cpus(usable_cores))
+        return self.cores or dict.fromkeys(self.node_names(), self.cpus(usable_cores))
 
 
 def _check_count(option: str, value: int, most: int) -> None:

@@ -40,26 +40,23 @@ class Folders:
         self.work = root / "work"
         #: Programs that come first in PATH, and scripts of the nodes.
         self.programs = root / "bin"
-        #: The script that mounts what a site's hosts have of their own.
-        self.mounts = root / "bin" / "mounts"
-        #: Home of the user, whom hosts call assay; of a site's users, each in one below.
+        #: Home of the user, whom hosts call assay.
         self.home = root / "home"
         #: The networks of nodes, by name: not in /run/netns of the machine, which others remove.
         self.networks = root / "networks"
         #: The file system that hosts have as root.
         self.view = root / "view"
-        #: Key and socket of munge, and a password for what a site has; `{secret}` in its files.
+        #: Key and socket of munge.
         self.munge = root / "munge"
-        self.secret = self.munge / "secret"
 
     def console(self, name: str) -> Path:
         """The output of a daemon or node as it starts; its own log is next to it."""
         return self.root / "log" / f"{name}.console"
 
-    def make(self, nodes: list[str], *, private: bool) -> None:
-        """Make all of them, readable to everybody or `private` to the caller."""
+    def make(self, nodes: list[str]) -> None:
+        """Make all of them; nobody but the caller may enter."""
         self.root.mkdir(parents=True, exist_ok=True)
-        self.root.chmod(0o700 if private else 0o755)
+        self.root.chmod(0o700)
         names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge", "networks"]
         names += ["view", "aside"]
         names += [f"nodes/{node}" for node in nodes]
@@ -96,12 +93,12 @@ class State:
     def inside(self, path: Path) -> Path:
         """The path at which hosts see a folder of the cluster."""
         root = folders(self.spec.name).root
-        return path if self.spec.site else Path("/cluster") / path.relative_to(root)
+        return Path("/cluster") / path.relative_to(root)
 
     @property
     def slurm_conf(self) -> str:
         """The configuration file of Slurm, as hosts see it."""
-        return "/etc/slurm/slurm.conf" if self.spec.site else "/cluster/etc/slurm.conf"
+        return "/cluster/etc/slurm.conf"
 
     def save(self) -> None:
         """Write the state file whole; it is on disk when this returns."""

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import subprocess
+import os
 import sys
 
 import virtual_cluster
 from records.errors import AssayError
-from setup.foreign_cluster import description
-from virtual_cluster import host
-from virtual_cluster.terminal import run_apart
+from setup.foreign_cluster import description, site_setup
+from virtual_cluster import Cluster
 
 _COMMANDS = {
     "up": "bring it up",
@@ -22,20 +21,14 @@ _COMMANDS = {
 }
 
 
-def _run(command: str, name: str, words: list[str]) -> int:
-    if command == "up":
-        virtual_cluster.up(description.cluster(name), print)
-        return 0
-    if command == "down":
-        virtual_cluster.down(name, print)
-        return 0
-    cluster = virtual_cluster.load(name)
+def _entered(cluster: Cluster, command: str, words: list[str]) -> list[str]:
+    """The command that runs within the cluster."""
     if command == "login":
         user, *words = words or [""]
-        return run_apart(cluster.login_command(user, words or ["bash", "-l"]))
+        return site_setup.login_command(cluster, user, words or ["bash", "-l"])
     if command == "maintenance":
         words = list(description.maintenance(*words))
-    return subprocess.run(cluster.admin_command(words), check=False).returncode
+    return cluster.admin_command(words)
 
 
 def main() -> int:
@@ -50,12 +43,18 @@ def main() -> int:
     parser.add_argument("words", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     try:
-        host.require_rights(arguments.command)
-        words = arguments.words[arguments.words[:1] == ["--"] :]
-        return _run(arguments.command, arguments.name, words)
+        if arguments.command == "up":
+            site_setup.up(arguments.name, description.site(arguments.name), print)
+        elif arguments.command == "down":
+            virtual_cluster.down(arguments.name, print)
+        else:
+            words = arguments.words[arguments.words[:1] == ["--"] :]
+            words = _entered(virtual_cluster.load(arguments.name), arguments.command, words)
+            os.execvp(words[0], words)  # noqa: S606
     except AssayError as error:
         print(f"foreign-cluster: {error}", file=sys.stderr)
         return error.status
+    return 0
 
 
 sys.exit(main())

@@ -14,9 +14,9 @@ import yaml
 from ClusterShell.NodeSet import NodeSet
 
 from records.errors import AssayError
+from setup.foreign_cluster.site_setup import LoginDaemon, SiteSetup
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
-from virtual_cluster.spec import ClusterSpec, LoginDaemon, SiteSetup, address_plan
-from virtual_cluster.state import folders
+from virtual_cluster.spec import address_plan
 
 _HERE = Path(__file__).resolve().parent
 #: Where setup/unpacked.sh puts packages.
@@ -31,25 +31,23 @@ def description(name: str) -> dict[str, Any]:
     found = yaml.safe_load(text)
     values = {key: found[key] for key in ("account", "limit")}
     cores = {node: count for names, count in found["nodes"].items() for node in NodeSet(names)}
-    values |= {"name": name, "root": folders(name).root, "address": address_plan([*cores])["login"]}
+    values |= {"name": name, "address": address_plan([*cores])["login"]}
     for key, value in values.items():
         text = text.replace(f"{{{key}}}", str(value))
     return {**yaml.safe_load(text), "cores": cores}
 
 
-def cluster(name: str) -> ClusterSpec:
-    """The cluster of this name, on a machine with the programs of this one's /usr/bin."""
-    found, root = description(name), folders(name).root
+def site(name: str) -> SiteSetup:
+    """The site of this name, on a machine with the programs of this one's /usr/bin."""
+    found = description(name)
     programs = sorted(entry.name for entry in Path("/usr/bin").iterdir())
     devices = dict.fromkeys(found.get("devices", ()), _NULL)
     devices |= dict.fromkeys(found.get("hidden_files", ()), 0)
     devices |= {f"hidden/{program}": 0 for program in programs if is_hidden(found, program)}
-    files = (
-        found["files"] | found.get("site_files", {}) | unpacked(found) | module_files(found, root)
-    )
-    files["etc/slurm.conf"] = slurm_conf(found, root)
+    files = found["files"] | found.get("site_files", {}) | unpacked(found) | module_files(found)
+    files["etc/slurm.conf"] = slurm_conf(found)
     links = {
-        f"opt/{module}/bin/{link}": f"{root}/system/{program}"
+        f"opt/{module}/bin/{link}": f"/cluster/system/{program}"
         for module, family in found["modules"].items()
         for link, program in module_programs(found, family, programs).items()
     }
@@ -57,11 +55,12 @@ def cluster(name: str) -> ClusterSpec:
         orders = [[word.replace("{user}", user) for word in order] for order in found["each_user"]]
         found["daemons"][-1]["after"] += orders
     begin = found.get("maintenance")
-    setup = SiteSetup(
+    return SiteSetup(
         cores=found["cores"],
         users=tuple(found["users"]),
         files=files,
         login=found["login"],
+        network=found["network"],
         links=links,
         devices=devices,
         mounts=found["mounts"] + found["modules_mounts"],
@@ -69,7 +68,6 @@ def cluster(name: str) -> ClusterSpec:
         commands=(maintenance(begin, "120", "yearly_service"),) if begin else (),
         programs=found["programs"],
     )
-    return ClusterSpec(name, len(setup.cores), network=found["network"], site=setup)
 
 
 def unpacked(found: dict[str, Any]) -> dict[str, str]:
@@ -83,7 +81,7 @@ def unpacked(found: dict[str, Any]) -> dict[str, str]:
     return {str(path.relative_to(_UNPACKED)): path.read_text() for path in files}
 
 
-def module_files(found: dict[str, Any], root: Path) -> dict[str, str]:
+def module_files(found: dict[str, Any]) -> dict[str, str]:
     """Text of the site's module files: those of MPIs, and what `module_texts` says further."""
     head = "#%Module1.0\n" if found["module"].startswith("#%") else ""
     files = {name: f"{head}{text}\n" for name, text in found["module_texts"].items()}
@@ -94,7 +92,7 @@ def module_files(found: dict[str, Any], root: Path) -> dict[str, str]:
         values = {
             "module": module.split("/")[0],
             "family": family,
-            "folder": f"{root}/opt/{module}",
+            "folder": f"/cluster/opt/{module}",
         }
         for key, value in values.items():
             text = text.replace(f"{{{key}}}", value)
@@ -102,10 +100,10 @@ def module_files(found: dict[str, Any], root: Path) -> dict[str, str]:
     return {f"modules/{name}{found['module_ending']}": text for name, text in files.items()}
 
 
-def slurm_conf(found: dict[str, Any], root: Path) -> str:
+def slurm_conf(found: dict[str, Any]) -> str:
     """Text of slurm.conf: lines of the site replace those of the same key."""
-    settings = COMMON_SETTINGS.format(state=root, user="root")
-    lines = (settings + found["files"]["etc/slurm.conf"]).splitlines()
+    common = COMMON_SETTINGS.format(state="/cluster", user="root")
+    lines = (common + found["files"]["etc/slurm.conf"]).splitlines()
     given = {line.partition("=")[0] for line in found["slurm.conf"].splitlines()}
     return "\n".join([*(s for s in lines if s.partition("=")[0] not in given), found["slurm.conf"]])
 

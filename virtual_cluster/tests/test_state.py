@@ -21,7 +21,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def saved() -> State:
     state = State(ClusterSpec("x", nodes=2), "up", "boot", cores={"n1": [0], "n2": [1]})
-    states.folders("x").make(["n1", "n2"], private=True)
+    states.folders("x").make(["n1", "n2"])
     state.record("slurmctld", Process(12, 34))
     return state
 

@@ -8,8 +8,8 @@ import pytest
 
 import setup.foreign_cluster.description as description_module
 from records.errors import AssayError
-from setup.foreign_cluster.description import cluster, description, is_hidden, module_programs
-from virtual_cluster.spec import SiteSetup
+from setup.foreign_cluster.description import description, is_hidden, module_programs
+from setup.foreign_cluster.site_setup import SiteSetup
 
 
 @pytest.fixture
@@ -19,16 +19,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SiteSetup:
     file.parent.mkdir(parents=True)
     file.touch()
     monkeypatch.setattr(description_module, "_UNPACKED", tmp_path)
-    found = cluster("twain").site
-    assert found is not None
-    return found
+    return description_module.site("twain")
 
 
 def test_nodes_of_two_types_have_their_cores_and_generic_resources(site):
     conf = site.files["etc/slurm.conf"]
     assert site.cores == {"t01": 1, "t02": 1, "f1": 2, "f2": 2}
     assert "NodeName=f[1-2] CPUs=2 RealMemory=3600 Feature=fat,avx512 Gres=gpu:k80:2" in conf
-    assert "File=/var/lib/assay/twain/devices/gpu[0-1]" in site.files["etc/gres.conf"]
+    assert "File=/cluster/devices/gpu[0-1]" in site.files["etc/gres.conf"]
     assert {"devices/gpu0", "devices/gpu1"} <= site.devices.keys()
 
 
@@ -42,7 +40,7 @@ def test_lines_of_a_site_replace_those_of_the_same_key(site):
 
 def test_nothing_is_left_to_fill_in_but_the_secret(site):
     texts = [*site.files.values(), site.mounts, str(site.daemons), str(site.commands)]
-    left = re.compile(r"\{(root|name|address|account|limit|user|family|module|folder|key|value)\}")
+    left = re.compile(r"\{(name|address|account|limit|user|family|module|folder|key|value)\}")
     assert not [text for text in texts if left.search(text)]
     assert "{secret}" in site.files["etc/slurmdbd.conf"]
 
@@ -53,12 +51,12 @@ def test_modules_are_written_for_their_system(site):
     openmpi = site.files["modules/ompi/4.1"]
     assert "setenv OMPI_MCA_pml ob1\n" in openmpi
     assert openmpi.endswith("prereq comp/gnu comp/intel\n")
-    assert "prereq(" in cluster("walk").site.files["modules/mpich/4.0.lua"]
+    assert "prereq(" in description_module.site("walk").files["modules/mpich/4.0.lua"]
 
 
 def test_each_user_has_an_association_with_the_limit(site):
     orders = [" ".join(words) for words in site.daemons[-1].after]
-    assert "sacctmgr -i modify user assay-twain-kim set MaxSubmitJobs=12" in orders
+    assert "sacctmgr -i modify user kim set MaxSubmitJobs=12" in orders
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 import yaml
 
+from setup.foreign_cluster import site_setup
 from setup.foreign_cluster.tests.person import Person
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
 
@@ -149,7 +150,7 @@ def test_slurm_grants_gpus_memory_and_switches_as_asked(one):
     steps = one.admin(*words)
     print(steps)
     assert re.search(r"^\d+\.\d+\|.*gres/gpu=4", steps, re.MULTILINE)
-    granted = (one.cluster.users()[USER] / "granted").read_text()
+    granted = (site_setup.users(NAME)[USER] / "granted").read_text()
     print(granted)
     assert re.search(r"^rfm_\S+ 0,1$", granted, re.MULTILINE)
 
@@ -211,7 +212,7 @@ def test_ctrl_c_leaves_nothing_half_written(one, moment):
         person.interrupts("nothing is written")
         assert person.ends() == 4
     assert not (one.home(USER) / "site-config" / "dropped").exists()
-    assert not list((one.cluster.users()[USER] / "assay-work").glob("assay-probe-*"))
+    assert not list((site_setup.users(NAME)[USER] / "assay-work").glob("assay-probe-*"))
     assert one.admin("squeue", "--noheader").strip() == ""
 
 

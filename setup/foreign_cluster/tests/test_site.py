@@ -147,16 +147,15 @@ def test_a_drained_node_is_waited_for(ready, site):
 
 def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
     user = ready.users()[0]
-    name = f"assay-{NAME}-{user}"
     held = ready.user(user, f"sbatch --parsable -p {partition(site)} -t 60 --wrap 'sleep 3600'")
-    ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=1")
+    ready.admin("sacctmgr", "-i", "modify", "user", user, "set", "MaxSubmitJobs=1")
     running = ready.start(user, *tiny(ready, site))
     try:
         running.until_shown("for Slurm to take its job", "a job that is not taken")
         ready.user(user, f"scancel {held.stdout.strip()}")
         assert running.end() == 0
     finally:
-        ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=50")
+        ready.admin("sacctmgr", "-i", "modify", "user", user, "set", "MaxSubmitJobs=50")
     assert all_ok(ready, user, 1)
 
 

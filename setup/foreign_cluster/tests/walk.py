@@ -17,20 +17,18 @@ from pathlib import Path
 import pytest
 
 import virtual_cluster
-from setup.foreign_cluster import description
+from setup.foreign_cluster import description, site_setup
 from setup.tests.repacked import repack_all
-from virtual_cluster import Cluster, host
+from virtual_cluster import Cluster, host, trial
 from virtual_cluster.state import folders
 
 ROOT = Path(__file__).resolve().parents[3]
+REASON = trial.refusal(site=True)
 NEEDS_SITE = [
     pytest.mark.skipif(
         os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"
     ),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or bool(host.missing_capabilities()),
-        reason="needs root: sudo make test-site",
-    ),
+    pytest.mark.skipif(bool(REASON), reason=REASON),
 ]
 #: Leaves clusters up, and goes on with those that were left, for work on these tests.
 KEEP = os.environ.get("ASSAY_TEST_SITE_KEEP") == "1"
@@ -65,22 +63,22 @@ class Walk:
 
     def users(self) -> list[str]:
         """Its ordinary users."""
-        return list(self.cluster.users())
+        return list(site_setup.users(self.name))
 
     def set_up(self, user: str) -> None:
         """Clone and set-up, as a user does both on a site without internet."""
         root = folders(self.name).root
         if KEEP and (self.home(user) / ".venv" / "installed.sha256").exists():
             return
-        assert self.user(user, f"git clone -q {root}/assay.git assay").returncode == 0
+        assert self.user(user, "git clone -q /cluster/assay.git assay").returncode == 0
         if (root / "requirements.lock").read_text() != (ROOT / "requirements.lock").read_text():
-            self.user(user, f"cp {root}/requirements.lock .")
-        done = self.user(user, f"make setup WHEELS={root}/wheels")
+            self.user(user, "cp /cluster/requirements.lock .")
+        done = self.user(user, "make setup WHEELS=/cluster/wheels")
         assert done.returncode == 0, done.stderr
 
     def argv(self, user: str, words: Sequence[str]) -> list[str]:
         """Command list for a user's command in the checkout; it becomes that very process."""
-        return self.cluster.login_command(user, ["env", "-C", "assay", *words])
+        return site_setup.login_command(self.cluster, user, ["env", "-C", "assay", *words])
 
     def say(self, what: str) -> None:
         """Print what somebody does now; it is shown when the test fails."""
@@ -93,7 +91,7 @@ class Walk:
         argv = [*within, "-c", f"cd assay 2>/dev/null; {script}"]
         self.say(f"{user}$ {script}")
         done = subprocess.run(
-            self.cluster.login_command(user, argv),
+            site_setup.login_command(self.cluster, user, argv),
             stdin=stdin,
             capture_output=True,
             text=True,
@@ -104,10 +102,8 @@ class Walk:
 
     def cron(self, user: str, script: str) -> subprocess.CompletedProcess[str]:
         """A line of a user's crontab, in the checkout: /bin/sh, cron's variables, no terminal."""
-        home = self.cluster.users()[user]
-        account = f"assay-{self.name}-{user}"
-        words = [f"HOME={home}", f"LOGNAME={account}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin"]
-        within = ["env", "-i", "-C", str(home), *words, "setsid", "--wait", "/bin/sh"]
+        words = [f"HOME=/home/{user}", f"LOGNAME={user}", "SHELL=/bin/sh", "PATH=/usr/bin:/bin"]
+        within = ["env", "-i", "-C", f"/home/{user}", *words, "setsid", "--wait", "/bin/sh"]
         return self.user(user, script, within, subprocess.DEVNULL)
 
     def cron_measures_every_mpi(self, user: str, site: str, environments: Sequence[str]) -> None:
@@ -131,7 +127,7 @@ class Walk:
 
     def home(self, user: str) -> Path:
         """The checkout of a user."""
-        return self.cluster.users()[user] / "assay"
+        return site_setup.users(self.name)[user] / "assay"
 
     def write(self, user: str, name: str, text: str) -> None:
         """A file in the checkout of a user, written by that user."""
@@ -214,8 +210,8 @@ def walk_on(name: str, wheels: Wheels) -> Iterator[Walk]:
     if KEEP and (root / "requirements.lock").exists():
         yield Walk(name)
         return
-    virtual_cluster.up(description.cluster(name), print)
     try:
+        site_setup.up(name, description.site(name), print)
         bundle = ["git", "-C", str(ROOT), "bundle", "create", "-q", str(root / "assay.git"), "HEAD"]
         subprocess.run(bundle, check=True)
         shutil.copytree(wheels.folder, root / "wheels")

@@ -3,23 +3,27 @@
 
 import os
 import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import Cluster, host
+from setup.foreign_cluster.site_setup import LoginDaemon, SiteSetup, login_command, up
+from virtual_cluster import Cluster, host, trial
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
-from virtual_cluster.spec import ClusterSpec, LoginDaemon, SiteSetup, address_plan
+from virtual_cluster.spec import address_plan
 from virtual_cluster.state import folders
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, traces, wait_for
+from virtual_cluster.tests.clusters import own_name, traces, wait_for
 
-pytestmark = NEEDS_CLUSTER
+REASON = ", ".join(host.missing_programs()) or trial.refusal(site=True)
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(bool(REASON), reason=REASON)]
 _CONF = """\
 ClusterName=other
 SlurmctldHost=front({address})
-SlurmdSpoolDir={root}/nodes/%n/spool
-SlurmdPidFile={root}/nodes/%n/slurmd.pid
+SlurmdSpoolDir=/cluster/nodes/%n/spool
+SlurmdPidFile=/cluster/nodes/%n/slurmd.pid
 ReturnToService=2
 NodeName=a1 CPUs=1 RealMemory=100
 NodeName=b1 CPUs=2 RealMemory=100
@@ -27,67 +31,81 @@ PartitionName=work Nodes=ALL Default=YES
 """
 
 
-def site_of(name: str) -> ClusterSpec:
-    root, address = folders(name).root, address_plan(["a1", "b1"])["login"]
-    conf = COMMON_SETTINGS.format(state=root) + _CONF.format(root=root, address=address)
-    setup = SiteSetup(
+@pytest.fixture
+def name() -> Iterator[str]:
+    """Name of a cluster that is taken down whatever happens."""
+    name = own_name("f")
+    yield name
+    virtual_cluster.down(name)
+
+
+@pytest.fixture
+def site() -> SiteSetup:
+    """A site of two users with a further daemon."""
+    address = address_plan(["a1", "b1"])["login"]
+    conf = COMMON_SETTINGS.format(state="/cluster", user="root") + _CONF.format(address=address)
+    return SiteSetup(
         cores={"a1": 1, "b1": 2},
         users=("kim", "lee"),
         files={"etc/slurm.conf": conf, "etc/motd": "welcome\n", "etc/pass": "word={secret}\n"},
         login="front",
         links={"opt/tool": "/bin/true"},
         devices={"hidden/shuf": 0, "devices/gpu0": os.makedev(1, 3)},
-        mounts=f"mount --bind {root}/etc /etc/slurm\n"
-        f"mount -t overlay -o ro,lowerdir={root}/hidden:/usr/bin overlay /usr/bin\n",
+        mounts="mount -t overlay -o ro,lowerdir=$root/hidden:/usr/bin overlay usr/bin\n",
         daemons=(
             LoginDaemon(
                 "helper",
-                ("sh", "-c", f"hostname >{root}/log/helper; exec sleep 1000"),
-                ready=("test", "-s", f"{root}/log/helper"),
-                before=(("touch", f"{root}/log/before"),),
-                after=(("sh", "-c", f"ls {root}/log/before; echo {{secret}} >{root}/log/after"),),
+                ("sh", "-c", "hostname >/cluster/log/helper; exec sleep 1000"),
+                ready=("test", "-s", "/cluster/log/helper"),
+                before=(("touch", "/cluster/log/before"),),
+                after=(("sh", "-c", "ls /cluster/log/before; echo {secret} >/cluster/log/after"),),
             ),
         ),
         commands=(("scontrol", "update", "NodeName=a1", "State=DRAIN", "Reason=fan"),),
     )
-    return ClusterSpec(name, nodes=2, site=setup)
 
 
 def of_user(cluster: Cluster, user: str, *argv: str) -> str:
-    command = cluster.login_command(user, argv)
+    command = login_command(cluster, user, argv)
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def test_users_and_administrators_find_the_site_and_down_leaves_nothing(name: str) -> None:
-    cluster = virtual_cluster.up(site_of(name))
+def test_users_and_administrators_find_the_site_and_down_leaves_nothing(
+    name: str, site: SiteSetup
+) -> None:
+    cluster = up(name, site)
     root = folders(name).root
     assert of_user(cluster, "kim", "sh", "-c", "hostname; id -un; pwd").split() == [
-        *("front", f"assay-{name}-kim", f"{root}/home/kim")
+        *("front", "kim", "/home/kim")
     ]
     assert of_user(cluster, "lee", "srun", "-wb1", "sh", "-c", "hostname; nproc") == "b1\n2"
-    assert of_user(cluster, "lee", "cat", "/etc/slurm/motd", f"{root}/home/kim/x") == "welcome"
+    assert of_user(cluster, "lee", "cat", "/etc/slurm/motd", "/home/kim/x") == "welcome"
     assert of_user(cluster, "lee", "cat", "/etc/slurm/pass") == ""
     assert of_user(cluster, "lee", "sh", "-c", "command -v shuf || echo none") == "none"
-    used = f"{root}/opt/tool && cat {root}/devices/gpu0 && echo empty"
+    used = "/cluster/opt/tool && cat /cluster/devices/gpu0 && echo empty"
     assert of_user(cluster, "kim", "sh", "-c", used) == "empty"
     secret = (root / "etc" / "pass").read_text().strip().removeprefix("word=")
     assert (root / "log" / "helper").read_text() == "front\n"
     assert (root / "log" / "after").read_text().strip() == secret != "{secret}"
     sinfo = cluster.admin_command(["sinfo", "-hNo", "%N %T"])
     wait_for(lambda: host.run(sinfo).stdout.split() == ["a1", "drained", "b1", "idle"])
+    begun = subprocess.Popen(login_command(cluster, "kim", ["sh", "-c", ">begun; exec sleep 1000"]))
+    wait_for((root / "home/kim/begun").exists)
+    begun.kill()
+    begun.wait()
+    wait_for(lambda: of_user(cluster, "lee", "pgrep", "-u", "kim") == "")
     with pytest.raises(AssayError, match=r"has no user 'ada': \['kim', 'lee'\]"):
-        cluster.login_command("ada", ["true"])
+        login_command(cluster, "ada", ["true"])
     cluster.kill_node("b1")
     cluster.restore_node("b1")
     assert virtual_cluster.down(name)
     assert traces(name) == {}
 
 
-def test_a_further_daemon_that_ends_is_named_and_nothing_is_left(name: str) -> None:
-    spec = site_of(name)
-    assert spec.site is not None
+def test_a_further_daemon_that_ends_is_named_and_nothing_is_left(
+    name: str, site: SiteSetup
+) -> None:
     broken = LoginDaemon("helper", ("sh", "-c", "echo no data base; exit 1"), ready=("false",))
-    site = SiteSetup(**{**vars(spec.site), "daemons": (broken,)})
     with pytest.raises(AssayError, match=r"helper ended at once.*helper.console:\n  no data base"):
-        virtual_cluster.up(ClusterSpec(name, nodes=2, site=site))
+        up(name, replace(site, daemons=(broken,)))
     assert traces(name) == {}
