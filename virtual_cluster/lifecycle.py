@@ -145,9 +145,8 @@ def describe_ended(parts: list[str]) -> str:
     daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
     nodes = [part for part in parts if part not in daemons_ended]
     words = [f"its {part} has ended" for part in daemons_ended]
-    words += (
-        [f"node {', '.join(nodes)} has no power (its first process has ended)"] if nodes else []
-    )
+    if nodes:
+        words.append(f"node {', '.join(nodes)} has no power (its first process has ended)")
     return " and ".join(words)
 
 
