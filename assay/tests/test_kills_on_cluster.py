@@ -294,8 +294,8 @@ def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: in
         after.enter_context(_small_disk(folder / "results", _RESULTS_BYTES))
         after.callback(api.down, spec.name)
 
-        def on_small_disk(where: Folders, nodes: list[str], *, private: bool) -> None:
-            make(where, nodes, private=private)
+        def on_small_disk(where: Folders, nodes: list[str]) -> None:
+            make(where, nodes)
             after.enter_context(_small_disk(where.work, _WORK_BYTES))
 
         with pytest.MonkeyPatch.context() as patched:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -193,8 +193,10 @@ def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
 
 
 def time_of(pids: list[int]) -> float:
-    """Processor time of processes, in seconds."""
-    ticks = [
-        Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13] for pid in pids
-    ]
-    return sum(int(one) for pair in ticks for one in pair) / os.sysconf("SC_CLK_TCK")
+    """Processor time of processes that have not ended, in seconds."""
+    ticks = 0
+    for pid in pids:
+        with suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(stat[11]) + int(stat[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
