@@ -80,11 +80,12 @@ def cluster_machine(*, needed: bool = True) -> Iterator[Requirement]:
     yield Requirement("HPL's source, for check hpl", bool(archives), source, remedy, needed=False)
     for what, found, seen, remedy in (
         ("OpenBLAS", has_blas, "ldconfig knows it" * has_blas, "apt-get install libopenblas-dev"),
-        ("namespaces for a virtual cluster", not refusal, "", refusal),
+        ("namespaces for a virtual cluster", not refusal, "tried", refusal),
     ):
         yield Requirement(what, found, seen, remedy, needed)
     awake = os.access(_LATENCY, os.W_OK)
-    yield Requirement(f"writable {_LATENCY}", awake, "", _LATENCY_REMEDY, needed=False)
+    what = "request that cores stay awake"
+    yield Requirement(what, awake, _LATENCY, _LATENCY_REMEDY, needed=False)
 
 
 def _program(program: str, remedy: str, *, needed: bool = True) -> Requirement:

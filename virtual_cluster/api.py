@@ -18,7 +18,7 @@ from virtual_cluster import (
     shown,
     slurm,
 )
-from virtual_cluster.lifecycle import Progress, Site, silent
+from virtual_cluster.lifecycle import Additions, Progress, silent
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
 
@@ -175,7 +175,7 @@ class Cluster:
         lifecycle.take_down(self.name, progress)
 
 
-def up(spec: ClusterSpec, progress: Progress = silent, site: Site | None = None) -> Cluster:
+def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None) -> Cluster:
     """Bring a cluster up; returns when every node takes jobs.
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.

@@ -67,26 +67,7 @@ class ClusterForm(Form, kw_only=True):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands."""
     commands = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
-    up = _command(commands, "up", _up, "bring a cluster up")
-    up.add_argument("--nodes", type=int, default=4, help="number of nodes (default 4)")
-    cores = "cores of a node (default: the machine's cores divided among the nodes, at least 1)"
-    up.add_argument("--cpus-per-node", type=int, metavar="K", help=cores)
-    speeds = f"speed of the links: {', '.join(NETWORKS)}"
-    up.add_argument("--network", default="unlimited", help=speeds)
-    up.add_argument(
-        "--switches",
-        default=ONE,
-        metavar="TREE",
-        help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
-        " (default: 1, a single switch)",
-    )
-    up.add_argument(
-        "--awake",
-        default=AUTO,
-        choices=(AUTO, *AWAKE),
-        help="how cores are kept awake while a job runs (default: auto, which is latency where you"
-        " may write to /dev/cpu_dma_latency, else spinner)",
-    )
+    _add_up(commands)
     _command(commands, "down", _down, "take a cluster down; nothing of it is left")
     _command(commands, "revive", _revive, "start again what has ended: munged, slurmctld, nodes")
     status = _command(commands, "status", _status, "nodes, network, jobs")
@@ -110,6 +91,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         degrade.add_argument(option, type=float, metavar="SHARE", help=f"share of {what} left")
     text = "rate left to direct reads, and to writes, of the machine's disk"
     degrade.add_argument("--disk", type=float, metavar="MB/S", help=text)
+
+
+def _add_up(commands: Any) -> None:
+    up = _command(commands, "up", _up, "bring a cluster up")
+    up.add_argument("--nodes", type=int, default=4, help="number of nodes (default 4)")
+    cores = "cores of a node (default: the machine's cores divided among the nodes, at least 1)"
+    up.add_argument("--cpus-per-node", type=int, metavar="K", help=cores)
+    speeds = f"speed of the links: {', '.join(NETWORKS)}"
+    up.add_argument("--network", default="unlimited", help=speeds)
+    up.add_argument(
+        "--switches",
+        default=ONE,
+        metavar="TREE",
+        help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
+        " (default: 1, a single switch)",
+    )
+    up.add_argument(
+        "--awake",
+        default=AUTO,
+        choices=(AUTO, *AWAKE),
+        help="how cores are kept awake while a job runs (default: auto, which is latency where you"
+        " may write to /dev/cpu_dma_latency, else spinner)",
+    )
 
 
 def _command(

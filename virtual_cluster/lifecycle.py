@@ -38,7 +38,7 @@ def silent(_: str) -> None:
     """Print no progress."""
 
 
-class Site:
+class Additions:
     """What a cluster has besides: nothing, unless setup/foreign_cluster makes it."""
 
     def prepare(self, state: State) -> None:
@@ -48,7 +48,9 @@ class Site:
         """Start what slurmctld needs."""
 
 
-def bring_up(spec: ClusterSpec, progress: Progress = silent, site: Site | None = None) -> State:
+def bring_up(
+    spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None
+) -> State:
     """Make the cluster; on any failure take down what was made.
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
@@ -71,7 +73,7 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent, site: Site | None =
             progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
             _sweep_or_fail(spec.name)
         try:
-            return _build(spec, progress, site or Site())
+            return _build(spec, progress, site or Additions())
         except BaseException:
             progress(f"cluster {spec.name}: failed, taking down what was made")
             _sweep(spec.name)
@@ -159,7 +161,7 @@ def remedy(state: State) -> str:
     )
 
 
-def _build(spec: ClusterSpec, progress: Progress, site: Site) -> State:
+def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
     begun = time.monotonic()
     state = _prepare(spec)
     site.prepare(state)

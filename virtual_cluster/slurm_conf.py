@@ -169,7 +169,7 @@ def cluster_files(state: State) -> dict[str, str]:
     files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
     prolog = _PROLOG.format(awake=_AWAKE[spec.awake].strip())
     files |= {name: text.format(home=folders(spec.name).home) for name, text in _USERS.items()}
-    # Where nodes share processes, those of others are not told from a job's.
+    # Where nodes share processes, nothing distinguishes those of others from a job's.
     epilog = _EPILOG if spec.isolated else "#!/bin/sh\n"
     return files | {"bin/begin-of-job": prolog, "bin/end-of-job": epilog}
 

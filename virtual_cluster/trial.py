@@ -10,7 +10,7 @@ from pathlib import Path
 from records.errors import InfrastructureError
 from virtual_cluster.host import run
 
-#: The steps, each told before it is tried.
+#: The steps, each named before it is tried.
 _STEPS = """\
 echo processes; mount -t proc proc /proc
 echo network; mount -t sysfs -o nosuid,nodev,noexec sysfs /sys

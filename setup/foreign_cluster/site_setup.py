@@ -19,7 +19,7 @@ import virtual_cluster
 from records.errors import AssayError
 from virtual_cluster import Cluster, ClusterSpec, daemons, host, namespaces
 from virtual_cluster.api import user_environment
-from virtual_cluster.lifecycle import Progress, Site, silent
+from virtual_cluster.lifecycle import Additions, Progress, silent
 from virtual_cluster.spec import NODE_PATTERN
 from virtual_cluster.state import State, folders
 
@@ -50,7 +50,7 @@ class LoginDaemon:
 
 
 @dataclass(frozen=True)
-class SiteSetup(Site):
+class SiteSetup(Additions):
     """What makes a cluster look like a certain site.
 
     Paths of `files`, `links` and `devices` are below the cluster's folder. In texts of files and in
