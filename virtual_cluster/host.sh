@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 # host.sh NAME VIEW OWN WRITABLE READ COMMAND …: becomes process 1 of a host, or a daemon (namespaces.py).
-# OWN are folders in which it has an empty file system; WRITABLE are folders of the machine that it alone may write to, each followed by its path; READ what
-# it shows in folders of its own; the last word of a list is --.
+# OWN are folders in which it has an empty file system; WRITABLE are folders of the machine that it alone
+# may write to, each followed by its path; READ what it shows in folders of its own; the last word of a
+# list is --.
 . "${0%/*}/gate.sh"
 name=$1 view=$2 own=$3
 shift 3
