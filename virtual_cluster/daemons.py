@@ -13,10 +13,13 @@ from virtual_cluster.processes import failure, start
 from virtual_cluster.state import State, folders
 
 #: Process 1 of a node: starts slurmd, again when a job has ended it; where it fails the node ends.
+#: So it does with what keeps cores awake, where that is a program (slurm_conf.py).
 #: Jobs of which nothing is left are Slurm's to end: it would wait for them.
 _NODE = """\
 node=$1; shift
 while :; do
+    [ ! -x /cluster/bin/spin ] || pgrep -x assay-spinner >/dev/null ||
+        setsid "$@" /cluster/bin/spin &
     "$@" slurmd -D -N "$node" &
     status=0
     wait $! || status=$?

@@ -158,7 +158,8 @@ def _end_throttle(state: State, node: str) -> None:
     processes.end(throttle)
     for pid in processes.inside(state.processes[node].space):
         with suppress(OSError):
-            os.kill(pid, signal.SIGCONT)
+            if os.sched_getscheduler(pid) != os.SCHED_IDLE:  # what keeps cores awake stays as it is
+                os.kill(pid, signal.SIGCONT)
     state.save()
 
 

@@ -76,39 +76,52 @@ _USERS = {
     "etc/group": "root:x:0:\nassay:x:1000:\nnogroup:x:65534:\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-#: The prolog that each node runs before a job. What keeps the cores awake has a session of its own,
-#: because slurmd ends all that is left of the prolog's group; the epilog ends it.
-_PROLOG = """\
-#!/bin/sh
+#: The prolog that each node runs before a job, by `ClusterSpec.awake`. `latency`: cores sleep only
+#: in states that take at most 3 µs to leave, as with the profile `latency-performance` of tuned; in
+#: a virtual machine not at all, since to wake one takes 20 to 70 µs there, ten times a message. The
+#: kernel grants this as long as a process holds the file open, which has a session of its own,
+#: because slurmd ends all that is left of the prolog's group. `spinner`: what _SPIN has started
+#: goes on.
+_PROLOG = {
+    "latency": r"""#!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 setsid -w sh -c '(
-{awake}
-) >/dev/null 2>&1 &
-echo "$! $$" >"$0"' /cluster/node/awake.$SLURM_JOB_ID </dev/null >/dev/null 2>&1
-exit 0
-"""
-#: How cores are kept awake while a job runs, by `ClusterSpec.awake`. `latency`: they sleep only in
-#: states that take at most 3 µs to leave, as with the profile `latency-performance` of tuned; in a
-#: virtual machine not at all, since to wake one takes 20 to 70 µs there, ten times a message. The
-#: kernel grants this as long as a process holds the file open. `spinner`: each core has a process
-#: that runs where no other wants to; checks/common/src/assay/usage.c knows it by its name.
-_AWAKE = {
-    "latency": r"""
 exec 3>/dev/cpu_dma_latency
 if grep -q "^flags.* hypervisor" /proc/cpuinfo; then most="\0\0\0\0"; else most="\003\0\0\0"; fi
 printf "$most" >&3 && exec tail -f /dev/null
+) >/dev/null 2>&1 &
+echo "$!" >"$0"' /cluster/node/awake.$SLURM_JOB_ID </dev/null >/dev/null 2>&1
+exit 0
 """,
-    "spinner": r"""
-spin=/cluster/bin/assay-spinner
+    "spinner": """#!/bin/sh
+: >/cluster/node/awake.$SLURM_JOB_ID
+kill -CONT $(cat /cluster/node/spinners)
+exit 0
+""",
+    "nothing": "#!/bin/sh\n",
+}
+#: Starts a process on each core of a node that runs where no other wants to, and stops it until a
+#: prolog lets it go on; checks/common/src/assay/usage.c knows it by its name. The scheduler takes
+#: its session as a group, and would give it half of a core: the group must have the lowest priority
+#: too, and of all users the kernel takes ten such wishes a second.
+_SPIN = """\
+#!/bin/sh
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+cd /cluster/node || exit
+until [ ! -e /proc/self/autogroup ] || echo 19 >/proc/self/autogroup; do sleep 0.1; done 2>/dev/null
+spinners=
 for part in $(sed -n "s/Cpus_allowed_list:.//p" /proc/self/status | tr , " "); do
-    for core in $(seq ${part%-*} ${part#*-}); do
-        chrt --idle 0 nice -n 19 taskset -c $core $spin -c "while :; do :; done" &
+    for core in $(seq "${part%-*}" "${part#*-}"); do
+        chrt --idle 0 nice -n 19 taskset -c "$core" /cluster/bin/assay-spinner -c "while :; do :; done" &
+        spinners="$spinners $!"
     done
 done
+until [ "$(pgrep -cx assay-spinner)" = "$(echo "$spinners" | wc -w)" ]; do sleep 0.01; done
+kill -STOP $spinners
+echo "$$$spinners" >spinners
+! ls awake.* >/dev/null 2>&1 || kill -CONT $spinners
 wait
-""",
-    "nothing": "exit 0",
-}
+"""  # noqa: E501
 #: The epilog that each node runs after a job: nothing of the job is left. Slurm runs it when all
 #: slurmstepds of the job have ended. Spared are slurmd, what keeps cores awake for other jobs, what
 #: descends from a slurmstepd, which is another job's, and what entered the node from outside, so
@@ -119,9 +132,10 @@ _EPILOG = """\
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 cd /cluster/node || exit 0
 mine=awake.$SLURM_JOB_ID
-[ ! -f "$mine" ] || kill -KILL -- "-$(cut -d' ' -f2 "$mine")"
+[ ! -s "$mine" ] || kill -KILL "$(cat "$mine")"
 rm -f "$mine"
-awake=" $(cat awake.* 2>/dev/null | cut -d' ' -f1 | tr '\\n' ' ')"
+awake=" $(cat awake.* spinners 2>/dev/null | tr '\\n' ' ') "
+[ ! -f spinners ] || ls awake.* >/dev/null 2>&1 || kill -STOP $(cat spinners)
 spared() {
     at=$1
     while [ "$at" -gt 1 ]; do
@@ -167,11 +181,12 @@ def cluster_files(state: State) -> dict[str, str]:
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)
     files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
-    prolog = _PROLOG.format(awake=_AWAKE[spec.awake].strip())
+    if spec.awake == "spinner":
+        files["bin/spin"] = _SPIN
     files |= {name: text.format(home=folders(spec.name).home) for name, text in _USERS.items()}
     # Where nodes share processes, nothing distinguishes those of others from a job's.
     epilog = _EPILOG if spec.isolated else "#!/bin/sh\n"
-    return files | {"bin/begin-of-job": prolog, "bin/end-of-job": epilog}
+    return files | {"bin/begin-of-job": _PROLOG[spec.awake], "bin/end-of-job": epilog}
 
 
 def slurm_conf(

@@ -80,11 +80,17 @@ def test_cores_stay_awake_as_long_as_a_job_runs(cluster: Cluster) -> None:
     latency = cluster.site_facts()["awake"] == "latency"
     if latency and not os.access("/dev/cpu_dma_latency", os.W_OK):
         pytest.skip("/dev/cpu_dma_latency: not to be written to by this user")
-    holders = ("tail -f /dev/null", 1) if latency else ("while :; do :; done", 2)
+
+    spinning = cluster.node_command("n1", ["ps", "-C", "assay-spinner", "-o", "stat="])
 
     def held(jobs: int) -> bool:
-        return running(cluster, holders[0]) == jobs * holders[1]
+        if latency:
+            return running(cluster, "tail -f /dev/null") == jobs
+        shown = subprocess.run(spinning, capture_output=True, text=True, check=False).stdout.split()
+        going = [one for one in shown if "T" not in one]
+        return len(shown) == 2 and len(going) == (2 if jobs else 0)
 
+    wait_for(lambda: held(0))
     jobs = [submitted(cluster, "--wrap", "sleep 9004") for _ in range(2)]
     wait_for(lambda: held(2))
     as_user(cluster, "scancel", jobs[0])
