@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -187,6 +188,7 @@ def _status(args: argparse.Namespace) -> None:
 
 def _shell(args: argparse.Namespace) -> None:
     cluster = api.load(args.name)
+    cluster.show([Path(__file__).resolve().parents[1], Path(sys.prefix)])  # it may call assay
     node, argv = _split_words(args.words)
     # A terminal interrupts the command, not the words that enter: it would be killed with these.
     argv = ["env", "--default-signal=INT", *(argv or ["/bin/bash", "-i"])]

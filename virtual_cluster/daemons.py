@@ -14,7 +14,8 @@ from virtual_cluster.state import State, folders
 
 #: Process 1 of a node: starts slurmd, again when a job has ended it; where it fails the node ends.
 #: So it does with what keeps cores awake, where that is a program (slurm_conf.py).
-#: Jobs of which nothing is left are Slurm's to end: it would wait for them.
+#: Slurm would wait for jobs of which nothing is left, so it learns that the node was down. What was
+#: killed together ends one by one.
 _NODE = """\
 node=$1; shift
 while :; do
@@ -24,6 +25,10 @@ while :; do
     status=0
     wait $! || status=$?
     [ "$status" = 0 ] || [ "$status" -gt 128 ] || exit "$status"
+    for look in 1 2 3 4 5 6 7 8 9 10; do
+        pgrep slurmstepd >/dev/null || break
+        sleep 0.1
+    done
     pgrep slurmstepd >/dev/null ||
         "$@" scontrol update "NodeName=$node" State=DOWN Reason="all of its processes were ended"
 done

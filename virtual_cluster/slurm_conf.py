@@ -108,6 +108,7 @@ _SPIN = """\
 #!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 cd /cluster/node || exit
+echo "$$" >spinners
 until [ ! -e /proc/self/autogroup ] || echo 19 >/proc/self/autogroup; do sleep 0.1; done 2>/dev/null
 spinners=
 for part in $(sed -n "s/Cpus_allowed_list:.//p" /proc/self/status | tr , " "); do

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assay import ROOT
 from assay.cli import main
 from assay.tests.test_profile import SOURCES
 from assay.tests.test_run_on_cluster import campaign, pytestmark, run, the_run
@@ -33,6 +34,7 @@ CASE = """\
 def test_a_job_profiles_the_ranks_of_all_its_nodes(cluster, library):
     folder = Path(cluster.site_facts()["work_dir"], f"profile-{library}")
     folder.mkdir()
+    cluster.show([ROOT])
     try:
         words = [f"mpicc.{library}", "-O2", "-o", str(folder / "known"), str(SOURCES / "known.c")]
         subprocess.run(words, check=True)
