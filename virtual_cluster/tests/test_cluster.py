@@ -319,11 +319,19 @@ def test_a_shell_at_a_terminal_has_its_job_control(shared: Cluster) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvp(words[0], words)  # noqa: S606
-    os.write(terminal, b"sleep 1000\n\x1afg\n\x03echo still $((40+2))\nexit 3\n")
     shown = b""
-    with suppress(OSError):  # EIO: the shell has ended
-        while piece := os.read(terminal, 4096):
-            shown += piece
+
+    def types(text: bytes, until: bytes = b"") -> None:
+        nonlocal shown
+        os.write(terminal, text)
+        with suppress(OSError):  # EIO: the shell has ended
+            while not until or until not in shown:
+                piece = os.read(terminal, 4096)
+                shown += piece
+
+    types(b"sh -c 'echo be\"\"gun; exec sleep 1000'\n", b"begun\r")
+    types(b"\x1a", b"Stopped")
+    types(b"kill %1; echo still $((40+2)); exit 3\n")
     assert b"still 42" in shown
     assert b"no job control" not in shown
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from virtual_cluster import host
 from virtual_cluster.network import WIRE_LEAST_BYTES, WIRE_OVERHEAD_BYTES, _speed_lines
 from virtual_cluster.spec import NETWORKS
 
@@ -29,5 +30,7 @@ def test_the_bucket_holds_a_frame_and_little_more(name: str) -> None:
 def test_tc_understands_the_lines_and_an_unlimited_link_is_not_shaped() -> None:
     assert _speed_lines(NETWORKS["unlimited"], ["eth0"]) == []
     line = _speed_lines(NETWORKS["gigabit"], ["no-such-device"])[0]
-    answer = subprocess.run(["tc", *line.split()], capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [host.program("tc"), *line.split()], capture_output=True, text=True, check=False
+    )
     assert "Cannot find device" in answer.stderr
