@@ -4,8 +4,7 @@
 `throttle.py CORES SPACE`, in the PID namespace that holds the node, with its /proc: CORES is the
 core time left per second, SPACE the inode of the node's PID namespace. A budget grows with time;
 once the node's processes have used it up by the kernel's account, they are stopped until it is paid
-off. Slurm's own are spared, or it would lose the node, and so is what runs only on idle cores. The
-program ends when the node has no process left.
+off. Slurm's own are spared, or it would lose the node. The program ends with the node.
 """
 
 from __future__ import annotations
@@ -69,15 +68,28 @@ class Throttled:
 
 
 def _is_spared(entry: Path) -> bool:
+    """Whether a process is Slurm's, the node's first one, only for idle cores, or has entered the
+    node from outside: `nsenter` stops with what it has started, and nobody lets it go on."""
     try:
         if os.sched_getscheduler(int(entry.name)) == os.SCHED_IDLE:
             return True
         name = (entry / "comm").read_text().strip()
-        status = (entry / "status").read_text()
+        is_first, above = _place(entry)
+        if is_first or name.startswith(_SPARED):
+            return True
+        while not is_first and above:
+            is_first, above = _place(Path(f"/proc/{above}"))
     except OSError:
         return True
-    first = re.search(r"^NSpid:.*\t1$", status, re.MULTILINE) is not None
-    return first or name.startswith(_SPARED)
+    return not is_first
+
+
+def _place(entry: Path) -> tuple[bool, int]:
+    """Whether a process is the first one of its namespace, and its parent; 0 is outside."""
+    status = (entry / "status").read_text()
+    parent = re.search(r"^PPid:\t(\d+)$", status, re.MULTILINE)
+    is_first = re.search(r"^NSpid:.*\t1$", status, re.MULTILINE) is not None
+    return is_first, int(parent[1]) if parent else 0
 
 
 def _seconds(task: Path) -> float:

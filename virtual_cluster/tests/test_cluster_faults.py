@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -171,9 +171,8 @@ def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
         patch.setattr(faults, "_CGROUPS", Path("/nonexistent"))
         pair.degrade("n1", cpu_share=0.1)
         pair.degrade("n1", cpu_share=0.05)
-        shown = subprocess.Popen(
-            pair.node_command("n1", ["sh", "-c", "while :; do :; done"]), cwd="/"
-        )
+        busy = ["srun", "-wn1", "sh", "-c", "while :; do :; done"]
+        job = subprocess.Popen(pair.user_command(busy))
         wait_for(lambda: state_of(pair) == "T")
         wait_for(lambda: state_of(pair) == "R")
         wait_for(lambda: state_of(pair) == "T")
@@ -184,12 +183,17 @@ def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
         assert state is not None
         assert "throttle-n1" not in state.processes
         assert state_of(pair) == "R"
-    shown.kill()
-    shown.wait()
+    job.kill()
+    job.wait()
 
 
 def state_of(cluster: Cluster) -> str:
-    """The state of the busy loop in n1: R or T."""
-    words = ["ps", "-eo", "stat=,args="]
-    shown = host.run(cluster.admin_command(words, "n1")).stdout.splitlines()
-    return next(line[0] for line in shown if line.endswith("sh -c while :; do :; done"))
+    """The state of the busy loop in n1, R or T; "" before it runs."""
+    state = load_state(cluster.name)
+    assert state is not None
+    for pid in inside(state.processes["n1"].space):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if words[1:3] == [b"-c", b"while :; do :; done"]:
+                return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
