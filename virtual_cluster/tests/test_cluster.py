@@ -331,7 +331,7 @@ def test_a_shell_at_a_terminal_has_its_job_control(shared: Cluster) -> None:
 
     types(b"sh -c 'echo be\"\"gun; exec sleep 1000'\n", b"begun\r")
     types(b"\x1a", b"Stopped")
-    types(b"kill %1; echo still $((40+2)); exit 3\n")
+    types(b"kill %1; wait; echo still $((40+2)); exit 3\n")
     assert b"still 42" in shown
     assert b"no job control" not in shown
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
