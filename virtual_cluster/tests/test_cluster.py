@@ -3,11 +3,9 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -312,26 +310,3 @@ def test_the_command_line_shows_and_enters_the_cluster(
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
-
-
-def test_a_shell_at_a_terminal_has_its_job_control(shared: Cluster) -> None:
-    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execvp(words[0], words)  # noqa: S606
-    shown = b""
-
-    def types(text: bytes, until: bytes = b"") -> None:
-        nonlocal shown
-        os.write(terminal, text)
-        with suppress(OSError):  # EIO: the shell has ended
-            while not until or until not in shown:
-                piece = os.read(terminal, 4096)
-                shown += piece
-
-    types(b"sh -c 'echo be\"\"gun; exec sleep 1000'\n", b"begun\r")
-    types(b"\x1a", b"Stopped")
-    types(b"kill %1; wait; echo still $((40+2)); exit 3\n")
-    assert b"still 42" in shown
-    assert b"no job control" not in shown
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
