@@ -99,27 +99,27 @@ class Cluster:
         It runs without any capability, in a clean environment to which `env` is added. It is killed
         when the thread that started it ends, so start it from a thread that outlives it.
         """
-        return self._as_user("login", argv, env, folder)
+        return self._entered("login", argv, env, folder)
 
     def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
         """Command list that executes argv in a node, on its cores."""
         faults.check_node(self._state, node)
         faults.require_power(self._state, node)
         cores = ",".join(map(str, self._state.cores[node]))
-        return self._as_user(node, ["taskset", "-c", cores, *argv], {}, None)
+        return self._entered(node, ["taskset", "-c", cores, *argv], {}, None)
 
     def admin_command(self, argv: Sequence[str], host_name: str = "login") -> list[str]:
         """Command list that executes argv on the login host or in a node, with all rights there."""
         return [*namespaces.enter(self._state, host_name), *argv]
 
-    def _as_user(
+    def _entered(
         self, name: str, argv: Sequence[str], env: Mapping[str, str], folder: Path | None
     ) -> list[str]:
         state, where = self._state, self._folders
         path = f"{state.inside(where.programs)}:{host.SYSTEM_PATH}"
         environment = user_environment("assay", str(where.home), path)
         environment |= {"SLURM_CONF": state.slurm_conf, **env}
-        words = [*namespaces.enter(state, name), *namespaces.as_user(state), *_ENDS_WITH_CALLER]
+        words = [*namespaces.enter(state, name), *namespaces.to_user(state), *_ENDS_WITH_CALLER]
         given = ["env", "-i", "-C", str(folder or where.home)]
         given += [f"{key}={value}" for key, value in environment.items()]
         return [*_ENDS_WITH_CALLER, *words, *given, *argv]

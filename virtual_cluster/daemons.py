@@ -85,7 +85,7 @@ def start_login(state: State) -> None:
 def start_node(state: State, node: str) -> None:
     """Start a node: its namespaces, its own /tmp and /dev/shm, its cores, slurmd inside."""
     conf = ["env", f"SLURM_CONF={state.slurm_conf}"]
-    first = ["sh", "-c", _NODE, "sh", node, *namespaces.as_user(state), *conf]
+    first = ["sh", "-c", _NODE, "sh", node, *namespaces.to_user(state), *conf]
     start_beside(state, node, namespaces.node(state, node, first))
 
 

@@ -3,7 +3,7 @@
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
 timings show it; where the caller may write no control group, by stopping processes (throttle.py).
-Links by the token bucket filter that already shapes them; the disk by the kernel's
+Links are capped by the token bucket filter that already shapes them; the disk by the kernel's
 throttling of block devices, which holds what bypasses the page cache (O_DIRECT).
 """
 
@@ -139,7 +139,7 @@ def degrade(
 def _slow_cores(state: State, node: str, share: float) -> None:
     """By a control group where one can be written, else by a process that stops the node's."""
     cores = len(state.cores[node])
-    if os.access(_CGROUPS, os.W_OK):
+    if _is_writable("cpu"):
         limits = _cpu_limits(_QUOTA_US * cores, math.ceil(_QUOTA_US / share))
         _cap(state, node, "cpu", limits)
         return
@@ -228,6 +228,13 @@ def _root(controller: str) -> Path:
         f"the kernel's {controller} controller cannot be used below {_CGROUPS}; run assay as root"
         " on a machine that has it, or degrade something else"
     )
+
+
+def _is_writable(controller: str) -> bool:
+    """Whether the caller may make groups of a controller."""
+    with suppress(InfrastructureError):
+        return os.access(_root(controller), os.W_OK)
+    return False
 
 
 def _disk(folder: Path) -> str:

@@ -33,6 +33,7 @@ PROGRAMS = {
     "setpriv": "util-linux",
     "taskset": "util-linux",
     "pivot_root": "util-linux",
+    "pgrep": "procps",
     "mount": "mount",
 }
 

@@ -44,7 +44,7 @@ def enter(state: State, name: str) -> list[str]:
     return ["nsenter", f"--target={state.processes[name].pid}", *user, *_ALL, "--"]
 
 
-def as_user(state: State) -> list[str]:
+def to_user(state: State) -> list[str]:
     """The words that follow where the cluster's user runs the command, without any right on A."""
     words = ["nsenter", "--user=/run/user", "--preserve-credentials", "--"]
     return [] if state.spec.of_root else words
@@ -56,7 +56,7 @@ def daemon(state: State, own: Sequence[str], argv: Sequence[str]) -> list[str]:
     where = folders(state.spec.name).root
     writable = [word for name in own for word in (str(where / name), f"/cluster/{name}")]
     dressed = _dressed(state, state.spec.login_host, [], writable)
-    return [*_UNSHARE, *dressed, *as_user(state), *argv]
+    return [*_UNSHARE, *dressed, *to_user(state), *argv]
 
 
 def administrator(argv: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ class Job:
 
 def ask(state: State, *argv: str, check: bool = True) -> str:
     """What a Slurm command prints; InfrastructureError if it fails (and `check`)."""
-    enter = [*namespaces.enter(state, "login"), *namespaces.as_user(state)]
+    enter = [*namespaces.enter(state, "login"), *namespaces.to_user(state)]
     return run([*enter, "env", f"SLURM_CONF={state.slurm_conf}", *argv], check=check).stdout
 
 

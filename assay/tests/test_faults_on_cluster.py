@@ -32,7 +32,7 @@ from assay.tests.test_run_on_cluster import (
 from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
 from checks.common.tests.test_folders import write_check
 from virtual_cluster.slurm import ask
-from virtual_cluster.tests.clusters import as_user, processes_of
+from virtual_cluster.tests.clusters import processes_of, run_in
 
 pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
 
@@ -269,7 +269,7 @@ def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(clu
     shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
     wait_for(lambda: alive(7655))
     script = f"{DAEMON} & env -i {DAEMON} & {SEEN.format(2)}"
-    answer = as_user(cluster, "srun", "-N2", "sh", "-c", script)
+    answer = run_in(cluster, "srun", "-N2", "sh", "-c", script)
     assert sorted(map(int, answer.split())) >= [2, 2]
     wait_for(lambda: not alive(7654))
     assert alive(7655)

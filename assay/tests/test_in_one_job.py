@@ -31,7 +31,7 @@ from assay.tests.test_run_on_cluster import (
 )
 from virtual_cluster.slurm import ask
 from virtual_cluster.state import folders
-from virtual_cluster.tests.clusters import as_user as slurm
+from virtual_cluster.tests.clusters import run_in as slurm
 
 #: Lasts until there is a file `go`; its two ranks make files `go.HOST`.
 HELD = """\

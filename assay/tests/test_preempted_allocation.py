@@ -22,7 +22,7 @@ from assay.tests.test_run_on_cluster import (
 )
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster import slurm_conf as configuration
-from virtual_cluster.tests.clusters import as_user as slurm
+from virtual_cluster.tests.clusters import run_in as slurm
 
 CLUSTER = own_name("p")
 SITE = f"virtual:{CLUSTER}"

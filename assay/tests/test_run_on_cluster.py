@@ -165,7 +165,7 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
     name = campaign(folder, "limit", "lam, lam-lamd", 1, cases, launch_s=1000)
     process = start(name, "--site", SITE)
     wait_for(lambda: processes_of(cluster, "-x", "pt2pt"))
-    clusters.as_user(cluster, "scancel", "--me")
+    clusters.run_in(cluster, "scancel", "--me")
     wait_for_records(folder, "limit", 1)  # the other launch is endless, too
     process.send_signal(signal.SIGTERM)
     status, output = finish(process)
@@ -233,7 +233,7 @@ VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 1
 
 def _left_behind(cluster, records):
     """Temporary files of these launches on any node, and processes of daemons."""
-    files = clusters.as_user(cluster, "srun", "-N4", "sh", "-c", "ls /tmp").split()
+    files = clusters.run_in(cluster, "srun", "-N4", "sh", "-c", "ls /tmp").split()
     jobs = tuple(f"assay-{kind}-{r.job_id}-" for r in records for kind in ("lam", "pvm"))
     found = [file for file in files if file.startswith(jobs)]
     return found + processes_of(cluster, "-x", "pvmd") + processes_of(cluster, "-x", "lamd")

@@ -24,7 +24,7 @@ from virtual_cluster import Cluster, ClusterSpec, processes, up
 from virtual_cluster.api import revive
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
-from virtual_cluster.tests.clusters import as_user
+from virtual_cluster.tests.clusters import run_in
 
 __all__ = ["pytestmark"]
 NAME = own_name("s")
@@ -50,7 +50,7 @@ class Rehearsal:
     planted: dict[str, list[float]] = field(default_factory=dict)
 
     def slurm(self, *words: str) -> str:
-        return as_user(self.cluster, *words)
+        return run_in(self.cluster, *words)
 
     def node(self, name: str, state: str, *more: str) -> None:
         self.slurm("scontrol", "update", f"NodeName={name}", f"State={state}", *more)
@@ -85,7 +85,7 @@ class Rehearsal:
 
     def inside(self, *words: str) -> None:
         """Run what sees the small file system."""
-        as_user(self.cluster, *words)
+        run_in(self.cluster, *words)
 
     def end_probe(self) -> None:
         words = "squeue", "-h", "-n", "assay-watch", "-t", "R", "-o", "%i"

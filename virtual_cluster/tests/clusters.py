@@ -41,7 +41,7 @@ def made(kind: str, **spec: Any) -> Iterator[Cluster]:
         virtual_cluster.down(name)
 
 
-def as_user(cluster: Cluster, *argv: str) -> str:
+def run_in(cluster: Cluster, *argv: str) -> str:
     done = subprocess.run(
         cluster.user_command(argv, folder=Path(cluster.site_facts()["work_dir"])),
         capture_output=True,
@@ -57,7 +57,7 @@ def as_user(cluster: Cluster, *argv: str) -> str:
 
 def on_nodes(cluster: Cluster, script: str) -> list[str]:
     """What the script prints on each of the four nodes, in their order."""
-    lines = as_user(cluster, "srun", "--label", "-N4", "sh", "-c", script).splitlines()
+    lines = run_in(cluster, "srun", "--label", "-N4", "sh", "-c", script).splitlines()
     return [line.split(":", 1)[1].strip() for line in sorted(lines)]
 
 

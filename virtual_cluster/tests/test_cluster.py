@@ -22,8 +22,8 @@ from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
-    as_user,
     on_nodes,
+    run_in,
     sleepers,
     spaces_of,
     traces,
@@ -51,16 +51,16 @@ def test_jobs_run_beside_those_of_another_cluster_and_down_leaves_nothing(
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=4))
     assert set(on_nodes(cluster, "hostname")) == {"n1", "n2", "n3", "n4"}
     for one in (cluster, shared):
-        assert as_user(one, "srun", "-N2", "id", "-un").split() == ["assay"] * 2
+        assert run_in(one, "srun", "-N2", "id", "-un").split() == ["assay"] * 2
     assert host.run(["ip", "-o", "link"]).stdout.count("\n") == links
     assert Path("/proc/self/mountinfo").read_text() == mounts
     spaces = spaces_of(name)
     assert len(traces(name, spaces)) > 1
     for escape in ESCAPES.values():
         quiet = f"exec </dev/null >/dev/null 2>&1; {escape}"
-        as_user(cluster, "sh", "-c", quiet)
+        run_in(cluster, "sh", "-c", quiet)
         subprocess.run(cluster.node_command("n1", ["sh", "-c", quiet]), check=True)
-        as_user(cluster, "sbatch", "-N2", "-t", "10", "--wrap", f"srun sh -c {quiet!r}; sleep 1000")
+        run_in(cluster, "sbatch", "-N2", "-t", "10", "--wrap", f"srun sh -c {quiet!r}; sleep 1000")
     wait_for(lambda: len(sleepers(cluster, "n1")) > 4)
     with subprocess.Popen(cluster.user_command(["sleep", "1000"])) as entered:
         assert virtual_cluster.down(name)
@@ -96,7 +96,7 @@ def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> 
         (folder / "text").touch()
     cluster.show([shown])
     look = "for f in {0}/text {1}/text {2} /etc/shadow; do ! cat $f >/dev/null || echo $f; done"
-    seen = as_user(cluster, "srun", "sh", "-c", look.format(shown, kept, Path(__file__)))
+    seen = run_in(cluster, "srun", "sh", "-c", look.format(shown, kept, Path(__file__)))
     assert seen.split() == [f"{shown}/text"]
     work = Path(cluster.site_facts()["work_dir"])
     (work / "text").touch()
@@ -108,7 +108,7 @@ def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> 
     wait_until_idle(cluster)
     written = ["sh", "-c", "hostname; for f in /x /usr/x {0}/x; do ! touch $f || echo $f; done"]
     written[-1] = written[-1].format(shown)
-    done = as_user(cluster, "sbatch", "-wn1", "-W", "-o", f"{work}/out", "--wrap", written[-1])
+    done = run_in(cluster, "sbatch", "-wn1", "-W", "-o", f"{work}/out", "--wrap", written[-1])
     assert done
     assert (work / "out").read_text().splitlines()[0] == "n1"
     assert not [line for line in (work / "out").read_text().splitlines() if line.startswith("/")]
@@ -116,7 +116,7 @@ def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> 
 
 def test_jobs_and_sessions_have_no_capability(shared: Cluster) -> None:
     for command in (["cat"], ["srun", "cat"]):
-        status = as_user(shared, *command, "/proc/self/status")
+        status = run_in(shared, *command, "/proc/self/status")
         rights = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
         assert {int(mask, 16) for mask in rights[:3]} == {0}  # inheritable, permitted, effective
 
@@ -132,7 +132,7 @@ def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
         Path(other, "text").write_text("first")
         shared.show([link, Path(other), folder])
         texts = [str(path / "text") for path in (folder, link, Path(other))]
-        assert as_user(shared, "srun", "-N2", "cat", *texts) == "first" * 6
+        assert run_in(shared, "srun", "-N2", "cat", *texts) == "first" * 6
         # A folder made anew under the same name, and a node that was without power.
         folder.rename(tmp_path / "away")
         folder.mkdir()
@@ -141,7 +141,7 @@ def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
         node = shared.site_facts()["nodes"][0]
         shared.kill_node(node)
         shared.restore_node(node)
-        assert as_user(shared, "srun", "-N2", "cat", *texts[::2]) == "anewfirst" * 2
+        assert run_in(shared, "srun", "-N2", "cat", *texts[::2]) == "anewfirst" * 2
     with pytest.raises(AssayError, match="lies in it"):
         shared.show([Path(shared.site_facts()["state_dir"]).parent])
 
@@ -151,7 +151,7 @@ def test_commands_start_with_a_clean_environment_and_the_callers_time_zone(
 ) -> None:
     monkeypatch.setenv("SURPRISE", "1")
     monkeypatch.setenv("TZ", "<+1345>-13:45")
-    assert as_user(shared, "date", "+%z").strip() == "+1345"
+    assert run_in(shared, "date", "+%z").strip() == "+1345"
     command = shared.user_command(["env"], env={"GIVEN": "a b"})
     done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=True)
     assert "GIVEN=a b" in done.stdout.splitlines()
@@ -187,7 +187,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
     said: list[str] = []
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2), said.append)
     assert "remains" in said[0]
-    assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
+    assert run_in(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
 
 
 def killed_up(name: str, stage: str) -> None:
@@ -248,12 +248,12 @@ def test_nodes_are_pinned_to_their_cores(shared: Cluster) -> None:
 
 def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     wait_until_idle(shared)
-    job = as_user(shared, "sbatch", "--parsable", "-o", "out.%j", "--wrap", "hostname").strip()
-    wait_for(lambda: "COMPLETED" in as_user(shared, "scontrol", "show", "job", "-o", job))
+    job = run_in(shared, "sbatch", "--parsable", "-o", "out.%j", "--wrap", "hostname").strip()
+    wait_for(lambda: "COMPLETED" in run_in(shared, "scontrol", "show", "job", "-o", job))
     output = Path(shared.site_facts()["work_dir"], f"out.{job}")
     assert output.read_text() == "n1\n"
     assert output.stat().st_uid == os.geteuid()
-    jobs = as_user(shared, "scontrol", "show", "job", "-o").splitlines()
+    jobs = run_in(shared, "scontrol", "show", "job", "-o").splitlines()
     behind = [" TimeLimit=00:01:00 " in line for line in jobs if "JobName=kick " in line]
     assert behind and all(behind)
 

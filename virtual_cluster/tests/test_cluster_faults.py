@@ -19,8 +19,8 @@ from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
-    as_user,
     made,
+    run_in,
     sleepers,
     spaces_of,
     traces,
@@ -40,11 +40,11 @@ def pair() -> Iterator[Cluster]:
 def test_a_node_without_power_comes_back(pair: Cluster) -> None:
     pair.kill_node("n2")
     assert [node["power"] for node in pair.status()["nodes"]] == [True, False]
-    assert as_user(pair, "srun", "-w", "n1", "hostname") == "n1\n"
+    assert run_in(pair, "srun", "-w", "n1", "hostname") == "n1\n"
     with pytest.raises(AssayError, match="has no power"):
         pair.kill_node("n2")
     pair.restore_node("n2")
-    assert as_user(pair, "srun", "-w", "n2", "hostname") == "n2\n"
+    assert run_in(pair, "srun", "-w", "n2", "hostname") == "n2\n"
     with pytest.raises(AssayError, match="nothing to restore"):
         pair.restore_node("n2")
     with pytest.raises(AssayError, match="no node 'n3'"):
@@ -81,7 +81,7 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
         subprocess.run(kill, check=True)
         assert job.stdout is not None
         assert job.stdout.read() == b"through\n"
-    assert sorted(as_user(cluster, "srun", "-N2", "hostname").split()) == ["n1", "n2"]
+    assert sorted(run_in(cluster, "srun", "-N2", "hostname").split()) == ["n1", "n2"]
     cluster.kill_node("n2")  # the one that was revived
     assert api.revive(name) == ["n2"]
     assert api.revive(name) == []
@@ -98,7 +98,7 @@ def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) 
     def rounds() -> int:
         """How often a busy loop of a second's processor time at full speed comes round."""
         count = "import time; n, t = 0, time.monotonic() + 1\nwhile time.monotonic() < t: n += 1\n"
-        return int(as_user(cluster, "srun", "-wn2", "python3", "-c", f"{count}print(n)"))
+        return int(run_in(cluster, "srun", "-wn2", "python3", "-c", f"{count}print(n)"))
 
     assert rates("n2", "eth0") == rates("login", "u-s1", "d-s1") == {"1Gbit"}
     before = rounds()
@@ -136,12 +136,12 @@ def test_what_cannot_be_made_slow_is_said(
 
 
 def test_a_job_on_a_node_that_lost_power_is_a_node_failure(pair: Cluster) -> None:
-    job = as_user(pair, "sbatch", "--parsable", "-N2", "--wrap", "srun sleep 1000").strip()
+    job = run_in(pair, "sbatch", "--parsable", "-N2", "--wrap", "srun sleep 1000").strip()
     shown = ["scontrol", "show", "job", "-o", job]
     wait_for(lambda: bool(sleepers(pair, "n2")))
     pair.kill_node("n2")
     pair.restore_node("n2")
-    wait_for(lambda: "JobState=NODE_FAIL" in as_user(pair, *shown))
+    wait_for(lambda: "JobState=NODE_FAIL" in run_in(pair, *shown))
 
 
 def test_nothing_survives_a_power_cut(pair: Cluster) -> None:
@@ -159,10 +159,10 @@ def test_nothing_survives_a_power_cut(pair: Cluster) -> None:
 
 
 def test_a_slurmd_that_a_job_has_ended_is_started_again(pair: Cluster) -> None:
-    as_user(pair, "srun", "-wn1", "pkill", "-KILL", "slurmd")
-    assert as_user(pair, "srun", "-wn1", "hostname") == "n1\n"
+    run_in(pair, "srun", "-wn1", "pkill", "-KILL", "slurmd")
+    assert run_in(pair, "srun", "-wn1", "hostname") == "n1\n"
     subprocess.run(pair.user_command(["srun", "-wn1", "sh", "-c", "kill -9 -1"]), check=False)
-    assert as_user(pair, "srun", "-wn1", "hostname") == "n1\n"
+    assert run_in(pair, "srun", "-wn1", "hostname") == "n1\n"
 
 
 def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
@@ -171,11 +171,12 @@ def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
         patch.setattr(faults, "_CGROUPS", Path("/nonexistent"))
         pair.degrade("n1", cpu_share=0.1)
         pair.degrade("n1", cpu_share=0.05)
-        busy = ["srun", "-wn1", "sh", "-c", "while :; do :; done"]
+        busy = ["srun", "-wn1", "sh", "-c", "while true; do true; done"]
         job = subprocess.Popen(pair.user_command(busy))
         wait_for(lambda: loop_of(pair)[0] == "T")
         stopped_at = int(loop_of(pair)[11])
         wait_for(lambda: int(loop_of(pair)[11]) > stopped_at)
+        wait_for(lambda: loop_of(pair)[0] == "T")
         with pytest.raises(AssayError, match="controller cannot be used"):
             pair.degrade("n1", disk_bytes_per_s=1e6)
         pair.mend("n1")
@@ -194,6 +195,6 @@ def loop_of(cluster: Cluster) -> list[str]:
     for pid in inside(state.processes["n1"].space):
         with suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if words[1:3] == [b"-c", b"while :; do :; done"]:
+            if words[1:3] == [b"-c", b"while true; do true; done"]:
                 return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return [""]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from virtual_cluster.api import Cluster
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, made, wait_for
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, run_in, wait_for
 
 pytestmark = NEEDS_CLUSTER
 
@@ -50,7 +50,7 @@ def sleeping(cluster: Cluster, seconds: str) -> bool:
 
 
 def submitted(cluster: Cluster, *words: str) -> str:
-    return as_user(cluster, "sbatch", "--parsable", "-n1", "--output=/dev/null", *words).strip()
+    return run_in(cluster, "sbatch", "--parsable", "-n1", "--output=/dev/null", *words).strip()
 
 
 @pytest.mark.parametrize("left", LEFTOVERS.values(), ids=LEFTOVERS)
@@ -67,12 +67,12 @@ def test_the_end_of_a_job_ends_all_of_it_and_nothing_of_another(
         wait_for(lambda: sleeping(cluster, LEFT))
         go.touch()
         shown = ("scontrol", "show", "job", job)
-        wait_for(lambda: "JobState=COMPLETED" in as_user(cluster, *shown))
+        wait_for(lambda: "JobState=COMPLETED" in run_in(cluster, *shown))
         wait_for(lambda: not sleeping(cluster, LEFT))
         assert sleeping(cluster, KEPT)
         assert sleeping(cluster, CHILD)
     finally:
-        as_user(cluster, "scancel", other)
+        run_in(cluster, "scancel", other)
     wait_for(lambda: not sleeping(cluster, KEPT) and not sleeping(cluster, CHILD))
 
 
@@ -93,7 +93,7 @@ def test_cores_stay_awake_as_long_as_a_job_runs(cluster: Cluster) -> None:
     wait_for(lambda: held(0))
     jobs = [submitted(cluster, "--wrap", "sleep 9004") for _ in range(2)]
     wait_for(lambda: held(2))
-    as_user(cluster, "scancel", jobs[0])
+    run_in(cluster, "scancel", jobs[0])
     wait_for(lambda: held(1))
-    as_user(cluster, "scancel", jobs[1])
+    run_in(cluster, "scancel", jobs[1])
     wait_for(lambda: held(0))

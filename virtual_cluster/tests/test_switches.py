@@ -12,7 +12,7 @@ from virtual_cluster import Cluster, host
 from virtual_cluster.slurm_conf import topology_conf
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import switch_tree
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, made
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, run_in
 
 
 def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:
@@ -70,7 +70,7 @@ def test_slurm_knows_the_tree_and_messages_go_through_it(cluster: Cluster) -> No
     far = _passed(cluster, "d-s1") - before - near
     assert far > 100_000
     assert near < far / 5
-    told = as_user(cluster, "scontrol", "show", "topology")
+    told = run_in(cluster, "scontrol", "show", "topology")
     assert "SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[3-4]" in told.replace("n3,n4", "n[3-4]")
-    said = as_user(cluster, "srun", "--nodelist=n1,n4", "hostname").split()
+    said = run_in(cluster, "srun", "--nodelist=n1,n4", "hostname").split()
     assert sorted(said) == ["n1", "n4"]
