@@ -117,7 +117,19 @@ def test_no_folder_is_written_through(place: Path, capsys: Capsys, folder: str, 
     status, told = told_by(words, capsys)
     assert status in ((1, 2) if folder == "raw" else (2,)), told
     assert len(told) == (status == 2)
+    if kind == "link" and folder != "raw":
+        assert f"run/{folder} is a link, and nothing is written through links" in told[0]
     assert list(elsewhere.iterdir()) == []
+
+
+def test_a_link_in_the_place_of_a_file_of_a_report_is_replaced(place: Path) -> None:
+    page, elsewhere = place / "run" / "report" / "report.md", place / "elsewhere"
+    elsewhere.write_text("text")
+    page.parent.mkdir()
+    page.symlink_to(elsewhere)
+    assert main(["report", "run", "--format", "md"]) == 0
+    assert not page.is_symlink()
+    assert elsewhere.read_text() == "text"
 
 
 @pytest.mark.parametrize("name", ["raw/x.out", "raw/node-545ea538.b1.a1.out", "new.txt"])

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus
 from records.run.run_directory import RunDirectory
 
 FOLDERS, FILES = ("raw", "builds"), (".lock", "records.jsonl")
 KINDS = {
     "link": lambda path: path.symlink_to("elsewhere"),
+    "link to a file": lambda path: path.symlink_to("provenance.json"),
     "loop": lambda path: path.symlink_to(path.name),
     "FIFO": os.mkfifo,
     "folder": os.mkdir,
@@ -32,8 +33,9 @@ def test_a_run_is_not_locked_through_anything_odd(run, name, kind):
     if kind == ("folder" if name in FOLDERS else "file"):
         os.close(run.lock())
         return
-    with pytest.raises(AssayError, match=rf"{name} is a "):
+    with pytest.raises(AssayError, match=rf"{name} is a ") as refused:
         run.lock()
+    assert refused.value.status == ExitStatus.BAD_INPUT
     assert not (run.path / "elsewhere").exists()
 
 
