@@ -28,7 +28,6 @@ time.sleep(9000)'
 LEFTOVERS = {
     "names another job": "env SLURM_JOB_ID={other} SLURM_JOBID={other} sleep {left}",
     "names no job": "env -i /bin/sleep {left}",
-    "has the title of a slurmstepd": "bash -c 'exec -a \"slurmstepd: [{other}.0]\" sleep {left}'",
     "has namespaces of its own": "unshare --user --map-root-user --net --pid --fork sleep {left}",
 }
 

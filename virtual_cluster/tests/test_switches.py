@@ -9,7 +9,6 @@ import pytest
 
 from records.errors import AssayError
 from virtual_cluster import Cluster, host
-from virtual_cluster.slurm_conf import topology_conf
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import switch_tree
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, run_in
@@ -25,11 +24,6 @@ def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:
     ]
     assert [len(s.nodes) for s in tree[3:]] == [2, 1, 1, 2]
     assert [n for s in tree for n in s.nodes] == [f"n{i}" for i in range(1, 7)]
-
-
-def test_slurm_is_told_the_same_tree() -> None:
-    told = "SwitchName=top Switches=s1,s2\nSwitchName=s1 Nodes=n1,n2\nSwitchName=s2 Nodes=n3,n4\n"
-    assert topology_conf(ClusterSpec("x", nodes=4, switches="2")) == told
 
 
 @pytest.mark.parametrize("words", ["", "0", "2x", "x2", "2x0", "-1", "two", "2×2", "1000"])
