@@ -65,10 +65,3 @@ def test_what_no_session_tells_is_not_told(tmp_path, members):
 def test_damage_is_not_told(tmp_path, content):
     (tmp_path / FILE).write_bytes(content)
     assert read_current(tmp_path) is None
-
-
-def test_no_link_is_followed(tmp_path):
-    write_current(tmp_path, CURRENT)
-    (tmp_path / FILE).rename(tmp_path / "elsewhere")
-    (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
-    assert read_current(tmp_path) is None
