@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
@@ -143,28 +141,19 @@ def test_a_variable_may_be_a_mapping_and_a_test_without_figures(planned):
     assert plan.brought["no_figures"].title
 
 
-@pytest.fixture
-def readable():
-    """A folder that every user reads."""
-    folder = Path(mkdtemp(dir="/tmp", prefix="assay-suite-"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
-def test_a_module_of_the_suite_is_found_and_kept_in_the_plan(planned, readable):
-    (readable / ".git").mkdir()
-    (readable / "kept").mkdir()
-    (readable / "kept" / "of_the_suite.py").touch()
-    copy = readable / "traps.py"
+def test_a_module_of_the_suite_is_found_and_kept_in_the_plan(planned, tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "of_the_suite.py").touch()
+    copy = tmp_path / "traps.py"
     copy.write_text(
         SUITE.read_text().replace("import math\n", "import math\nimport of_the_suite\n")
     )
-    assert planned(entry(MAP), copy).brought["both_units"].path == [str(readable / "kept")]
+    assert planned(entry(MAP), copy).brought["both_units"].path == [str(tmp_path / "kept")]
 
 
-def test_a_changed_file_is_another_case_and_is_not_resumed(planned, readable):
-    copy = readable / "traps.py"
+def test_a_changed_file_is_another_case_and_is_not_resumed(planned, tmp_path):
+    copy = tmp_path / "traps.py"
     copy.write_text(SUITE.read_text())
     plan = planned(entry(MAP), copy)
     copy.write_text(SUITE.read_text() + "\n# changed\n")

@@ -48,7 +48,6 @@ TRAPS: dict[str, tuple[str, list[str], str, str]] = {
     "ByParameter": ("ok", [UNPROVEN], "", ""),
     "Raises": ("wrong", [UNPROVEN], "no value of absent", ""),
     "NotANumber": ("wrong", [UNPROVEN], "nan", ""),
-    "Rounded": ("wrong", [UNPROVEN], "short: 0.0 s is not a possible", ""),
     "OldStyle": (
         "ok",
         [UNPROVEN, REFERENCE_MISSED],
@@ -69,7 +68,6 @@ TRAPS: dict[str, tuple[str, list[str], str, str]] = {
     "SlowAsKnown": ("ok", [UNPROVEN, EXPECTED_FAILURE], "", ""),
     "Skips": ("skipped", [], "no GPU here", ""),
     "Insists": ("ok", [UNPROVEN], "", ""),
-    "Asserts": ("wrong", [], "as Python has it", ""),
     "LacksKey": ("failed", [], "KeyError: 'virtual'", ""),
     "DoesNotCompile": ("failed", [], "exit code: 3: error: no such flag", ""),
     "Fatal": ("failed", [], "not started: ReframeFatalError: no such thing here", ""),

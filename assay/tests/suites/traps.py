@@ -116,13 +116,6 @@ class NotANumber(_Prints):
 
 
 @rfm.simple_test
-class Rounded(_Prints):
-    @performance_function("s")
-    def short(self):
-        return 0.0
-
-
-@rfm.simple_test
 class OldStyle(_Prints):
     """perf_patterns, and a reference that a hook computes and that is missed."""
 
@@ -226,13 +219,6 @@ class Insists(_Prints):
     def unchanged(self):
         if (self.valid_systems, self.valid_prog_environs) != (["daint:gpu"], ["PrgEnv-gnu"]):
             raise ReframeFatalError(f"valid_prog_environs is {self.valid_prog_environs}")
-
-
-@rfm.simple_test
-class Asserts(_Prints):
-    @sanity_function
-    def printed(self):
-        raise AssertionError("as Python has it")
 
 
 @rfm.simple_test
