@@ -101,11 +101,6 @@ def test_a_waiver_without_author_day_or_criterion_is_refused(waiver, told):
     assert told in fault(f"{GOOD}waivers:\n  - {waiver}\n")
 
 
-@pytest.mark.parametrize("text", ["", "[]", "a", "criteria: &a [*a]", "\x00", "- {"])
-def test_what_is_no_criteria_file_gives_one_message(text):
-    assert fault(text).startswith("mine.yaml")
-
-
 def test_every_metric_of_a_check_can_be_limited():
     for check, definition in CHECKS.items():
         for number, metric in enumerate(definition.metrics):

@@ -244,13 +244,6 @@ def test_a_signature_names_its_signer_and_covers_every_file(accepted, keys):
     assert "find-principals" in told[0]
 
 
-@needs_keys
-def test_a_key_that_cannot_sign_is_named(accepted, tmp_path):
-    (tmp_path / "key").write_text("no key")
-    with pytest.raises(AssayError, match="ssh-keygen -Y sign: "):
-        sign(accepted / "acceptance" / store.SUMS, tmp_path / "key")
-
-
 @pytest.mark.parametrize(
     ("forge", "told"),
     [
@@ -361,13 +354,6 @@ def test_records_without_a_chain_are_unproven_until_a_document_covers_them(accep
     assert "8 of 15 planned launches have no record: records are missing" in faults(run)[0]
 
 
-@pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
-def test_what_cannot_be_read_is_one_error_by_line(accepted, name):
-    (accepted / name).write_text("{\n")
-    with pytest.raises(AssayError, match=rf"{name}:[12]: not a "):
-        checked(accepted)
-
-
 @pytest.fixture
 def sealed(tmp_path):
     """A run as an Assay of today leaves it: chained and sealed, not judged."""
@@ -396,9 +382,7 @@ def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkey
 @pytest.mark.parametrize(
     ("tamper", "told"),
     [
-        (_record_better, "the chain is broken: line 1 is not what was written"),
         (removed(SEAL), "seal.json is missing"),
-        (replaced("plan.json", b'"seed":1', b'"seed":2'), "plan.json:1: is not"),
         (_sealed(began_with={}), "seal.json:1: `began_with` lacks 'campaign.yaml'"),
         (_sealed(schema=77), "is a seal of schema 77"),
         (_sealed(unchained=3), "not the record with which the run was sealed"),

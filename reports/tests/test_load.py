@@ -54,15 +54,6 @@ def change_fifth(run: Path, **changes: Any) -> None:
     rewrite(run, lambda lines: [*lines[:4], lines[4] | changes, *lines[5:]])
 
 
-@pytest.mark.parametrize("line", [b"\n", b"not json\n", b"\x00\xff\xfe\n", b"[1, 2]\n"])
-def test_a_damaged_line_names_its_place(run: Path, line: bytes) -> None:
-    path = run / "records.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join([*lines[:4], line, *lines[4:]]))
-    with pytest.raises(AssayError, match=r"records\.jsonl:5: not a record"):
-        load_run(run)
-
-
 METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
 
 
