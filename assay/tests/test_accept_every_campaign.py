@@ -7,14 +7,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pypdf import PdfReader
 
 from assay import criteria_files
 from assay.cli import main
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.schema.loading import campaign_names
-from reports.render.pdf import find_browser
 
 STORED = Path(__file__).with_name("stored_runs")
 #: Campaigns with a stored run; those of programs that few machines have are without.
@@ -36,7 +34,7 @@ def run(request, tmp_path_factory):
 @pytest.mark.full(sample=3)
 @pytest.mark.parametrize("criteria", criteria_files())
 def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monkeypatch, capsys):
-    monkeypatch.setattr(store, "find_browser", lambda: None)  # the print is tested below
+    monkeypatch.setattr(store, "find_browser", lambda: None)
     status = main(["accept", str(run), "--criteria", criteria])
     told = json.loads((run / "acceptance" / store.MACHINE).read_bytes())
     assert status == STATUS[told["verdict"]]
@@ -57,22 +55,3 @@ def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monke
     assert told["verdict"] != "PASS" or all(r["verdict"] == "PASS" for r in results.values())
     capsys.readouterr()
     assert main(["verify", str(run)]) == 0, capsys.readouterr().out
-
-
-@pytest.mark.full
-@pytest.mark.skipif(find_browser() is None, reason="no browser is installed")
-def test_the_document_by_standard_is_printed_and_its_print_verifies(tmp_path, capsys):
-    run = stored_run("acceptance", tmp_path)
-    assert main(["accept", str(run), "--criteria", "standard"]) in (1, 3)
-    text = "".join(
-        page.extract_text() for page in PdfReader(run / "acceptance" / store.PRINT).pages
-    )
-    assert "Memory bandwidth repeats" in text
-    capsys.readouterr()
-    assert main(["verify", str(run), "--json"]) == 0
-    checks = json.loads(capsys.readouterr().out)["checks"]
-    assert not any(check["faults"] or check["unproven"] for check in checks)
-    with (run / "acceptance" / store.PRINT).open("ab") as file:
-        file.write(b"%")
-    assert main(["verify", str(run), "--json"]) == 1
-    assert "document.pdf was changed" in capsys.readouterr().out

@@ -21,6 +21,7 @@ from assay.documents import acceptance_files as store
 from assay.documents import report
 from assay.folding import WIDTH, folded
 from assay.tests.campaign_texts import CRITERIA
+from assay.tests.test_screens import Terminal
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.test_nightly_history import write_night
 
@@ -37,11 +38,6 @@ cases:
   - check: echo
     fixed: {sizes: [8, 1024], iteration: 20}
 """
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def failing(record: dict[str, Any]) -> dict[str, Any]:

@@ -259,11 +259,3 @@ def test_what_cannot_be_profiled_is_refused(words: str, fault: str, capsys: Capt
     assert main(["profile", *words.split()]) == 2
     assert fault in capsys.readouterr().err
     assert not [*Path().iterdir()]
-
-
-def test_the_profile_is_printed_as_its_form(programs: Programs, capsys: Capture) -> None:
-    programs.profiled("mpich", "late")
-    text = Path("profile.json").read_text()
-    capsys.readouterr()
-    assert main(["profile", "--show", "profile.json", "--json"]) == 0
-    assert capsys.readouterr().out == text

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from rich.cells import cell_len
 
 from assay.cli import main
 from assay.cli.report import end
-from assay.documents import acceptance_files as store
 from assay.folding import MOST, WIDTH
 from assay.plan import Clock
 from assay.run.launches import Launch
@@ -22,12 +20,11 @@ from assay.run.progress import Progress
 from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.terminal import plain_output
-from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
 from records.run.run_directory import open_run
 from records.tests.made import plan_of, planned, record
 from reports.show.tables import Column
-from reports.tests import acceptance_runs, synthetic
+from reports.tests import synthetic
 
 LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
 
@@ -242,18 +239,3 @@ def test_off_a_terminal_each_launch_has_a_plain_line(monkeypatch) -> None:
     assert lines[0].startswith("4 launches to run")
     assert [line.split()[0] for line in lines[1:]] == ["[1/4]", "[2/4]", "[3/4]"]
     assert "\x1b" not in "".join(lines)
-
-
-def test_an_acceptance_fits_80_columns(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(store, "find_browser", lambda: None)
-    Path("mine.yaml").write_text(CRITERIA)
-    run = acceptance_runs.write_run(Path("results/acceptance/r"), slow_node={"n2": 0.7})
-    plan = json.loads((run / "plan.json").read_text())
-    plan["absent"] = {"lam": "site virtual has no environment 'lam'"}
-    (run / "plan.json").write_text(json.dumps(plan))
-    assert main(["accept", str(run), "--criteria", "mine.yaml"]) == 3
-    text = " ".join(" ".join(lines_of(capsys)).split())
-    assert text.startswith("Acceptance of site virtual SUSPECT: ")
-    assert "not on site virtual: lam (site virtual has no environment 'lam')" in text
-    assert f"next: assay accept {run} --rerun" in text
