@@ -23,7 +23,6 @@ from assay.onboarding.slurm_view import (
 )
 from assay.sites.description import PartitionDescription, SiteFile
 from assay.sites.site_file import complete
-from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
 from records.site.node_facts import Nic, NodeFacts
 
@@ -84,13 +83,6 @@ def test_nodes_of_several_versions():
     reason = "Reason=lost Gres=none, was CPUTot=2 State=IDLE [root@2024-03-01T10:00:00]"
     (node,) = nodes_of(NODE_23_11[: NODE_23_11.index("Reason=")] + reason)
     assert (node.cores, node.gres, node.in_service) == (60, ("gpu:a100:4", "tmp:100"), False)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("1-02:03", 93780), ("1-02", 93600), ("30:00", 1800), ("30", 1800)]
-)
-def test_times_without_hours_or_minutes(text, seconds):
-    assert seconds_of(text) == seconds
 
 
 def test_partitions_that_a_user_may_use():

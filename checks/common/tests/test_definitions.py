@@ -105,11 +105,6 @@ def test_parameters_out_of_range_are_refused(check, right, wrong) -> None:
         params_of(check, **right | wrong)
 
 
-def test_a_negative_threshold_is_refused_with_its_reason() -> None:
-    with pytest.raises(ValidationError, match="skip its residual check"):
-        hpl(threshold=-1.0)
-
-
 EIGHT = {"p": 2, "q": 4, "n": 9}
 
 

@@ -89,14 +89,6 @@ def test_a_file_without_tests_is_none(tmp_path: Path) -> None:
     assert not listed(tmp_path, "x = 1\n").is_test
 
 
-def test_the_order_of_files_is_kept(tmp_path: Path) -> None:
-    files = [tmp_path / f"file_{number}.py" for number in range(5)]
-    for number, file in enumerate(files):
-        file.write_text(RING.replace("class Ring", f"class Ring{number}"))
-    found = list_files(files, Surroundings())
-    assert [one.classes[0].name for one in found] == [f"Ring{number}" for number in range(5)]
-
-
 def test_a_folder_that_is_removed_while_modules_are_looked_for_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

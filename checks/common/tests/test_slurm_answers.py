@@ -43,6 +43,7 @@ def test_processes_outlive_a_job_where_nothing_holds_them(tracked, epilog, leave
     ("said", "seconds"),
     [
         ("00:00:05", 5.0),
+        ("30", 1800.0),
         ("04:00:00", 14400.0),
         ("7-00:00:30", 604830.0),
         ("UNLIMITED", None),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PVM's programs on a daemon of this host, and how checks of PVM and MPI are kept apart."""
+"""PVM's programs on a daemon of this host, and where NetPIPE runs."""
 
 import json
 import os
@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.plan import make_plan
-from assay.schema import campaign_from_text
-from assay.sites.facts import SiteFacts
 from checks.common import json_lines
 from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
@@ -24,15 +21,6 @@ from checks.netpipe import output as netpipe
 NPPVM = Path("/usr/bin/NPpvm")
 #: PVM refuses root.
 ORDINARY = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
-CAMPAIGN = """
-schema: 1
-name: both
-question: which check runs where?
-environments: [mpich, pvm]
-cases:
-  - {check: pt2pt, fixed: {sizes: [300]}}
-  - {check: pvm_echo, fixed: {route: daemon, sizes: [0, 300]}}
-"""
 
 
 def parse(text):
@@ -154,17 +142,6 @@ def test_without_a_daemon_the_program_says_so(program, daemon):
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
         Path(folder).chmod(0o777)
         assert refusal(program, {**daemon, "PVM_TMP": folder}, "--sizes=8")
-
-
-def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
-    site = SiteFacts("s", 4, 2, 2**33, {"mpich": {"mpi"}, "pvm": {"pvm"}})
-    plan = make_plan(campaign_from_text("a.yaml", CAMPAIGN), site)
-    assert {(case.check, case.environment): case.skipped for case in plan.cases} == {
-        ("pt2pt", "mpich"): None,
-        ("pt2pt", "pvm"): "environment pvm lacks mpi, which check pt2pt needs",
-        ("pvm_echo", "mpich"): "environment mpich lacks pvm, which check pvm_echo needs",
-        ("pvm_echo", "pvm"): None,
-    }
 
 
 @pytest.mark.skipif(
