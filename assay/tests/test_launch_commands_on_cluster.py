@@ -16,7 +16,6 @@ from assay.sites.slurm import SlurmSite
 from assay.tests.test_run_on_cluster import own_name
 from checks.common.json_lines import TOKEN
 from checks.common.session.launch_commands import Start, launch_words
-from checks.common.session.preparation import NO_MODULE
 from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster.tests.clusters import NEEDS_CLUSTER
@@ -61,7 +60,6 @@ environments:
     launcher: assay-openmpi
     launcher_options: [--bind-to, none]
     mpirun: {mpirun}
-  broken: {{like: srun, modules: [gone/1]}}
 """
 INIT = 'module() { [ "$2" = any/1 ] || return 1; export LOADED=any/1; }\n'
 
@@ -146,10 +144,3 @@ def test_daemons_of_prrte_start_ranks_on_all_nodes_and_end_with_the_launch(site)
     assert (lines["n1"], lines["n2"]) == (2, 2)
     assert lines["slurmstepd"] > 0
     assert not any(line.startswith(("prte", "stepkeeper")) for line in lines)
-
-
-def test_a_module_that_is_missing_ends_the_job_before_its_command(site):
-    status, output = in_job(site, "broken", ["echo", "begun"])
-    assert status == NO_MODULE
-    assert "assay: module load gone/1 failed on n1" in output
-    assert "begun" not in output

@@ -31,7 +31,6 @@ from assay.tests.test_run_on_cluster import (
 )
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.history.store import Store
-from records.run.chain import read_seal
 from records.run.extensions import read_plan
 from reports.load.loading import load_run
 from reports.verdicts.nightly.night import read_night
@@ -89,18 +88,6 @@ def test_a_run_of_one_block_leads_to_more_of_the_same_run_which_still_verifies(
     assert ("all that is asked is known" in output) == (read_plan(path / "plan.json").blocks == 6)
     typed(f"assay verify {path}")
     typed(f"assay status {path}")
-
-
-def test_a_damaged_extension_breaks_the_chain(cluster: Cluster, folder: Path) -> None:
-    name = campaign(folder, "added", "mpich", 1, CASES)
-    typed(f"assay run {name} --site {SITE} --no-report")
-    path = the_run(folder, "added")
-    typed(f"assay run --resume {path} --blocks 1 --no-report")
-    seal = read_seal(path)
-    assert seal is not None and seal.records == 2
-    file = path / "extensions.jsonl"
-    file.write_text(file.read_text().replace('"interims":[2]', '"interims":[3]'))
-    assert "the chain is broken" in typed(f"assay verify {path}", ends=(1,))
 
 
 def test_a_night_leads_to_the_next_one_with_its_path_cluster_and_history(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole runs on a real virtual cluster: kill -9, power cuts, shared memory, daemons that stay."""
 
-import json
 import os
 import shutil
 import signal
@@ -203,24 +202,6 @@ def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
     assert "environment mpich: " in output
     assert "the network was not used" in output
     assert not records_of(the_run(folder, "cheat"))
-
-
-def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
-    plan = subprocess.run(
-        [ASSAY, "plan", "quick", "--site", SITE, "--json"], capture_output=True, check=True
-    )
-    assert json.loads(plan.stdout)["totals"]["cases"] == 20
-    doctor = subprocess.run(
-        [ASSAY, "doctor", "--site", SITE, "--json"], capture_output=True, check=False
-    )
-    assert any(finding["found"] for finding in json.loads(doctor.stdout)["findings"])
-
-
-def test_a_run_whose_cluster_is_not_up_says_how_to_bring_it_up(folder):
-    status, output = run("quick", "--site", "virtual:t-none")
-    assert status in (2, 4)
-    assert "assay cluster up" in output
-    assert not (folder / "results").exists()
 
 
 PVM_ECHO = """

@@ -9,7 +9,8 @@ import os
 import pytest
 
 from assay.tests.test_run_on_cluster import pytestmark as of_clusters
-from assay.tests.test_walks import assay, the_run
+from assay.tests.test_run_on_cluster import the_run
+from assay.tests.test_walks import assay
 
 #: Two test runs on one machine do not meet.
 CLUSTER = f"t-m{os.getpid()}"

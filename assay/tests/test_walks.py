@@ -10,7 +10,7 @@ from html import unescape
 import pytest
 from pypdf import PdfReader
 
-from assay.tests.test_run_on_cluster import ASSAY, own_name
+from assay.tests.test_run_on_cluster import ASSAY, own_name, the_run
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from reports.render.pdf import find_browser
 
@@ -40,29 +40,6 @@ def cluster():
     yield CLUSTER
     status, said = assay("cluster", "down", "--name", CLUSTER)
     assert (status, "nothing is left" in said) == (0, True), said
-
-
-def the_run(folder, campaign):
-    (path,) = (folder / "results" / campaign).iterdir()
-    return path
-
-
-def test_choose_a_library(tmp_path):
-    part = ("--environments", "mpich,lam", "--checks", "pt2pt", "--blocks", "6")
-    status, said = assay("run", "quick", "--site", SITE, *part, folder=tmp_path)
-    assert status == 0, said
-    run = the_run(tmp_path, "quick")
-    status, said = assay("report", folder=tmp_path)
-    assert status == 0, said
-    answer = json.loads((run / "report" / "verdicts.json").read_text())["answer"]
-    assert answer["state"] in ("decided", "open")
-    assert any(name in answer["sentence"] for name in ("mpich", "lam", "MPICH", "LAM"))
-    assert answer["sentence"] in said
-    page = tmp_path / re.search(r"page: (\S+)", said)[1]
-    assert page == run / "report" / "index.html"
-    assert answer["sentence"] in words(page)
-    status, said = assay("verify", run)
-    assert (status, "fault" in said) == (0, False), said
 
 
 def test_accept_a_machine(tmp_path):
