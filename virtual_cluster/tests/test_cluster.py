@@ -249,7 +249,7 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     jobs = run_in(shared, "scontrol", "show", "job", "-o").splitlines()
     behind = [" TimeLimit=00:01:00 " in line for line in jobs if "JobName=kick " in line]
     assert behind and all(behind)
-    refused = shared.user_command(["sbatch", "-N5", "--wrap", "hostname"])
+    refused = shared.user_command(["sbatch", "--partition=none", "--wrap", "hostname"])
     assert subprocess.run(refused, capture_output=True, check=False).returncode
 
 
