@@ -40,8 +40,8 @@ packages-if-possible:
 test: packages-if-possible setup ## the fast tests, and one walk on a virtual cluster
 	@$(TESTS) --tier=fast
 
-test-cluster: packages setup ## those on virtual clusters
-	@$(TESTS) --tier=cluster
+test-cluster: packages setup ## those on virtual clusters (SHARE=K/N: a share of them)
+	@$(TESTS) --tier=cluster $(if $(SHARE),--share=$(SHARE))
 
 test-all: packages setup ## all tests: three MPI libraries, all looks of pages, kills, installs
 	@$(TESTS) --tier=all

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bench.on_cluster import assay, on_cluster
 from bench.rows import Row, printed
+from records.errors import InfrastructureError
 from records.vetting import Vetting, vetting_of
 from virtual_cluster import Cluster, ClusterSpec
 from virtual_cluster.host import run as run_here
@@ -124,10 +125,15 @@ def rows(healthy: int, names: list[str]) -> Iterator[Row]:
         steps = "arithmetic,disk,link" + ",latency,memory" * bool(healthy)
         prepare(cluster, folder, steps, *(nodes[:2] if healthy else nodes))
         for name in names:
-            fault, found = FAULTS[name], with_fault(cluster, folder, FAULTS[name])
+            fault = FAULTS[name]
+            what, target = f"planted: {fault.title}", f"{fault.word}: {fault.said}"
+            try:
+                found = with_fault(cluster, folder, fault)
+            except InfrastructureError as error:
+                yield Row(what, "", f"not judged: {error}")
+                continue
             kept = found.word == fault.word and fault.said in found.line
-            target = f"{fault.word}: {fault.said}"
-            yield Row(f"planted: {fault.title}", target, found.line, kept)
+            yield Row(what, target, found.line, kept)
 
         def one(i: int) -> Vetting:
             found = vet(folder, CLUSTER, f"--steps={steps}", nodes[i % 2])[0]
