@@ -47,7 +47,7 @@ def in_a_moved_folder(path):
         (lambda path: path.symlink_to("/etc/passwd"), "stderr is a link"),
         (os.mkfifo, "stderr is a FIFO"),
         (os.mkdir, "stderr is a folder"),
-        (in_a_moved_folder, "stderr is behind a link or a file"),
+        (in_a_moved_folder, "stderr is behind a link"),
         (lambda _: None, "stderr is missing"),
     ],
 )
