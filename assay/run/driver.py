@@ -329,7 +329,7 @@ class Driver:
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
         artifacts = self._raw.keep(self.work, stem, launch.block, message)
-        programs, wrong = self._kept_builds.executed(launch.environment, message.programs)
+        programs, wrong = self._kept_builds.executed(message.programs)
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
         record = self._records.record(launch, message, artifacts, self._batch, programs)
