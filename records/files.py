@@ -53,17 +53,27 @@ def append_whole(descriptor: int, content: bytes | bytearray) -> None:
         raise
 
 
-@contextmanager
-def held(lock: Path, busy: str | None = None) -> Iterator[None]:
-    """Hold a lock file until this ends, however it ends. Where another process holds it AssayError
+def taken(lock: Path, busy: str | None = None) -> int:
+    """A lock file, held until its descriptor is closed. Where another process holds it AssayError
     says `busy`; without `busy` this waits."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(lock, flags, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+    except OSError as error:
+        os.close(descriptor)
+        if isinstance(error, BlockingIOError) and busy:
+            raise AssayError(busy) from error
+        raise
+    return descriptor
+
+
+@contextmanager
+def held(lock: Path, busy: str | None = None) -> Iterator[None]:
+    """Hold a lock file until this ends, however it ends; as `taken`."""
+    descriptor = taken(lock, busy)
+    try:
         yield
-    except BlockingIOError as error:
-        raise AssayError(busy or "") from error
     finally:
         os.close(descriptor)
 

@@ -7,7 +7,6 @@ traceback; every fault is an AssayError that names file and line.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -22,7 +21,7 @@ from typing import TypeVar
 import msgspec
 
 from records.errors import AssayError
-from records.untrusted import FILE, KINDS, RefusedFileError, open_regular
+from records.untrusted import KINDS, RefusedFileError, open_regular
 
 #: Bytes of a file that is read as a whole, and of a line.
 MOST_BYTES = 1 << 30
@@ -41,43 +40,24 @@ def kind_at(path: Path) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise AssayError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def opened(path: Path) -> BufferedReader:
     """The file, open for reading; the folders before its name may be links, its name may not.
     Raises AssayError for what cannot be opened or is no regular file."""
-    try:
-        descriptor = os.open(path, FILE)
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        raise AssayError(f"{path}: is {KINDS[stat.S_IFMT(mode)]}; allowed is a regular file")
-    return os.fdopen(descriptor, "rb")
+    return opened_below(path.parent, path.name)
 
 
 def opened_below(folder: Path, name: str) -> BufferedReader:
     """The file `name` ("raw/x.out") below a folder, open for reading; nothing below it is a link.
     Raises AssayError for a name that leads out of the folder, and as `opened` does."""
-    path = folder / name
     try:
         return open_regular(folder, name)
     except RefusedFileError as refused:
-        raise AssayError(f"{path}: {refused}") from refused
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> AssayError:
-    if error.errno in (errno.ELOOP, errno.ENOTDIR):
-        linked = next((one for one in (path, path.parent) if one.is_symlink()), None)
-        if linked is not None:
-            return AssayError(f"{linked}: is a symbolic link; a run directory holds none")
-    if error.errno == errno.ENXIO:
-        return AssayError(f"{path}: is a socket or a device; allowed is a regular file")
-    return AssayError(f"{path}: cannot be read ({error.strerror})")
+        raise AssayError(f"{folder / name}: {refused}") from refused
+    except FileNotFoundError as error:
+        raise AssayError(f"{folder / name}: cannot be read ({error.strerror})") from error
 
 
 def read_whole(path: Path) -> bytes:

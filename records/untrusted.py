@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that a broken program may have put in another's place, and folders that are in other hands.
 
-A file is opened below a folder, component by component, never through a link and without waiting.
+A file is opened below a folder, never through a link and without waiting.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from pathlib import Path
 
 from records.errors import AssayError
 
-#: Open flags for a folder that is no link.
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-#: Without waiting for a FIFO's writer or for the holder of a lease.
+#: Open flags: without waiting for a FIFO's writer or for the holder of a lease.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 #: What is no regular file.
 KINDS = {
@@ -30,7 +28,7 @@ KINDS = {
 _REASONS = {
     errno.ELOOP: "is a link",
     errno.ENXIO: "is a socket",
-    errno.ENOTDIR: "is behind a link or a file",
+    errno.ENOTDIR: "is behind a file",
 }
 
 
@@ -44,15 +42,12 @@ def open_regular(folder: Path, name: str) -> BufferedReader:
     *above, last = name.split("/")
     if {"", ".", ".."} & {*above, last}:
         raise RefusedFileError("is no name below the folder")
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        for part, flags in [*((part, FOLDER) for part in above), (last, FILE)]:
-            outer, held = held, os.open(part, flags, dir_fd=held)
-            os.close(outer)
-        mode = os.fstat(held).st_mode
-        if not stat.S_ISREG(mode):
-            raise RefusedFileError(f"is {KINDS[stat.S_IFMT(mode)]}")
-        return os.fdopen(os.dup(held), "rb")
+        for part in above:
+            folder /= part
+            if folder.is_symlink():
+                raise RefusedFileError("is behind a link")
+        descriptor = os.open(folder / last, FILE)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -60,19 +55,21 @@ def open_regular(folder: Path, name: str) -> BufferedReader:
         raise RefusedFileError(reason) from error
     except ValueError as error:
         raise RefusedFileError("has a name that no file can have") from error
-    finally:
-        os.close(held)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise RefusedFileError(f"is {KINDS[stat.S_IFMT(mode)]}")
+    return os.fdopen(descriptor, "rb")
 
 
 def refuse_replaceable(path: Path) -> None:
     """Raise AssayError if any user could put something else in the place of `path`. The owner of a
     folder that not everybody could make is trusted."""
-    path, remedy = Path(os.path.realpath(path)), "choose a folder that only you and root can change"
+    path, remedy = path.resolve(), "choose a folder that only you and root can change"
     for here in (one for one in (path, *path.parents) if one.exists()):
-        found, above = here.stat(), here.parent.stat()
-        if above.st_mode & stat.S_IWOTH and found.st_uid not in (0, os.geteuid()):
-            told = f"{here} belongs to uid {found.st_uid}, who could put anything in its place"
-            raise AssayError(f"{path}: {told}; {remedy}")
-        if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+        found = here.stat()
+        if here.parent.stat().st_mode & stat.S_IWOTH and found.st_uid not in (0, os.geteuid()):
+            raise AssayError(f"{path}: {here} belongs to uid {found.st_uid}; {remedy}")
+        if here != path and found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
             told = f"everybody may rename what is in {here}; say `chmod +t {here}`"
             raise AssayError(f"{path}: {told}, or {remedy}")

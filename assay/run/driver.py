@@ -23,7 +23,7 @@ from assay.run.preflight import Preflight, broken_message, lately_right
 from assay.run.progress import Building, Progress, Waiting
 from assay.run.provenance import with_facts
 from assay.run.raw_output import RawArchives
-from assay.run.recording import Hearing, RecordMaker
+from assay.run.recording import RecordMaker
 from assay.run.session import Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -92,8 +92,7 @@ class Driver:
             # What a launch may take; begin and end of the allocation are kept free of them.
             self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
         self._raw = RawArchives(run, ledger, progress.say)
-        self._records = RecordMaker(run.run_id, self.plan, site)
-        self._hearing = Hearing(run)
+        self._records = RecordMaker(run, site)
         self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
         self._failed_builds = FailedBuilds(run, self.plan.environments)
         progress.names, progress.register = case_names(self.plan.cases), self.plan.register
@@ -247,7 +246,6 @@ class Driver:
         with self._session(batch) as session:
             for message in session.messages(PATIENCE_S):
                 self.allocations.beat()
-                self._hearing.tick()
                 if message is None:
                     self.tick()
                 elif message.launch_index < 0:
@@ -329,11 +327,11 @@ class Driver:
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
         artifacts = self._raw.keep(self.work, stem, launch.block, message)
-        programs, wrong = self._kept_builds.executed(launch.environment, message.programs)
+        programs, wrong = self._kept_builds.executed(message.programs)
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
         record = self._records.record(launch, message, artifacts, self._batch, programs)
-        fault = self._hearing.fault(launch, record)
+        fault = self._records.fault(launch, record)
         if fault is not None:
             said = f"what the session said of this launch was refused: {fault}"
             message = Outcome("wrong", said, launch_index=launch.index)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds kept for later runs in the caller's cache, each under a hash of what it was made of.
 
-That is the cluster and its user, the C sources, HPL's archive, and all that is known of the
-environment: compiler and its version, library, packages, modules, variables. Where the compiler's
-version is not known, only the same run finds its builds again.
+That is the cluster, the C sources, HPL's archive, and all that is known of the environment:
+compiler and its version, library, packages, modules, variables. Where the compiler's version is not
+known, only the same run finds its builds again.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ import msgspec
 
 from assay.build.built_from import sources_digest
 from assay.run.provenance import environment_as_run, variables_of
-from assay.run.work_folder import MOST_BYTES, WorkFolder
+from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from assay.terminal import Say
 from checks.common.session.outcome import CompleteBuild
 from checks.common.sources import CHECKS, build_files, program_folders
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError
 from records.input_files import opened, read_whole
 from records.run.run_directory import RunDirectory
-from records.untrusted import RefusedFileError, refuse_replaceable
 
 #: What is built for an environment: the build fixtures of `checks.common.session.builds`.
 PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
 #: Builds that are kept, the last used ones.
 MOST_KEPT = 64
+#: Bytes of the greatest program whose digest is taken.
+MOST_BYTES = 1 << 28
 #: File of a kept build: the digest of each program.
 _DIGESTS = ".digests.json"
 
@@ -47,7 +48,7 @@ def kept_folder() -> Path:
 
 
 class KeptBuilds:
-    """The programs of a run: copies of what its sessions built, and those kept of other runs."""
+    """The programs of a run: what its sessions built, and copies of those kept of other runs."""
 
     def __init__(
         self,
@@ -58,13 +59,12 @@ class KeptBuilds:
         say: Say,
     ) -> None:
         self._work, self._say, self._folder = work, say, kept_folder()
-        #: By path: the digest of each copy; what a file was when it was read, and its digest.
-        self._copies: dict[str, str] = {}
+        #: By path: the digest of each when it was made; what a file was when it was read, and its
+        #: digest.
+        self._made: dict[str, str] = {}
         self._seen: dict[str, tuple[tuple[int, ...], str]] = {}
-        #: The site's own programs, by environment.
-        self._own: dict[str, list[str]] = {}
         common = _digest(
-            site.owner(),
+            site.identity(),
             sources_digest(CHECKS),
             *(sources_digest(one, build_files) for one in program_folders(shipped=False)),
             *(str(site.name), str(site.description.partition), site.description.build_on),
@@ -77,7 +77,6 @@ class KeptBuilds:
             version = now.compiler_version or (then.compiler_version if then else "")
             library = then.library if then else None
             described = site.session_data()["environments"][name]
-            self._own[name] = list(described["programs"].values())
             made_of = [common, described, msgspec.to_builtins(now), version, library]
             made_of += [] if version else [run.run_id]
             for program in PROGRAMS:
@@ -87,43 +86,40 @@ class KeptBuilds:
     def lay_out(self) -> None:
         """Copy what is kept to the work folder, unless it is there; say what cannot be used."""
         for (environment, program), key in self._keys.items():
-            name, kept = f"{program}-{environment}", self._folder / key
-            if (self._work.programs / name).exists() or not kept.exists():
+            folder, kept = self._work.programs / f"{program}-{environment}", self._folder / key
+            if folder.exists() or not kept.exists():
                 continue
             try:
-                refuse_replaceable(kept)
-                digests = msgspec.json.decode(read_whole(kept / _DIGESTS), type=dict[str, str])
-                self._add(name, kept, digests)
+                digests = _digests_of(kept)
+                if digests != msgspec.json.decode(read_whole(kept / _DIGESTS)):
+                    raise AssayError("it is not what was kept")
+                shutil.copytree(kept, folder.with_name(key), dirs_exist_ok=True)
+                folder.with_name(key).rename(folder)
+                self._made |= _below(folder, digests)
                 os.utime(kept)
-            except (RefusedFileError, AssayError, OSError, msgspec.MsgspecError) as error:
+            except (AssayError, OSError, msgspec.MsgspecError) as error:
                 self._say(
                     f"kept build of {program} for {environment} refused: {error}; it is made anew"
                 )
 
     def take_in(self, built: CompleteBuild) -> None:
-        """Copy what a session has built to where launches run it, and keep it if it can be kept.
-        Raises InfrastructureError for what cannot be copied."""
-        name = f"{built.program}-{built.environment}"
-        if (self._work.programs / name).exists():
-            return
-        try:
-            digests = self._add(name, Path(built.folder), dict.fromkeys(built.files))
-        except (RefusedFileError, OSError) as error:
-            raise InfrastructureError(
-                f"what was built of {built.program} for {built.environment} in {built.folder!r}"
-                f" cannot be copied: {error}; nothing of it is run"
-            ) from error
+        """Take the digests of what a session has built, and keep it if it can be kept."""
+        folder = self._work.programs / f"{built.program}-{built.environment}"
         key = self._keys.get((built.environment, built.program))
         with suppress(OSError):
+            digests = _digests_of(folder)
+            self._made |= _below(folder, digests)
             if key is not None:
-                self._keep(name, key, digests)
+                self._keep(folder, key, digests)
 
-    def _keep(self, name: str, key: str, digests: Mapping[str, str]) -> None:
+    def _keep(self, folder: Path, key: str, digests: Mapping[str, str]) -> None:
         """Keep a build for later runs, and of all only those used last."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as part:
             whole = Path(part, key)
-            shutil.copytree(self._work.programs / name, whole)
+            whole.mkdir()
+            for file in digests:
+                shutil.copy(folder / file, whole)
             (whole / _DIGESTS).write_text(json.dumps(digests))
             _remove(self._folder / key)
             whole.rename(self._folder / key)
@@ -131,23 +127,16 @@ class KeptBuilds:
         for path in kept[:-MOST_KEPT]:
             _remove(path)
 
-    def executed(
-        self, environment: str, paths: Collection[str]
-    ) -> tuple[dict[str, str | None], str | None]:
-        """The digest of each program, None where it cannot be read here, and what is wrong. Copies
-        must be what they were when they were made; others must be of the site."""
+    def executed(self, paths: Collection[str]) -> tuple[dict[str, str | None], str | None]:
+        """The digest of each program, None where it cannot be read here, and what is wrong: one
+        that was built must be what it was when it was made."""
         found: dict[str, str | None] = {}
         for path in paths:
-            name, digest = Path(path).name, None
-            if path in self._copies:
-                digest = self._copies[path]
-                if self._digest_now(path) != digest:
-                    return found, f"program {path} is not what was built"
-            elif path not in self._own.get(environment, ()):
-                return found, f"program {path!r:.200} was neither built nor described"
-            elif Path(path).is_absolute():  # jobs find the name of a command by themselves
-                digest = self._digest_now(path) or None
-            found[name] = digest
+            # Jobs find the name of a command by themselves.
+            digest = self._digest_now(path) if Path(path).is_absolute() else ""
+            if digest != self._made.get(path, digest):
+                return found, f"program {path} is not what was built"
+            found[Path(path).name] = digest or None
         return found, None
 
     def _digest_now(self, path: str) -> str:
@@ -162,12 +151,6 @@ class KeptBuilds:
             self._seen[path] = now, _file_digest(path)
         return self._seen[path][1]
 
-    def _add(self, name: str, folder: Path, files: Mapping[str, str | None]) -> dict[str, str]:
-        digests = self._work.add_programs(name, folder, files)
-        at = self._work.programs / name
-        self._copies |= {str(at / file): digest for file, digest in digests.items()}
-        return digests
-
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
@@ -180,8 +163,18 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def _digests_of(folder: Path) -> dict[str, str]:
+    """Of the programs of a build, by name: what is in folders, or begins with a dot, is none."""
+    plain = (one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    return {one.name: _file_digest(str(one)) for one in plain}
+
+
+def _below(folder: Path, digests: Mapping[str, str]) -> dict[str, str]:
+    return {str(folder / name): digest for name, digest in digests.items()}
+
+
 def _file_digest(path: str) -> str:
-    """Of a regular file of no more bytes than a build has; "" for anything else."""
+    """Of a regular file of no more than MOST_BYTES; "" for anything else."""
     with suppress(AssayError, OSError), opened(Path(os.path.realpath(path))) as file:
         if os.fstat(file.fileno()).st_size <= MOST_BYTES:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -41,7 +41,6 @@ GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
 #: Characters of a fault that a message has.
 _TOLD_LENGTH = 300
-_NAMES_LAUNCH = re.compile(rb'"launch_index": ?([0-9]{1,9})\b')
 
 
 class Session:
@@ -125,16 +124,12 @@ class Session:
                 raise _no_message(bytes(rest[:100]), "is too long")
 
     def _message(self, line: bytes) -> Outcome:
-        """The message of a line; one that is unfit makes the launch that it names `wrong`."""
+        """The message of a line."""
         try:
             message = msgspec.json.decode(line, type=Outcome)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             unfit = f"is none ({one_line(str(error)):.{_TOLD_LENGTH}})"
-            named = {*_NAMES_LAUNCH.findall(line)}
-            if len(named) != 1:
-                raise _no_message(line, unfit) from error
-            said = f"what the session said of this launch was refused: it {unfit}"
-            message = Outcome("wrong", said, launch_index=int(named.pop()))
+            raise _no_message(line, unfit) from error
         if message.launch_index >= 0 and message.launch_index not in self._open:
             raise _no_message(line, "is of a launch that is not to come")
         self._open.discard(message.launch_index)

@@ -3,7 +3,7 @@
 
     W/           private to the caller
       control/   what sessions read
-        programs/  what launches run, copied from what sessions have built
+        programs/  what launches run: what sessions have built
       session/   ReFrame's folders, stages, output of launches; new for each session
       held/      what the job reads that holds the nodes of launches. It stays in its place while
                  sessions come and go: the job's script may begin at any time
@@ -13,13 +13,9 @@ Each run directory has a work folder of its own, so that a copy of a run shares 
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 import secrets
-import shutil
 import subprocess
-from collections.abc import Mapping
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -28,8 +24,6 @@ from assay.sites.site import Site
 from records.errors import InfrastructureError
 from records.untrusted import RefusedFileError, open_regular, refuse_replaceable
 
-#: The greatest build, all of its files.
-MOST_BYTES = 1 << 28
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -37,7 +31,7 @@ class WorkFolder:
     """The work folder of one run directory on one site."""
 
     def __init__(self, site: Site, run: Path) -> None:
-        self._run, self._is_made = run, False
+        self._is_made = False
         #: Tells this run directory from all others: marks its jobs, too.
         self.name = f"{_UNFIT.sub('_', run.name)[:100]}-{run.stat().st_ino:x}"
         path = site.work_dir(run, self.name)
@@ -50,8 +44,7 @@ class WorkFolder:
         try:
             if not self._is_made:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                for used in (self._run, self.path):
-                    refuse_replaceable(used)
+                refuse_replaceable(self.path)
                 _put_away(self.path)
                 for folder in (self.path, self.control, self.programs, self.held):
                     folder.mkdir(mode=0o700)
@@ -68,29 +61,6 @@ class WorkFolder:
         except OSError as error:
             raise self._failed(error) from error
         return self.control / name
-
-    def add_programs(
-        self, name: str, folder: Path, files: Mapping[str, str | None]
-    ) -> dict[str, str]:
-        """Copy files of a folder to `programs/NAME`, which appears when all are there; gives their
-        digests. Raises RefusedFileError for one that cannot be copied, has not the digest that is
-        known of it, or is too much."""
-        part, left, digests = self.programs / f".{name}", MOST_BYTES, dict[str, str]()
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(mode=0o700)
-        for file, known in files.items():
-            with open_regular(folder, file) as source, (part / file).open("xb+") as copy:
-                left -= os.fstat(source.fileno()).st_size
-                if left < 0:
-                    raise RefusedFileError(f"there are more than {MOST_BYTES >> 20} MiB")
-                shutil.copyfileobj(source, copy)
-                os.fchmod(copy.fileno(), 0o700)
-                copy.seek(0)
-                digests[file] = hashlib.file_digest(copy, "sha256").hexdigest()
-            if known not in (None, digests[file]):
-                raise RefusedFileError(f"{file} was changed since")
-        part.rename(self.programs / name)
-        return digests
 
     def open(self, path: str) -> BufferedReader:
         """A file that a job or the session wrote, named by its whole path, open for reading. Raises

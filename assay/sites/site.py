@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from abc import ABC, abstractmethod
@@ -89,11 +88,11 @@ class Site(ABC):
     def show_to_jobs(self, folders: Sequence[Path]) -> None:
         """Let sessions and jobs read folders of this machine, where they do not anyway."""
 
-    def owner(self) -> list[str]:
-        """The cluster and its user: what was built for others is not run."""
+    def identity(self) -> str:
+        """The cluster: what was built for others is not run."""
         known = self.slurm_output("scontrol", "show", "config")
         found = re.search(r"^ClusterName\s*=\s*(\S+)", known, re.MULTILINE)
-        return [found[1] if found else "", str(os.geteuid())]
+        return found[1] if found else ""
 
     def work_dir(self, run_dir: Path, name: str) -> Path:
         """Where a run's launches are staged, seen by all nodes; `name` is of this run alone."""

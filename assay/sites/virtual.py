@@ -93,9 +93,9 @@ class VirtualSite(Site):
         """Of the machine, the cluster's hosts have its programs alone."""
         self._cluster.show(folders)
 
-    def owner(self) -> list[str]:
+    def identity(self) -> str:
         """A cluster that is brought up anew is another one."""
-        return [self._facts["identity"], str(os.geteuid())]
+        return str(self._facts["identity"])
 
     def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches and how cores are kept awake."""

@@ -108,7 +108,7 @@ def test_a_run_says_what_its_session_builds(tmp_path, capsys):
     driver._heed_notice(Outcome(progress="building Programs for lam", output=str(output)), {})
     driver.progress._spoke -= QUIET_S + 1
     driver.tick()
-    built = CompleteBuild("lam", "Programs", str(work.session), [])
+    built = CompleteBuild("lam", "Programs")
     driver._heed_notice(Outcome(built=built), {})
     driver.progress._spoke -= QUIET_S + 1
     driver.tick()

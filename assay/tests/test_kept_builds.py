@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds are kept by whose they are and what they were made of; launches run copies of them; the
-provenance of a run has the compiler of the place where its programs are compiled."""
+"""Builds are kept by their cluster and what they were made of; the provenance of a run has the
+compiler of the place where its programs are compiled."""
 
 import hashlib
 import os
@@ -17,14 +17,13 @@ from assay.probe.reading import AttemptResult, TrialResult
 from assay.run import kept_builds, provenance
 from assay.run.kept_builds import KeptBuilds, kept_folder
 from assay.run.provenance import environment_as_run, with_facts
-from assay.run.work_folder import MOST_BYTES, WorkFolder
+from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
 from assay.tests.test_stored_run import RUN
 from checks.common.evidence.ranks import Evidence
 from checks.common.session.outcome import CompleteBuild
-from records.errors import InfrastructureError
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.run_directory import RunDirectory
 
@@ -35,8 +34,8 @@ DIGEST = hashlib.sha256(b"program").hexdigest()
 class Owned(SlurmSite):
     cluster = "one"
 
-    def owner(self) -> list[str]:
-        return [self.cluster, "1000"]
+    def identity(self) -> str:
+        return self.cluster
 
 
 @pytest.fixture
@@ -73,10 +72,11 @@ class Builds:
         return made
 
     def built(self, content: bytes = b"program", program: str = "Programs") -> CompleteBuild:
-        folder = self.work[-1].session / "stage" / program / "out"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = self.programs / f"{program}-mpich"
+        (folder / "library").mkdir(parents=True, exist_ok=True)
         (folder / "pt2pt").write_bytes(content)
-        return CompleteBuild("mpich", program, str(folder), ["pt2pt"])
+        (folder / "pt2pt").chmod(0o700)
+        return CompleteBuild("mpich", program)
 
     @property
     def programs(self) -> Path:
@@ -103,21 +103,18 @@ def kept_ones() -> list[Path]:
     return sorted(kept_folder().iterdir()) if kept_folder().exists() else []
 
 
-def test_launches_run_copies_and_a_later_run_finds_them(builds: Builds, monkeypatch) -> None:
+def test_a_later_run_finds_what_was_built(builds: Builds, monkeypatch) -> None:
     first = builds.of("one")
-    built = builds.built()
-    first.take_in(built)
-    copy = builds.programs / NAME / "pt2pt"
-    assert copy.read_bytes() == b"program"
-    assert copy.stat().st_mode & stat.S_IXUSR
-    Path(built.folder, "pt2pt").write_bytes(b"made again")
-    first.take_in(built)
+    first.take_in(builds.built())
     first.lay_out()
-    assert first.executed("mpich", [str(copy)]) == ({"pt2pt": DIGEST}, None)
+    program = builds.programs / NAME / "pt2pt"
+    assert first.executed([str(program)]) == ({"pt2pt": DIGEST}, None)
     assert stat.S_IMODE(kept_folder().stat().st_mode) == 0o700
     later = builds.of("two")
-    path = str(builds.programs / NAME / "pt2pt")
-    assert later.executed("mpich", [path]) == ({"pt2pt": DIGEST}, None)
+    copy = builds.programs / NAME / "pt2pt"
+    assert copy != program and copy.stat().st_mode & stat.S_IXUSR
+    assert later.executed([str(copy)]) == ({"pt2pt": DIGEST}, None)
+    assert not (copy.parent / "library").exists()
     with monkeypatch.context() as patch:
         patch.setattr(kept_builds, "sources_digest", lambda _: "other")
         builds.of("other")
@@ -134,7 +131,7 @@ def test_launches_run_copies_and_a_later_run_finds_them(builds: Builds, monkeypa
 
 def test_a_cluster_brought_up_anew_is_another_one() -> None:
     first, second = (VirtualSite.planned(read_description("virtual"), "anew") for _ in range(2))
-    assert first.owner() != second.owner()
+    assert first.identity() != second.identity()
 
 
 def test_without_a_compilers_version_only_the_same_run_finds_it(builds, monkeypatch) -> None:
@@ -170,25 +167,22 @@ def test_what_is_not_as_it_was_kept_is_made_anew_and_said(builds: Builds, damage
     assert len(builds.said) == 1
 
 
-def test_what_a_check_brings_to_be_built_is_copied_and_not_kept(builds) -> None:
-    builds.of("one").take_in(replace(builds.built(), program="mine.run.Own"))
-    assert (builds.programs / "mine.run.Own-mpich" / "pt2pt").read_bytes() == b"program"
+def test_what_a_check_brings_to_be_built_is_not_kept(builds) -> None:
+    made = builds.of("one")
+    made.take_in(builds.built(program="mine.run.Own"))
+    program = builds.programs / "mine.run.Own-mpich" / "pt2pt"
+    assert made.executed([str(program)]) == ({"pt2pt": DIGEST}, None)
     assert not kept_ones()
 
 
-@pytest.mark.parametrize("file", ["../pt2pt", "absent", "link", "fifo", "out", "immense"])
-def test_what_is_no_program_of_the_build_is_not_run(builds, tmp_path, file) -> None:
+def test_what_is_no_file_of_a_build_is_neither_waited_for_nor_kept(builds) -> None:
     made = builds.of("one")
     built = builds.built()
-    Path(built.folder, "link").symlink_to(tmp_path / "xhpl")
-    os.mkfifo(Path(built.folder, "fifo"))
-    Path(built.folder, "out").mkdir()
-    Path(built.folder, "immense").touch()
-    os.truncate(Path(built.folder, "immense"), MOST_BYTES + 1)
-    with pytest.raises(InfrastructureError, match=r"cannot be copied: .*nothing of it is run"):
-        made.take_in(replace(built, files=["pt2pt", file]))
-    assert not (builds.programs / NAME).exists()
-    assert not kept_ones()
+    os.mkfifo(builds.programs / NAME / "fifo")
+    made.take_in(built)
+    builds.of("two")
+    assert (builds.programs / NAME / "pt2pt").is_file()
+    assert not (builds.programs / NAME / "fifo").exists()
 
 
 def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
@@ -197,31 +191,30 @@ def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
     own = str(tmp_path / "xhpl")
     digest = hashlib.sha256(b"the site's own").hexdigest()
     programs = {"xhpl": digest, "osu_latency": None}
-    assert made.executed("mpich", [own, "osu_latency"]) == (programs, None)
+    assert made.executed([own, "osu_latency"]) == (programs, None)
     Path(own).write_text("a new one")
-    found, wrong = made.executed("mpich", [own])
+    found, wrong = made.executed([own])
     assert (found["xhpl"] not in (None, digest), wrong) == (True, None)
-    assert "neither built nor described" in str(made.executed("mpich", ["/bin/sh"])[1])
-    copy = builds.programs / NAME / "pt2pt"
-    os.utime(copy, (1, 1))  # what is written within a tick of the clock has another time
-    assert made.executed("mpich", [str(copy)])[1] is None
-    copy.write_bytes(b"changed")
-    assert "is not what was built" in str(made.executed("mpich", [str(copy)])[1])
-    copy.unlink()
-    assert "is not what was built" in str(made.executed("mpich", [str(copy)])[1])
+    program = builds.programs / NAME / "pt2pt"
+    os.utime(program, (1, 1))  # what is written within a tick of the clock has another time
+    assert made.executed([str(program)])[1] is None
+    program.write_bytes(b"changed")
+    assert "is not what was built" in str(made.executed([str(program)])[1])
+    program.unlink()
+    assert "is not what was built" in str(made.executed([str(program)])[1])
 
 
 def test_what_a_program_has_become_has_another_digest(builds, tmp_path, monkeypatch) -> None:
     made, own = builds.of("one"), tmp_path / "xhpl"
-    assert made.executed("mpich", [str(own)])[0]["xhpl"] is not None
+    assert made.executed([str(own)])[0]["xhpl"] is not None
     monkeypatch.setattr(kept_builds, "MOST_BYTES", 1 << 20)
     os.truncate(own, 1 << 40)
     for become in (lambda: None, own.unlink, lambda: os.mkfifo(own)):
         become()
-        assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
+        assert made.executed([str(own)]) == ({"xhpl": None}, None)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "osu_latency").write_text("another of this name")
-    assert made.executed("mpich", ["osu_latency"]) == ({"osu_latency": None}, None)
+    assert made.executed(["osu_latency"]) == ({"osu_latency": None}, None)
 
 
 def test_the_last_used_ones_are_kept(builds, monkeypatch) -> None:

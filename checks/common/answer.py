@@ -113,30 +113,22 @@ def beyond_window(
     metrics: Iterable[Metric],
     known: Mapping[str, MetricDefinition],
     output: Output,
+    asked_ranks: int,
     *,
     devices: bool = False,
 ) -> str | None:
-    """The first value or sample that no launch can measure on any machine, or None.
-
-    A program run by hand has no time.
-    """
-    interval, evidence = output.session_interval(), output.evidence
-    if interval is None or evidence is None:
+    """The first value or sample that no launch can measure on any machine, or None; metrics without
+    a definition in `known` are passed over. A program run by hand has no time."""
+    interval, ranks = output.session_interval(), output.evidence.ranks if output.evidence else ()
+    if interval is None:
         return None
+    cores = {(rank.boot_id, cpu) for rank in ranks for cpu in rank.cpus}
     launched = Launched(
-        ranks=len(evidence.ranks),
-        cores=len({(rank.boot_id, cpu) for rank in evidence.ranks for cpu in rank.cpus}),
+        ranks=len(ranks) or asked_ranks,
+        cores=len(cores) or _CORES_A_RANK * asked_ranks,
         seconds=interval[1] - interval[0],
         devices=devices,
     )
-    return impossible_value(metrics, known, launched)
-
-
-def impossible_value(
-    metrics: Iterable[Metric], known: Mapping[str, MetricDefinition], launched: Launched
-) -> str | None:
-    """The first value or sample out of its window, or None; metrics without a definition in `known`
-    are passed over."""
     for metric in metrics:
         definition = known.get(metric.name)
         if definition is None:
@@ -155,6 +147,8 @@ def impossible_value(
 
 #: Of nine digits.
 _ROUNDED = 1 - 1e-8
+#: More cores than a rank runs on, where no evidence tells how many.
+_CORES_A_RANK = 1024
 
 #: What MPI libraries print when they end a program, and HPL and the C library at faults.
 _DEATH = re.compile(

@@ -110,9 +110,7 @@ class MpiCheck(LaunchSetup):
             return Outcome("wrong", wrong)
         failure = self._failure(output, text)
         if failure is None:
-            daemons, nodes = self.job.launcher.daemons, self.job.nodelist or []
-            wrong = printed.problem or output.other_session(daemons=daemons, nodes=nodes)
-            if wrong:
+            if wrong := printed.problem or output.other_session(self.job.launcher.daemons):
                 return Outcome("wrong", wrong)
             return self._out_of_its_job(output) or self._judge_answer(output, text)
         return self._did_not_end(output, printed, failure)
@@ -201,7 +199,7 @@ class MpiCheck(LaunchSetup):
         reading, hops = self.read(output, text), self._hops(output)
         known, devices = self.definition.metrics_by_name, bool(getattr(self, "resources", None))
         wrong = reading.wrong or self._other_hops(hops)
-        wrong = wrong or beyond_window(reading.metrics, known, output, devices=devices)
+        wrong = wrong or beyond_window(reading.metrics, known, output, self.ranks, devices=devices)
         return Outcome(
             "wrong" if wrong else "ok",
             wrong,

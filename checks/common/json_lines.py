@@ -9,10 +9,9 @@ be a number. Every OutputError makes the launch wrong.
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -20,7 +19,7 @@ from typing import Any, TypeVar
 
 from checks.common.evidence.clocks import Stamp, set_by
 from checks.common.evidence.marked_lines import marked_lines, whole_object
-from checks.common.evidence.ranks import Evidence, other_allocation, read_evidence
+from checks.common.evidence.ranks import Evidence, read_evidence
 from records.metric import Metric, MetricDefinition
 from records.run.mpi_profile import RankProfile, profile_fault, rank_profile
 from records.site.limits import LINK_MOST_BYTES_PER_S
@@ -103,14 +102,12 @@ class Output:
         stamps = [Stamp(at, self.uptimes.get(name)) for name, at in self.stamps.items()]
         return set_by(stamps)
 
-    def other_session(self, *, daemons: str, nodes: Collection[str]) -> str | None:
-        """What the session's lines say otherwise than a whole one on these nodes would, or None.
+    def other_session(self, daemons: str) -> str | None:
+        """What the session's lines say otherwise than a whole one with these daemons would, or
+        None. Its stamps are of one clock, so they ascend; those of ranks may be of other clocks."""
+        return next(self._session_faults(daemons), None)
 
-        Its stamps are of one clock, so they ascend; those of ranks may be of other clocks.
-        """
-        return next(self._session_faults(daemons, nodes), None)
-
-    def _session_faults(self, daemons: str, nodes: Collection[str]) -> Iterator[str]:
+    def _session_faults(self, daemons: str) -> Iterator[str]:
         phases = ["launch"] if daemons == "none" else ["boot", "launch", "halt"]
         edges = [f"{phase}_{edge}" for phase in phases for edge in ("begin", "end")]
         named = ["session_begin", *edges, "session_end"]
@@ -124,8 +121,6 @@ class Output:
                 yield f"the session's stamp {one} is later than the next: was the clock set back?"
         if not self.allocation:
             yield "the session's line of its allocation is missing"
-        elif other := other_allocation(self.allocation, nodes, daemons):
-            yield other
         begin, end = self.stamps["launch_begin"], self.stamps["launch_end"]
         if self.evidence is None:
             return
@@ -165,12 +160,11 @@ def parse(text: str, metrics: Mapping[str, MetricDefinition], token: str | None 
     metric of another check.
     """
     output = Output()
-    seen: set[str] = set()
     for line in marked_lines(text):
         entry = _whole(line)
         if token is not None and entry.get("token") != token:
             raise OutputError(f"a line does not carry the token of its launch: {line[:_SHOWN]!r}")
-        _take(entry, output, metrics, seen)
+        _take(entry, output, metrics)
     return output
 
 
@@ -181,7 +175,7 @@ def session_lines(text: str, token: str) -> Output:
     for line in marked_lines(text):
         with suppress(OutputError):
             if line.startswith(_OF_SESSION) and (entry := _whole(line)).get("token") == token:
-                _take(entry, output, {}, set())
+                _take(entry, output, {})
     return output
 
 
@@ -194,12 +188,10 @@ def _whole(line: str) -> dict[str, Any]:
         ) from None
 
 
-def _take(
-    entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDefinition], seen: set[str]
-) -> None:
+def _take(entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDefinition]) -> None:
     match entry:
         case {"assay": "metric"}:
-            output.metrics.append(_metric(entry, metrics, seen))
+            output.metrics.append(_metric(entry, metrics))
         case {"assay": "stamp", "name": str(name), "at": at} if _is_time(at):
             _once(name not in output.stamps, f"the stamp {name:.40}")
             output.stamps[name] = float(at)
@@ -255,9 +247,7 @@ def _uptimes(found: Any, name: str) -> tuple[float, float]:
     raise OutputError(f"the stamp {name:.40} has the uptimes {found!s:.80}")
 
 
-def _metric(
-    entry: dict[str, Any], metrics: Mapping[str, MetricDefinition], seen: set[str]
-) -> Metric:
+def _metric(entry: dict[str, Any], metrics: Mapping[str, MetricDefinition]) -> Metric:
     name, at = entry.get("name"), entry.get("at")
     definition = metrics.get(name) if isinstance(name, str) else None
     if definition is None or entry.get("unit") != definition.unit:
@@ -274,10 +264,6 @@ def _metric(
     strange = entry.keys() - {"assay", "token", "name", "unit", "value", "at", "samples"}
     if strange:
         raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
-    key = json.dumps([name, at], sort_keys=True)
-    if key in seen:
-        raise OutputError(f"metric {name} at {at} is printed twice")
-    seen.add(key)
     samples = entry.get("samples")
     if not (samples is None or isinstance(samples, list)):
         raise OutputError(f"metric {name}: its samples are {samples!r:.80}")
@@ -303,10 +289,6 @@ def measured(
     where = f"{definition.name} at {at}" if at else definition.name
     unit = definition.unit
     numbers = None if samples is None else [check_number(one, unit, where) for one in samples]
-    if definition.limit == "link" and unit == "bytes/s":
-        for one in [value, *(numbers or [])]:
-            if type(one) in (int, float) and one > LINK_MOST_BYTES_PER_S:
-                raise OutputError(f"{where:.200}: {one:.6g} bytes/s is more than any link carries")
     zero = definition.may_be_zero and value == 0 and not isinstance(value, bool)
     number = 0.0 if zero else check_number(value, unit, where)
     return Metric(definition.name, unit, definition.better, number, at, numbers)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
-from records.files import replacing, write_whole
+from records.files import replacing, taken, write_whole
 from records.input_files import kind_at, opened
 from records.run.belonging import Belonging
 from records.run.chain import chain_of
@@ -99,22 +99,16 @@ class RunDirectory:
         try:
             self.raw.mkdir(mode=0o700, exist_ok=True)
             self.raw.chmod(0o700)
-            flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
-            descriptor = os.open(lock, flags, 0o644)
-        except OSError as error:
-            raise AssayError(
-                f"{error.filename}: cannot be opened ({error.strerror}); a run is resumed by its"
-                " owner, or from a copy (cp -r)"
-            ) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            raise AssayError(
+            return taken(
+                lock,
                 f"{self.path} is being run by another process; wait for it, or see how far it is"
-                f" with: assay status {self.path}"
+                f" with: assay status {self.path}",
+            )
+        except OSError as error:
+            raise AssayError(
+                f"{error.filename or lock}: cannot be opened ({error.strerror}); a run is resumed"
+                " by its owner, or from a copy (cp -r)"
             ) from error
-        return descriptor
 
     def is_driven(self) -> bool:
         """Whether a driver is at this run now."""

@@ -34,7 +34,7 @@ class CommandBuild(builds.MakeBuild):
     @run_before("compile")
     def prepare(self) -> None:
         """Have the build done before make, which has nothing to do."""
-        if self.copied and self.copied.is_dir():
+        if self.kept and self.kept.is_dir():
             return
         folder = Path(self.stagedir, "command")
         folder.mkdir()

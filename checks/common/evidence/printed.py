@@ -7,11 +7,11 @@ A broken program may put a link or a pipe in the place of a file.
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
 from records.text.epitaphs import speaking
+from records.untrusted import RefusedFileError, open_regular
 
 #: Of longer output only the beginning, up to this, and the last TAIL_BYTES are read.
 LIMIT_BYTES = 64 * 2**20
@@ -32,21 +32,18 @@ class Printed:
 def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
     """What `path` holds; undecodable bytes are replaced. A file that is missing holds nothing."""
     try:
-        with open(path, "rb", opener=_open_itself) as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return Printed(problem=f"{path.name} is no ordinary file")
-            head = file.read(limit_bytes)
-            if status.st_size <= limit_bytes:
+        with open_regular(path.parent, path.name) as file:
+            head, size = file.read(limit_bytes), os.fstat(file.fileno()).st_size
+            if size <= limit_bytes:
                 return Printed(_decoded(head))
             file.seek(-TAIL_BYTES, os.SEEK_END)
             tail = file.read(TAIL_BYTES)
     except FileNotFoundError:
         return Printed()
-    except OSError as error:
-        return Printed(problem=f"{path.name} cannot be read: {error.strerror}")
+    except (OSError, RefusedFileError) as error:
+        return Printed(problem=f"{path.name} {error}")
     lines = head[: head.rfind(b"\n") + 1] + tail[tail.find(b"\n") + 1 :]
-    said = f"{path.name} has {status.st_size} bytes; at most {limit_bytes} are read"
+    said = f"{path.name} has {size} bytes; at most {limit_bytes} are read"
     return Printed(_decoded(lines), said)
 
 
@@ -56,11 +53,6 @@ def last_line(path: Path, stdout: str = "") -> str | None:
     lines = [line for line in stdout[-TAIL_BYTES:].split("\n") if '"assay"' not in line]
     said = speaking([*lines, *read_printed(path, TAIL_BYTES).text.splitlines()])
     return said[-1] if said else None
-
-
-def _open_itself(path: str, flags: int) -> int:
-    """No link is followed, and a pipe without a writer is not waited for."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _decoded(text: bytes) -> str:

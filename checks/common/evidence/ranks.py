@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from records.flags import DISTURBED, DISTURBED_SHARE, NETWORK_UNPROVEN, OVERSUBSCRIBED
-from records.site.node_lists import names_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
 _PROBE_LEAST_BYTES = 2**16
-#: More than the interfaces of any host can take.
-_ARRIVING_MOST_BYTES_PER_S = 1e12
 #: By how much the kernel's counts of a core may be off over a launch: two ticks.
 TICKS_S = 0.02
 
@@ -107,20 +103,7 @@ def read_evidence(entry: object) -> Evidence:
     if not ranks or [facts.rank for facts in ranks] != list(range(len(ranks))):
         named = str([facts.rank for facts in ranks])
         raise ValueError(f"evidence came of ranks {named:.100}; each must come once, from 0 on")
-    impossible = next(_impossible(ranks), None)
-    if impossible:
-        raise ValueError(f"the evidence says that {impossible}")
     return msgspec.structs.replace(found, ranks=ranks)
-
-
-def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
-    """Facts of ranks that are impossible in any launch."""
-    kernels: dict[str, str] = {}
-    for facts in ranks:
-        if not facts.cpus or min(facts.cpus) < 0 or len(set(facts.cpus)) < len(facts.cpus):
-            yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}"
-        if kernels.setdefault(facts.host, facts.boot_id) != facts.boot_id:
-            yield f"the ranks of {facts.host:.80} have different kernels"
 
 
 @dataclass(frozen=True)
@@ -204,35 +187,14 @@ def _wire(evidence: Evidence, claim: Claim) -> list[str]:
         ends = Counter(short_host(getattr(link, f"{way}_host")) for link in evidence.links)
         if ends != hosts:
             return [f"links {way} {dict(ends)!s:.200} were probed; right is one of each host"]
-    greatest = _ARRIVING_MOST_BYTES_PER_S * (1 + (evidence.probe_s or 0))
-    impossible = [
-        f"the probe sent {link.sent_bytes} bytes, of which {link.arrived_bytes} came in; it sends"
-        f" {_PROBE_LEAST_BYTES} at least, and no interface takes {greatest:.3g}"
-        for link in evidence.links
-        if link.sent_bytes < _PROBE_LEAST_BYTES or link.arrived_bytes > greatest
-    ]
-    return impossible or [
+    return [
         f"between {link.from_host:.100} and {link.to_host:.100} the network was not used:"
         f" {link.sent_bytes} bytes were sent, {link.arrived_bytes} came in on the"
         " receiver's interfaces (shared memory of one kernel?)"
         for link in evidence.links
-        if link.arrived_bytes < link.sent_bytes and not link.problem
+        if link.sent_bytes < _PROBE_LEAST_BYTES
+        or (link.arrived_bytes < link.sent_bytes and not link.problem)
     ]
-
-
-def other_allocation(
-    allocation: Mapping[str, Any], nodes: Iterable[str], daemons: str
-) -> str | None:
-    """What the session says of its allocation otherwise than Slurm gave it, or None."""
-    named, host = str(allocation.get("nodes")), str(allocation.get("host"))
-    if {*names_in(named)} != {*nodes}:
-        return f"the session ran on {named:.80}; the job had {sorted(nodes)!s:.80}"
-    if short_host(host) not in map(short_host, nodes):
-        return f"the session ran on {host:.80}, outside the job's nodes"
-    found = allocation.get("daemons", daemons)
-    if found != daemons:
-        return f"the session ran with the daemons {found!r:.80}; asked was {daemons}"
-    return None
 
 
 def flags(evidence: Evidence | None, claim: Claim) -> list[str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,19 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
+from checks.common.evidence.printed import read_printed
 from checks.common.session.outcome import PROGRAMS, CompleteBuild, Outcome, send
 from checks.common.slurm.scheduler import run_options
 from checks.common.sources import LIBRARY, build_files, program_folders
 
 #: Environment variable with the path of an archive with HPL's source: HPCC's, or netlib's.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
-#: Seconds that the harness has to copy a build.
-COPY_LIMIT_S = 600.0
 #: Files that make compiles at a time: small machines have two cores.
 MAKE_JOBS = 2
 #: Longest time of a build in a job; one takes a minute.
 BUILD_LIMIT_S = 1800
-#: Characters kept of the head and of the tail of a build's immense output.
-KEPT_CHARACTERS = 1 << 22
+#: Bytes kept of a build's immense output.
+KEPT_BYTES = 1 << 23
 
 
 class MakeBuild(rfm.CompileOnlyRegressionTest):
@@ -55,8 +53,8 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         return kind.__name__ if own else f"{kind.__module__}.{kind.__name__}"
 
     @property
-    def copied(self) -> Path | None:
-        """Where the harness has its copy of this build, None: there is no harness."""
+    def kept(self) -> Path | None:
+        """Where this build stays for other sessions, None: there is no harness."""
         folder = os.environ.get(PROGRAMS)
         name = f"{self.program}-{self.current_environ.name}"
         return Path(folder, name) if folder else None
@@ -64,12 +62,12 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     @property
     def folder(self) -> Path:
         """The folder of the programs."""
-        return self.copied or Path(self.stagedir, "out")
+        return self.kept or Path(self.stagedir, "out")
 
     @property
     def goal(self) -> str:
-        """What is left to make: nothing where the harness has it."""
-        return "none" if self.copied and self.copied.is_dir() else self.chosen_target
+        """What is left to make: nothing where it is there."""
+        return "none" if self.kept and self.kept.is_dir() else self.chosen_target
 
     @run_after("init")
     def choose_place(self) -> None:
@@ -115,24 +113,13 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 
     @run_after("compile")
     def hand_over(self) -> None:
-        """Have the harness copy what was built, before anything of it is run."""
-        made, copied = Path(self.stagedir, "out"), self.copied
-        if copied is None or copied.is_dir() or self.build_job.exitcode != 0:
+        """Put what was built where launches run it, and tell the harness."""
+        made = Path(self.stagedir, "out")
+        if self.kept is None or self.kept.is_dir() or self.build_job.exitcode != 0:
             return
-        found = sorted(os.scandir(made), key=lambda one: one.name) if made.is_dir() else []
-        plain = [one.name for one in found if one.is_file(follow_symlinks=False)]
-        files = [file for file in plain if not file.startswith(".")]
-        send(
-            Outcome(built=CompleteBuild(self.current_environ.name, self.program, str(made), files))
-        )
-        deadline = time.monotonic() + COPY_LIMIT_S
-        while not copied.is_dir():
-            if time.monotonic() > deadline:
-                raise rfm.core.exceptions.BuildError(
-                    f"{copied}: the harness has not copied what was built within"
-                    f" {COPY_LIMIT_S:.0f} s"
-                )
-            time.sleep(0.01)
+        made.mkdir(exist_ok=True)  # where nothing had to be made
+        made.rename(self.kept)
+        send(Outcome(built=CompleteBuild(self.current_environ.name, self.program)))
 
     @sanity_function
     def built(self) -> Any:
@@ -146,17 +133,9 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         if loss:
             return f"its job: {loss.reason}"
         names = [job.script_filename, job.stdout, job.stderr] if job else []
-        return "\n".join(f"==> {name} <==\n{_text(Path(self.stagedir, name))}" for name in names)
-
-
-def _text(path: Path) -> str:
-    try:
-        text = path.read_bytes().decode(errors="replace")
-    except OSError as error:
-        return f"({error.strerror})"
-    if len(text) <= 2 * KEPT_CHARACTERS:
-        return text
-    return f"{text[:KEPT_CHARACTERS]}\n[…]\n{text[-KEPT_CHARACTERS:]}"
+        texts = [read_printed(Path(self.stagedir, name), KEPT_BYTES) for name in names]
+        pairs = zip(names, texts, strict=True)
+        return "\n".join(f"==> {name} <==\n{one.text}{one.problem or ''}" for name, one in pairs)
 
 
 def _copies(folders: list[Path]) -> str:

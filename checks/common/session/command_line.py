@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import deque
+from functools import partialmethod
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,21 +70,11 @@ class Reporter(TaskEventListener):
 
             report(task, end)
 
-    def on_task_success(self, task: Any) -> None:
-        """A launch of a suite's test that passed."""
-        self._of_suite(task, "success")
-
-    def on_task_skip(self, task: Any) -> None:
-        """One that was skipped."""
-        self._of_suite(task, "skip")
-
-    def on_task_xfailure(self, task: Any) -> None:
-        """One that failed as it declares."""
-        self._of_suite(task, "xfailure")
-
-    def on_task_xsuccess(self, task: Any) -> None:
-        """One that passed though it declares that it fails."""
-        self._of_suite(task, "xsuccess")
+    on_task_success = partialmethod(_of_suite, end="success")
+    on_task_skip = partialmethod(_of_suite, end="skip")
+    #: One that failed as it declares, or passed though it declares that it fails.
+    on_task_xfailure = partialmethod(_of_suite, end="xfailure")
+    on_task_xsuccess = partialmethod(_of_suite, end="xsuccess")
 
     def _ignore(self, task: Any) -> None:
         """Nothing to tell."""

@@ -25,8 +25,8 @@ from records.run.record import Status
 OUTCOME_FD = "ASSAY_OUTCOME_FD"
 #: Environment variable with the LD_LIBRARY_PATH of jobs, where the session's Python needs another.
 JOBS_LIBRARIES = "ASSAY_JOBS_LIBRARIES"
-#: Environment variable with the folder of the programs that launches run, which the harness copies
-#: there: a session changes nothing in it.
+#: Environment variable with the folder of the programs that launches run, which stay from session
+#: to session.
 PROGRAMS = "ASSAY_PROGRAMS"
 
 #: Launches of this session whose outcome was sent.
@@ -42,12 +42,10 @@ class BuildFailure(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class CompleteBuild(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A build that is complete: names of the `files` in its folder, which launches need."""
+    """A build that is complete, and in the folder of programs."""
 
     environment: str
     program: str
-    folder: str
-    files: list[str]
 
 
 class Neighbour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

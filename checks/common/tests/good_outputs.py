@@ -84,13 +84,13 @@ class Sample:
             ended = su3_output.completed(text)
         if not wrong and (output.errors or output.exit_status != 0 or not ended):
             wrong = "the program did not reach its end"
-        wrong = wrong or output.other_session(daemons=self.daemons, nodes=self.claim.nodes) or ""
+        wrong = wrong or output.other_session(self.daemons) or ""
         against = [wrong] if wrong else contradictions(output.evidence, self.claim)
         if against:
             return Reading(wrong=against[0])
         reading = self.read(self.params, output, text)
         known = self.definition.metrics_by_name
-        beyond = reading.wrong or beyond_window(reading.metrics, known, output)
+        beyond = reading.wrong or beyond_window(reading.metrics, known, output, self.claim.ranks)
         return Reading(wrong=beyond) if beyond else reading
 
     def refusal(self, text: str) -> str | None:

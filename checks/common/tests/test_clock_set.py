@@ -59,7 +59,7 @@ def test_a_session_tells_by_how_much_its_clock_was_set(tmp_path, clock, seconds)
     assert by == pytest.approx(seconds, abs=1)
     begin, end = output.session_interval()
     assert 0 <= end - begin < took + 1
-    assert "clock of" in output.other_session(daemons="none", nodes=[gethostname()])
+    assert "clock of" in output.other_session("none")
 
 
 def test_a_session_under_a_clock_that_nobody_sets_tells_of_none(tmp_path, clock):
@@ -68,7 +68,7 @@ def test_a_session_under_a_clock_that_nobody_sets_tells_of_none(tmp_path, clock)
         output = session(tmp_path, clock, script)
         assert output.uptimes.keys() == output.stamps.keys()
         assert output.clock_set() == []
-        assert output.other_session(daemons="none", nodes=[gethostname()]) is None
+        assert output.other_session("none") is None
 
 
 def test_stamps_without_uptimes_and_slow_ones_tell_of_no_setting():

@@ -58,7 +58,6 @@ def test_all_kinds_of_lines_find_their_place():
         (metric(name="half_round_trip"), "this check reports no metric"),
         (metric(unit="ms"), "this check reports no metric"),
         (metric(name=["init"]), "this check reports no metric"),
-        (metric() + "\n" + metric(value=0.5), "twice"),
         (metric()[:-5], "cut"),
         ('{"assay":"metrics"}', "unknown form"),
     ],

@@ -23,49 +23,19 @@ static void append(struct json *line, const char *text, size_t length) {
 
 static void append_text(struct json *line, const char *text) { append(line, text, strlen(text)); }
 
-/* Length of the UTF-8 sequence at text, 0 if it is none (RFC 3629: no overlong forms, no
- * surrogates, nothing above U+10FFFF). */
-static size_t utf8_length(const unsigned char *text) {
-    static const struct {
-        unsigned char first_low, first_high, second_low, second_high;
-        size_t length;
-    } forms[] = {
-        {0x01, 0x7F, 0x00, 0xFF, 1}, {0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3},
-        {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
-        {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4},
-    };
-    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
-        if (text[0] < forms[form].first_low || text[0] > forms[form].first_high)
-            continue;
-        size_t length = forms[form].length;
-        if (length > 1 && (text[1] < forms[form].second_low || text[1] > forms[form].second_high))
-            return 0;
-        for (size_t i = 2; i < length; i++)
-            if (text[i] < 0x80 || text[i] > 0xBF)
-                return 0;
-        return length;
-    }
-    return 0;
-}
-
 static void append_escaped(struct json *line, const char *text) {
-    const unsigned char *byte = (const unsigned char *)text;
     append(line, "\"", 1);
-    while (*byte) {
-        size_t length = utf8_length(byte);
-        if (length == 0) {
-            append_text(line, "\\ufffd");
-            length = 1;
-        } else if (*byte < 0x20 || *byte == 0x7F) {
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte < 0x20 || byte == 0x7F) {
             char escape[8];
-            snprintf(escape, sizeof escape, "\\u%04x", *byte);
+            snprintf(escape, sizeof escape, "\\u%04x", byte);
             append_text(line, escape);
-        } else {
-            if (*byte == '"' || *byte == '\\')
-                append(line, "\\", 1);
-            append(line, (const char *)byte, length);
+            continue;
         }
-        byte += length;
+        if (byte == '"' || byte == '\\')
+            append(line, "\\", 1);
+        append(line, text, 1);
     }
     append(line, "\"", 1);
 }

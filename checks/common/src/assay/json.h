@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 /* One JSON object on one line, built in memory and written at once, so that lines of ranks that
- * share a pipe do not interleave. Local; a struct json belongs to one thread. Strings are escaped,
- * bytes that are not UTF-8 become U+FFFD. A number that is not finite, or a lack of memory, marks
- * the line as refused: nothing of it is written. */
+ * share a pipe do not interleave. Local; a struct json belongs to one thread. Strings are escaped;
+ * bytes that are not UTF-8 stay, and readers replace them. A number that is not finite, or a lack
+ * of memory, marks the line as refused: nothing of it is written. */
 
 struct json {
     char *text;          /* the line so far, owned */
