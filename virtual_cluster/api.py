@@ -5,19 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from records.errors import ClusterDownError, UnreachableError
-from virtual_cluster import (
-    faults,
-    host,
-    lifecycle,
-    namespaces,
-    shown,
-    slurm,
-)
+from records.errors import UnreachableError
+from virtual_cluster import faults, host, lifecycle, namespaces, shown, slurm
 from virtual_cluster.lifecycle import Additions, Progress, silent
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
@@ -38,33 +30,21 @@ def user_environment(name: str, home: str, path: str) -> dict[str, str]:
     }
 
 
-class Cluster:
+class Cluster(faults.Breakable):
     """A cluster that is up."""
 
     def __init__(self, state: State) -> None:
-        self._known = state
-        self._folders = folders(state.spec.name)
+        super().__init__(state.spec.name)
+        self._known, self._folders = state, folders(self.name)
 
     @property
     def _state(self) -> State:
         """As it is now: others may have revived nodes since."""
         return (load_state(self.name) if self._known.phase == "up" else None) or self._known
 
-    @property
-    def name(self) -> str:
-        """Name of the cluster."""
-        return self._known.spec.name
-
     def site_facts(self) -> dict[str, Any]:
-        """What a site must know of the cluster, in SI units.
-
-        Keys: name, identity (drawn when it was brought up), nodes, cores_per_node, cores (node:
-        core numbers), addresses, memory_bytes_per_node, network, network_bits_per_s (None:
-        unlimited), network_burst_bytes,
-        switches (name: nodes and switches below it, as Slurm lists them), tree (the same as `up
-        --switches` takes it), isolated, awake (as of ClusterSpec), state_dir, work_dir (where jobs
-        are staged, also in the cluster), home_dir, partition.
-        """
+        """What a site must know of the cluster, in SI units: the keys of command.ClusterForm but
+        for `jobs`; `nodes` are names."""
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
         return {
@@ -92,37 +72,35 @@ class Cluster:
         }
 
     def user_command(
-        self, argv: Sequence[str], env: Mapping[str, str] = {}, folder: Path | None = None
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] = {},
+        folder: Path | None = None,
+        host_name: str = "login",
     ) -> list[str]:
-        """Command list that executes argv on the login host, in a folder (None: the home).
+        """Command list that executes argv on the login host, or a node, in a folder (None: the
+        home).
 
         It runs without any capability, in a clean environment to which `env` is added. It is killed
         when the thread that started it ends, so start it from a thread that outlives it.
         """
-        return self._entered("login", argv, env, folder)
+        state, home = self._state, self._folders.home
+        environment = user_environment("assay", str(home), f"/cluster/bin:{host.SYSTEM_PATH}")
+        environment |= {"SLURM_CONF": host.SLURM_CONF, **env}
+        enter = [*namespaces.enter(state, host_name), *namespaces.to_user(state)]
+        given = ["env", "-i", "-C", str(folder or home)]
+        given += [f"{key}={value}" for key, value in environment.items()]
+        return [*_ENDS_WITH_CALLER, *enter, *_ENDS_WITH_CALLER, *given, *argv]
 
     def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
         """Command list that executes argv in a node, on its cores."""
-        faults.check_node(self._state, node)
         faults.require_power(self._state, node)
         cores = ",".join(map(str, self._state.cores[node]))
-        return self._entered(node, ["taskset", "-c", cores, *argv], {}, None)
+        return self.user_command(["taskset", "-c", cores, *argv], host_name=node)
 
     def admin_command(self, argv: Sequence[str], host_name: str = "login") -> list[str]:
         """Command list that executes argv on the login host or in a node, with all rights there."""
         return [*namespaces.enter(self._state, host_name), *argv]
-
-    def _entered(
-        self, name: str, argv: Sequence[str], env: Mapping[str, str], folder: Path | None
-    ) -> list[str]:
-        state, where = self._state, self._folders
-        path = f"{state.inside(where.programs)}:{host.SYSTEM_PATH}"
-        environment = user_environment("assay", str(where.home), path)
-        environment |= {"SLURM_CONF": state.slurm_conf, **env}
-        words = [*namespaces.enter(state, name), *namespaces.to_user(state), *_ENDS_WITH_CALLER]
-        given = ["env", "-i", "-C", str(folder or where.home)]
-        given += [f"{key}={value}" for key, value in environment.items()]
-        return [*_ENDS_WITH_CALLER, *words, *given, *argv]
 
     def show(self, wanted: Sequence[Path]) -> None:
         """Show folders of the machine to sessions and jobs, at their own paths, read-only.
@@ -133,46 +111,23 @@ class Cluster:
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""
-        states = slurm.node_states(self._state)
+        state = self._state
+        states = slurm.node_states(state)
         nodes = [
             {
                 "name": node,
                 "state": states.get(node, "unknown"),
-                "power": faults.has_power(self._state, node),
-                "cores": self._state.cores[node],
-                "address": self._state.addresses[node],
+                "power": state.runs(node),
+                "cores": state.cores[node],
+                "address": state.addresses[node],
             }
-            for node in self._state.spec.node_names()
+            for node in state.spec.node_names()
         ]
-        jobs = [asdict(job) for job in slurm.jobs(self._state)]
-        return {**self.site_facts(), "nodes": nodes, "jobs": jobs}
-
-    def kill_node(self, node: str) -> None:
-        """Cut the power of a node: its processes are killed at once, its link is down."""
-        faults.cut_power(self.name, node)
-
-    def restore_node(self, node: str) -> None:
-        """Restore the power of a node; returns when Slurm can give it jobs again."""
-        faults.restore_power(self.name, node)
-
-    def degrade(
-        self,
-        node: str,
-        cpu_share: float | None = None,
-        link_share: float | None = None,
-        disk_bytes_per_s: float | None = None,
-    ) -> None:
-        """Leave a node only these shares of its cores' time and of its link's rate, and this rate
-        of the machine's disk to what bypasses caches."""
-        faults.degrade(self.name, node, cpu_share, link_share, disk_bytes_per_s)
-
-    def mend(self, node: str) -> None:
-        """Undo `degrade`."""
-        faults.mend(self.name, node)
+        return {**self.site_facts(), "nodes": nodes, "jobs": slurm.jobs(state)}
 
     def down(self, progress: Progress = silent) -> None:
         """Take the cluster down; nothing of it is left."""
-        lifecycle.take_down(self.name, progress)
+        lifecycle.down(self.name, progress)
 
 
 def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None) -> Cluster:
@@ -180,7 +135,7 @@ def up(spec: ClusterSpec, progress: Progress = silent, site: Additions | None = 
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    return Cluster(lifecycle.bring_up(spec, progress, site))
+    return Cluster(lifecycle.bring_up(spec, progress, site or Additions()))
 
 
 def load(name: str = "default") -> Cluster:
@@ -188,42 +143,13 @@ def load(name: str = "default") -> Cluster:
 
     Raises UnreachableError for one that no longer serves.
     """
-    state = _state_of(name)
-    if not lifecycle.is_alive(state):
-        ended = lifecycle.describe_ended(lifecycle.dead_parts(state))
-        raise UnreachableError(f"cluster {name}: {ended}; {lifecycle.remedy(state)}")
+    state = lifecycle.state_of(name)
+    ended = lifecycle.dead_parts(state)
+    if {"munged", "slurmctld"} & set(ended):
+        raise UnreachableError(f"cluster {name}: {lifecycle.remedy(state, ended)}")
     return Cluster(state)
 
 
 def planned(name: str = "default") -> Cluster:
     """The cluster that `up` would make of this name here; nothing can be asked but `site_facts`."""
     return Cluster(lifecycle.planned(ClusterSpec(name=name)))
-
-
-def revive(name: str = "default", progress: Progress = silent) -> list[str]:
-    """Start again what has ended of a cluster that was up; return what that was."""
-    _state_of(name)  # refuses a cluster that never was up, or is dead
-    return lifecycle.revive(name, progress)
-
-
-def _state_of(name: str) -> State:
-    """The state of a cluster that was brought up since the machine was started."""
-    ClusterSpec(name=name)
-    state = load_state(name)
-    option = "" if name == "default" else f" --name {name}"
-    if state is None or state.phase != "up":
-        raise ClusterDownError(
-            f"there is no cluster {name}; bring it up with `assay cluster up{option}`"
-        )
-    if not lifecycle.has_holder(state):
-        raise ClusterDownError(
-            f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
-            f"`assay cluster up{option}` removes its remains and brings up a new one"
-        )
-    return state
-
-
-def down(name: str = "default", progress: Progress = silent) -> bool:
-    """Take down a cluster, alive or not, or what is left of it; return whether there was any."""
-    ClusterSpec(name=name)
-    return lifecycle.take_down(name, progress)

@@ -16,7 +16,7 @@ import msgspec
 
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
-from virtual_cluster import api
+from virtual_cluster import api, lifecycle
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import AUTO, AWAKE, NETWORKS, ClusterSpec
 from virtual_cluster.switches import ONE
@@ -128,7 +128,6 @@ def _command(
 
 def run(args: argparse.Namespace) -> int:
     """Execute a parsed command; return its exit status. Raises AssayError."""
-    ClusterSpec(name=args.name)
     args.command_function(args)
     return ExitStatus.PASS
 
@@ -158,13 +157,13 @@ def _up(args: argparse.Namespace) -> None:
 
 
 def _down(args: argparse.Namespace) -> None:
-    found = api.down(args.name, _say)
+    found = lifecycle.down(args.name, _say)
     said = "down, nothing is left" if found else "there is nothing to take down"
     _say(f"cluster {args.name}: {said}")
 
 
 def _revive(args: argparse.Namespace) -> None:
-    ended = api.revive(args.name, _say)
+    ended = lifecycle.revive(args.name, _say)
     said = f"{', '.join(ended)} started again" if ended else "nothing of it had ended"
     _say(f"cluster {args.name}: {said}")
 

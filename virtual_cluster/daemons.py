@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from records.waiting import DAEMON_S, scaled
-from virtual_cluster import namespaces
+from virtual_cluster import namespaces, slurm
 from virtual_cluster.host import tries
 from virtual_cluster.processes import failure, start
 from virtual_cluster.state import State, folders
@@ -33,13 +33,12 @@ while :; do
         "$@" scontrol update "NodeName=$node" State=DOWN Reason="all of its processes were ended"
 done
 """
-POLL_S = 0.02
 
 
 def start_munge(state: State) -> None:
     """Start munged, the first time with a fresh key; returns when its socket is there."""
     where = folders(state.spec.name)
-    key, inside = where.munge / "key", state.inside(where.munge)
+    key, inside = where.munge / "key", "/cluster/munge"
     if not key.exists():
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
@@ -49,10 +48,13 @@ def start_munge(state: State) -> None:
     start_daemon(state, "munged", ["munge", "log"], argv, (where.munge / "socket").is_socket)
 
 
-def start_controller(state: State, answers: Callable[[], bool]) -> None:
-    """Start slurmctld; returns when `answers` says so."""
-    argv = ["env", f"SLURM_CONF={state.slurm_conf}", "slurmctld", "-D"]
-    start_daemon(state, "slurmctld", ["spool", "log"], argv, answers)
+def start_controller(state: State) -> None:
+    """Start slurmctld; returns when it answers a ping."""
+
+    def answers() -> bool:
+        return "is UP" in slurm.ask(state, "scontrol", "ping", check=False)
+
+    start_daemon(state, "slurmctld", ["spool", "log"], ["slurmctld", "-D"], answers)
 
 
 def start_daemon(
@@ -65,31 +67,24 @@ def start_daemon(
     """Start a daemon of the login host, of this very command list, which writes to folders `own` of
     the cluster; returns when `ready`."""
     log = folders(state.spec.name).console(name)
-    words = namespaces.daemon(state, own, argv)
-    enter = namespaces.enter(state, "holder")
-    process = start(enter, words, log, lambda process: state.record(name, process))
+    start_beside(state, name, namespaces.daemon(state, own, argv))
     seconds = scaled(DAEMON_S)
-    for _ in tries(seconds, POLL_S):
+    for _ in tries(seconds, 0.02):
         if ready():
             return
-        if not process.alive():
+        if not state.runs(name):
             raise failure(f"{name} ended at once", log)
     raise failure(f"{name} does not answer after {seconds:.0f} s", log)
 
 
-def start_login(state: State) -> None:
-    """Start the process that holds the namespaces of the login host."""
-    start_beside(state, "login", namespaces.login(state))
-
-
 def start_node(state: State, node: str) -> None:
     """Start a node: its namespaces, its own /tmp and /dev/shm, its cores, slurmd inside."""
-    conf = ["env", f"SLURM_CONF={state.slurm_conf}"]
-    first = ["sh", "-c", _NODE, "sh", node, *namespaces.to_user(state), *conf]
+    first = ["sh", "-c", _NODE, "sh", node, *namespaces.to_user(state)]
     start_beside(state, node, namespaces.node(state, node, first))
 
 
 def start_beside(state: State, name: str, words: Sequence[str]) -> None:
     """Start a process of the administrator, or process 1 of a host, that ends with the cluster."""
     log = folders(state.spec.name).console(name)
-    start(namespaces.enter(state, "holder"), words, log, lambda one: state.record(name, one))
+    enter = namespaces.enter(state, "holder")
+    start(enter, words, log, lambda one: state.record(name, one))

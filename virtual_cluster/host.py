@@ -14,27 +14,18 @@ from records.errors import InfrastructureError
 from records.waiting import COMMAND_S, scaled
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-SYSTEM_ENVIRONMENT = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8"}
+#: The configuration file of Slurm, as hosts of a cluster see it.
+SLURM_CONF = "/cluster/etc/slurm.conf"
+SYSTEM_ENVIRONMENT = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "SLURM_CONF": SLURM_CONF}
 
 #: Program and the Debian package that brings it.
 PROGRAMS = {
-    "slurmctld": "slurm-wlm",
-    "slurmd": "slurm-wlm",
-    "scontrol": "slurm-wlm",
-    "sinfo": "slurm-wlm",
-    "squeue": "slurm-wlm",
-    "sbatch": "slurm-wlm",
-    "salloc": "slurm-wlm",
-    "munged": "munge",
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "nsenter": "util-linux",
-    "unshare": "util-linux",
-    "setpriv": "util-linux",
-    "taskset": "util-linux",
-    "pivot_root": "util-linux",
-    "pgrep": "procps",
-    "mount": "mount",
+    **dict.fromkeys(("slurmctld", "slurmd", "scontrol", "sinfo", "squeue"), "slurm-wlm"),
+    **dict.fromkeys(("sbatch", "salloc"), "slurm-wlm"),
+    **dict.fromkeys(("ip", "tc"), "iproute2"),
+    **dict.fromkeys(("nsenter", "unshare", "setpriv", "taskset"), "util-linux"),
+    **dict.fromkeys(("pivot_root", "chrt"), "util-linux"),
+    **{"munged": "munge", "pgrep": "procps", "mount": "mount"},
 }
 
 
@@ -69,13 +60,6 @@ def total_memory_bytes() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def way_to_keep_awake() -> str:
-    """How this caller can keep cores awake, as of ClusterSpec."""
-    if os.access("/dev/cpu_dma_latency", os.W_OK):
-        return "latency"
-    return "spinner" if shutil.which("chrt", path=SYSTEM_PATH) else "nothing"
-
-
 def boot_id() -> str:
     """Identity of this boot of the machine; no process of another boot can be alive."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -92,7 +76,7 @@ def tries(seconds: float, pause_s: float) -> Iterator[None]:
 
 def run(
     argv: Sequence[str],
-    stdin: str | None = None,
+    stdin: str = "",
     check: bool = True,
     limited: bool = True,
 ) -> subprocess.CompletedProcess[str]:
@@ -104,7 +88,7 @@ def run(
     try:
         done = subprocess.run(
             argv,
-            input=stdin if stdin is not None else "",
+            input=stdin,
             capture_output=True,
             text=True,
             errors="replace",

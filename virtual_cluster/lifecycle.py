@@ -6,30 +6,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
-from records.errors import AssayError, InfrastructureError
-from virtual_cluster import (
-    daemons,
-    faults,
-    host,
-    namespaces,
-    network,
-    processes,
-    slurm,
-    trial,
-)
+from records.errors import AssayError, ClusterDownError, InfrastructureError
+from virtual_cluster import daemons, faults, host, namespaces, network, processes, slurm, trial
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import cluster_files
 from virtual_cluster.spec import AUTO, ClusterSpec
-from virtual_cluster.state import (
-    Folders,
-    State,
-    cluster_lock,
-    folders,
-    load_state,
-    locked_state,
-)
+from virtual_cluster.state import State, cluster_lock, folders, load_state, locked_state
 
 Progress = Callable[[str], None]
 
@@ -48,53 +33,56 @@ class Additions:
         """Start what slurmctld needs."""
 
 
-def bring_up(
-    spec: ClusterSpec, progress: Progress = silent, site: Additions | None = None
-) -> State:
+def bring_up(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
     """Make the cluster; on any failure take down what was made.
 
     Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
     """
-    trial.require(site=spec.of_root)
+    if why := trial.refusal(site=spec.of_root):
+        raise InfrastructureError(f"no virtual cluster can be made here: {why}")
     host.require_programs()
     with cluster_lock(spec.name):
         state = load_state(spec.name)
         ended = dead_parts(state) if state is not None else []
-        if state is not None and _is_there(state) and "slurmctld" not in ended:
+        if state and state.phase == "up" and state.runs("holder") and "slurmctld" not in ended:
             found = f"cluster {spec.name} ({state.spec.nodes} nodes, {state.spec.network}) is up"
             if ended:
-                raise InfrastructureError(f"{found}, but {describe_ended(ended)}; {remedy(state)}")
+                raise InfrastructureError(f"{found}, but {remedy(state, ended)}")
             raise AssayError(
                 f"{found} already; use it, take it down with `assay cluster down --name"
                 f" {spec.name}`, or choose another --name"
             )
-        if leftovers(spec.name):
+        if folders(spec.name).root.exists():
             why = f" ({describe_ended(ended)})" if ended else ""
             progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
-            _sweep_or_fail(spec.name)
+            _sweep(spec.name)
         try:
-            return _build(spec, progress, site or Additions())
+            return _build(spec, progress, site)
         except BaseException:
             progress(f"cluster {spec.name}: failed, taking down what was made")
-            _sweep(spec.name)
+            with suppress(InfrastructureError):
+                _sweep(spec.name)
             raise
 
 
-def take_down(name: str, progress: Progress = silent) -> bool:
-    """Remove the cluster; return whether there was anything to remove.
+def down(name: str = "default", progress: Progress = silent) -> bool:
+    """Take down a cluster, alive or not, or what is left of it; return whether there was any.
 
     Raises InfrastructureError that lists what could not be removed.
     """
+    root = folders(name).root
     with cluster_lock(name):
-        found = leftovers(name)
+        found = root.exists()
         if found:
-            progress(f"cluster {name}: ending its processes, removing {found}")
-            _sweep_or_fail(name)
-    return bool(found)
+            progress(f"cluster {name}: ending its processes, removing folder {root}")
+            _sweep(name)
+    return found
 
 
-def revive(name: str, progress: Progress = silent) -> list[str]:
-    """Start again what has ended of a cluster; return what that was when all nodes take jobs."""
+def revive(name: str = "default", progress: Progress = silent) -> list[str]:
+    """Start again what has ended of a cluster that was up; return what that was when all nodes take
+    jobs."""
+    state_of(name)  # refuses a cluster that never was up, or is dead
     with locked_state(name) as state:
         ended = dead_parts(state)
         if "munged" in ended:
@@ -102,7 +90,7 @@ def revive(name: str, progress: Progress = silent) -> list[str]:
             daemons.start_munge(state)
         if "slurmctld" in ended:
             progress(f"cluster {name}: slurmctld")
-            daemons.start_controller(state, lambda: slurm.controller_answers(state))
+            daemons.start_controller(state)
         for node in (part for part in ended if part in state.spec.node_names()):
             progress(f"cluster {name}: node {node}")
             faults.start_again(state, node)
@@ -116,30 +104,27 @@ def revive(name: str, progress: Progress = silent) -> list[str]:
     return ended
 
 
-def is_alive(state: State) -> bool:
-    """Whether the cluster is up and what all of it needs runs."""
-    return _is_there(state) and not {"munged", "slurmctld"} & set(dead_parts(state))
-
-
-def _is_there(state: State) -> bool:
-    """Whether the cluster was brought up and its holder runs."""
-    return state.phase == "up" and has_holder(state)
-
-
-def has_holder(state: State) -> bool:
-    """Whether the process with which all of the cluster ends runs."""
-    holder = state.processes.get("holder")
-    return state.boot_id == host.boot_id() and holder is not None and holder.alive()
+def state_of(name: str) -> State:
+    """The state of a cluster that was brought up since the machine was started; ClusterDownError
+    with the remedy for another one."""
+    state = load_state(name)
+    option = "" if name == "default" else f" --name {name}"
+    if state is None or state.phase != "up":
+        raise ClusterDownError(
+            f"there is no cluster {name}; bring it up with `assay cluster up{option}`"
+        )
+    if not state.runs("holder"):
+        raise ClusterDownError(
+            f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
+            f"`assay cluster up{option}` removes its remains and brings up a new one"
+        )
+    return state
 
 
 def dead_parts(state: State) -> list[str]:
     """What does not run: munged, slurmctld, nodes by name."""
     parts = ["munged", "slurmctld", *state.spec.node_names()]
-    return [
-        part
-        for part in parts
-        if (process := state.processes.get(part)) is None or not process.alive()
-    ]
+    return [part for part in parts if not state.runs(part)]
 
 
 def describe_ended(parts: list[str]) -> str:
@@ -152,18 +137,19 @@ def describe_ended(parts: list[str]) -> str:
     return " and ".join(words)
 
 
-def remedy(state: State) -> str:
-    """The commands that restore a cluster of which something has ended."""
+def remedy(state: State, ended: list[str]) -> str:
+    """What has ended of a cluster, and the commands that restore it."""
     name = state.spec.name
     return (
-        f"start it again with `assay cluster revive --name {name}`, or take all of it down with"
-        f" `assay cluster down --name {name}`"
+        f"{describe_ended(ended)}; start it again with `assay cluster revive --name {name}`, or"
+        f" take all of it down with `assay cluster down --name {name}`"
     )
 
 
 def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
     begun = time.monotonic()
-    state = _prepare(spec)
+    state = planned(spec)
+    _write_files(state)
     site.prepare(state)
     if os.geteuid() == 0:
         progress(
@@ -173,11 +159,11 @@ def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
     log = folders(spec.name).console("holder")
     processes.start([], namespaces.holder(state), log, lambda one: state.record("holder", one))
     network.make_network(state)
-    daemons.start_login(state)
+    daemons.start_beside(state, "login", namespaces.login(state))
     progress(f"cluster {spec.name}: munged and slurmctld")
     daemons.start_munge(state)
     site.start_daemons(state)
-    daemons.start_controller(state, lambda: slurm.controller_answers(state))
+    daemons.start_controller(state)
     progress(f"cluster {spec.name}: slurmd on {spec.nodes} nodes")
     for node in spec.node_names():
         daemons.start_node(state, node)
@@ -191,9 +177,9 @@ def _build(spec: ClusterSpec, progress: Progress, site: Additions) -> State:
 def planned(spec: ClusterSpec) -> State:
     """Addresses, cores and memory of a cluster on this machine, of which nothing is made."""
     usable = host.usable_cores()
-    awake = host.way_to_keep_awake() if spec.awake == AUTO else spec.awake
+    auto = "latency" if os.access("/dev/cpu_dma_latency", os.W_OK) else "spinner"
     return State(
-        spec=replace(spec, awake=awake),
+        spec=replace(spec, awake=auto if spec.awake == AUTO else spec.awake),
         phase="starting",
         boot_id=host.boot_id(),
         addresses=plans.address_plan(spec.node_names()),
@@ -202,51 +188,35 @@ def planned(spec: ClusterSpec) -> State:
     )
 
 
-def _prepare(spec: ClusterSpec) -> State:
-    """Plan the cluster, make its folders and the files its hosts read."""
-    where, state = folders(spec.name), planned(spec)
-    where.make(spec.node_names())
+def _write_files(state: State) -> None:
+    """Make the folders of a cluster and the files its hosts read."""
+    where = folders(state.spec.name)
+    where.make(state.spec.node_names())
     state.save()
-    _write_files(where, cluster_files(state))
-    (where.programs / "assay-spinner").symlink_to("/bin/sh")
-    return state
-
-
-def _write_files(where: Folders, files: dict[str, str]) -> None:
-    """Write files below the cluster's folder: scripts in bin/."""
-    for name, text in files.items():
+    for name, text in cluster_files(state).items():
         path = where.root / name
         path.write_text(text)
         path.chmod(0o755 if path.parent == where.programs else 0o644)
+    (where.programs / "assay-spinner").symlink_to("/bin/sh")
 
 
-def leftovers(name: str) -> str:
-    """What exists of a cluster of this name; "" when nothing does."""
-    where = folders(name).root
-    return f"folder {where}" if where.exists() else ""
-
-
-def _sweep_or_fail(name: str) -> None:
-    problems = _sweep(name)
+def _sweep(name: str) -> None:
+    """Remove all of a cluster, however complete. Raises InfrastructureError that lists what could
+    not be removed."""
+    state, root, problems = load_state(name), folders(name).root, []
+    if state is not None and state.runs("holder"):
+        holder, spaces = state.processes["holder"], {p.space for p in state.processes.values()}
+        if not processes.end(holder, spaces - {0}):
+            problems.append(f"process {holder.pid} does not end")
+    faults.remove_caps(name)
+    # Folders of jobs may be nested more deeply than shutil.rmtree can follow, be large, or closed.
+    for words in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        if root.exists():
+            host.run([*words, "--", str(root)], check=False, limited=False)
+    if root.exists():
+        problems.append(f"folder {root}")
     if problems:
         raise InfrastructureError(
             f"cluster {name}: not everything could be removed: {'; '.join(problems)}. "
             f"Fix that and run `assay cluster down --name {name}` again"
         )
-
-
-def _sweep(name: str) -> list[str]:
-    """Remove all of a cluster, however complete; return what could not be removed."""
-    state, problems = load_state(name), []
-    if state is not None and state.boot_id == host.boot_id():
-        spaces = {one.space for one in state.processes.values()} - {0}
-        holder = state.processes.get("holder")
-        if holder is not None and not processes.end(holder, spaces):
-            problems.append(f"process {holder.pid} does not end")
-    faults.remove_caps(name)
-    # Folders of jobs may be nested more deeply than shutil.rmtree can follow, be large, or closed.
-    root = str(folders(name).root)
-    for words in (["rm", "-rf"], ["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
-        if os.path.lexists(root):
-            host.run([*words, "--", root], check=False, limited=False)
-    return problems + [left for left in [leftovers(name)] if left]

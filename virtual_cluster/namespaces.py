@@ -62,8 +62,8 @@ def daemon(state: State, own: Sequence[str], argv: Sequence[str]) -> list[str]:
 def administrator(argv: Sequence[str]) -> list[str]:
     """Command list, for processes.start behind `enter` of the holder, of a program of this machine
     which sees all processes of the cluster."""
-    seen = 'mount -t proc proc /proc; exec "$@"'
-    return ["unshare", "--mount", "sh", str(_HERE / "run.sh"), "sh", "-e", "-c", seen, "sh", *argv]
+    seen = '. "$0"; mount -t proc proc /proc; ready; exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", seen, str(_HERE / "gate.sh"), *argv]
 
 
 def login(state: State) -> list[str]:

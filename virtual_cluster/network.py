@@ -8,6 +8,7 @@ clusters cannot meet.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from virtual_cluster import spec as plans
@@ -39,10 +40,7 @@ def make_network(state: State) -> None:
         address = f"addr add {addresses[node]}/{plans.PREFIX_LENGTH} dev {NODE_DEVICE}"
         lines = ["link set lo up", address, f"link set {NODE_DEVICE} up"]
         _batch(state, "ip", lines, node)
-        _batch(state, "tc", _speed_lines(spec.link, [NODE_DEVICE]), node)
-    between = [end for s in spec.switch_tree() if s.above for end in _link_ends(s)]
-    ports = [_port(node) for node in spec.node_names()]
-    _batch(state, "tc", _speed_lines(spec.link, [*ports, *between]))
+    shape_links(state, [*spec.node_names(), *(s.name for s in spec.switch_tree() if s.above)])
 
 
 def set_link(state: State, node: str, up: bool) -> None:
@@ -50,15 +48,15 @@ def set_link(state: State, node: str, up: bool) -> None:
     _batch(state, "ip", [f"link set {_port(node)} {'up' if up else 'down'}"])
 
 
-def shape_link(state: State, node: str, link: LinkSpeed) -> None:
-    """Give both ends of a node's link the rate of `link`; nothing to do where it is unlimited."""
-    _batch(state, "tc", _speed_lines(link, [NODE_DEVICE], verb="replace"), node)
-    _batch(state, "tc", _speed_lines(link, [_port(node)], verb="replace"))
-
-
-def shape_uplink(state: State, switch: Switch, link: LinkSpeed) -> None:
-    """Give both ends of the link from a switch to the one above it the rate of `link`."""
-    _batch(state, "tc", _speed_lines(link, list(_link_ends(switch)), verb="replace"))
+def shape_links(state: State, places: Iterable[str], share: float = 1.0) -> None:
+    """Give both ends of the links from these nodes and switches to the switches above them a share
+    of the cluster's rate; nothing to do where it is unlimited."""
+    link, nodes, ends = state.spec.link, set(state.spec.node_names()), list[str]()
+    for place in places:
+        if place in nodes:
+            _batch(state, "tc", _speed_lines(link, [NODE_DEVICE], share), place)
+        ends += [_port(place)] if place in nodes else _link_ends(place)
+    _batch(state, "tc", _speed_lines(link, ends, share))
 
 
 def _port(node: str) -> str:
@@ -71,9 +69,9 @@ def _bridge(switch: str) -> str:
     return f"b-{switch}"
 
 
-def _link_ends(switch: Switch) -> tuple[str, str]:
+def _link_ends(switch: str) -> tuple[str, str]:
     """Both ends of the link from a switch up to the one above it."""
-    return f"u-{switch.name}", f"d-{switch.name}"
+    return f"u-{switch}", f"d-{switch}"
 
 
 def _switch_lines(switch: Switch, networks: Path) -> list[str]:
@@ -81,7 +79,7 @@ def _switch_lines(switch: Switch, networks: Path) -> list[str]:
     bridge = _bridge(switch.name)
     lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
     if switch.above is not None:
-        up, down = _link_ends(switch)
+        up, down = _link_ends(switch.name)
         lines += [
             f"link add {up} type veth peer name {down}",
             f"link set {up} master {bridge} up",
@@ -95,7 +93,7 @@ def _switch_lines(switch: Switch, networks: Path) -> list[str]:
     return lines
 
 
-def _speed_lines(link: LinkSpeed, devices: list[str], verb: str = "add") -> list[str]:
+def _speed_lines(link: LinkSpeed, devices: Sequence[str], share: float = 1.0) -> list[str]:
     """`tc` commands for a token bucket filter on each device; none on unlimited links.
 
     A frame counts as on a wire: with preamble, check sequence and gap, and at least WIRE_LEAST.
@@ -103,7 +101,7 @@ def _speed_lines(link: LinkSpeed, devices: list[str], verb: str = "add") -> list
     if link.bits_per_s is None:
         return []
     return [
-        f"qdisc {verb} dev {device} root tbf rate {link.bits_per_s}bit "
+        f"qdisc replace dev {device} root tbf rate {max(1000, round(link.bits_per_s * share))}bit "
         f"burst {link.burst_bytes}b limit {link.limit_bytes}b "
         f"overhead {WIRE_OVERHEAD_BYTES} mpu {WIRE_LEAST_BYTES}"
         for device in devices

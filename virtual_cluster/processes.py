@@ -11,7 +11,7 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,10 +89,10 @@ def start(
     return process
 
 
-def failure(what: str, log: Path, lines: int = 8) -> InfrastructureError:
+def failure(what: str, log: Path) -> InfrastructureError:
     """Error that says what failed and how its log ends (the log may be removed afterwards)."""
     try:
-        tail = log.read_text(errors="replace").splitlines()[-lines:]
+        tail = log.read_text(errors="replace").splitlines()[-8:]
     except OSError:
         tail = []
     said = "\n  ".join(tail) or "(nothing)"
@@ -114,22 +114,18 @@ def end(process: Process, spaces: Collection[int] = ()) -> bool:
     died in it is reaped, also by a process outside that entered it and was stopped since. After a
     second such processes are killed.
     """
-    try:
+    with suppress(ProcessLookupError):
         handle = os.pidfd_open(process.pid)
-    except ProcessLookupError:
-        return True
-    try:
-        if process.alive():
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-            if not _ended(handle, _HELD_UP_S):
-                for one in _entered(spaces):
-                    with suppress(OSError):
-                        os.kill(one, signal.SIGKILL)
-            return _ended(handle, scaled(KILLED_S))
-    except ProcessLookupError:
-        pass
-    finally:
-        os.close(handle)
+        try:
+            if process.alive():
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                if not _ended(handle, _HELD_UP_S):
+                    for one in inside(spaces, "pid_for_children"):
+                        with suppress(OSError):
+                            os.kill(one, signal.SIGKILL)
+                return _ended(handle, scaled(KILLED_S))
+        finally:
+            os.close(handle)
     return True
 
 
@@ -137,14 +133,8 @@ def _ended(handle: int, seconds: float) -> bool:
     return bool(select.select([handle], [], [], seconds)[0])
 
 
-def _entered(spaces: Collection[int]) -> Iterator[int]:
-    """Ids of processes outside whose children live in these PID namespaces."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and inode(f"{entry}/ns/pid_for_children") in spaces:
-            yield int(entry.name)
-
-
-def inside(space: int) -> list[int]:
-    """Ids of the processes in a PID namespace, but not in one below it."""
+def inside(spaces: Collection[int], kind: str = "pid") -> list[int]:
+    """Ids of the processes in these PID namespaces, but not in those below; of the kind
+    `pid_for_children`, of processes whose children live there, also from outside."""
     pids = (entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return [int(pid) for pid in pids if inode(f"/proc/{pid}/ns/pid") == space]
+    return [int(pid) for pid in pids if inode(f"/proc/{pid}/ns/{kind}") in spaces]

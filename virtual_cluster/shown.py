@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from records.errors import AssayError
-from virtual_cluster import faults, host, namespaces
-from virtual_cluster.state import State, cluster_lock, folders, load_state
+from virtual_cluster import host, namespaces
+from virtual_cluster.state import State, folders, locked_state
 
 #: What hosts see of the machine anyhow.
 _SEEN = ("/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/sys", "/dev")
@@ -51,8 +51,7 @@ def show(state: State, wanted: Iterable[Path]) -> None:
                 f"{path} cannot be shown to jobs: the cluster {state.spec.name} lies in it; move"
                 " what they read to a folder of its own"
             )
-    with cluster_lock(state.spec.name):
-        now = load_state(state.spec.name) or state
+    with locked_state(state.spec.name) as now:
         for path, entry in asked.items():
             if now.shown.get(path) != entry:
                 now.shown[path] = entry
@@ -66,7 +65,7 @@ def _show(state: State, path: str, place: str) -> None:
     words = [namespaces.FUNCTIONS, where.root / "aside", path, target]
     host.run([*holder, "sh", "-e", "-c", _BIND, "sh", *map(str, words)])
     for name in ("login", *state.spec.node_names()):
-        if place and faults.has_power(state, name):
+        if place and state.runs(name):
             enter = namespaces.enter(state, name)
             host.run([*enter, "sh", "-e", "-c", _BIND_AGAIN, "sh", place, path])
 

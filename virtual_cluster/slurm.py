@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from records.waiting import NODE_S, NODES_S, scaled
 from virtual_cluster import namespaces
@@ -16,25 +15,10 @@ from virtual_cluster.state import State, folders
 _TAKES_JOBS = ("idle", "mixed", "allocated", "completing")
 
 
-@dataclass(frozen=True)
-class Job:
-    """A job as squeue shows it."""
-
-    job_id: str
-    state: str
-    nodes: str
-    name: str
-
-
 def ask(state: State, *argv: str, check: bool = True) -> str:
     """What a Slurm command prints; InfrastructureError if it fails (and `check`)."""
     enter = [*namespaces.enter(state, "login"), *namespaces.to_user(state)]
-    return run([*enter, "env", f"SLURM_CONF={state.slurm_conf}", *argv], check=check).stdout
-
-
-def controller_answers(state: State) -> bool:
-    """Whether slurmctld answers a ping."""
-    return "is UP" in ask(state, "scontrol", "ping", check=False)
+    return run([*enter, *argv], check=check).stdout
 
 
 def node_states(state: State, check: bool = True) -> dict[str, str]:
@@ -47,10 +31,12 @@ def node_states(state: State, check: bool = True) -> dict[str, str]:
     return dict(line.split("|", 1) for line in lines if "|" in line)
 
 
-def jobs(state: State) -> list[Job]:
-    """Jobs that have not ended."""
+def jobs(state: State) -> list[dict[str, str]]:
+    """Jobs that have not ended, as squeue shows them."""
+    keys = ("job_id", "state", "nodes", "name")
     lines = ask(state, "squeue", "--noheader", "--format=%i|%T|%N|%j").splitlines()
-    return [Job(*line.split("|", 3)) for line in lines if line.count("|") >= 3]
+    shown = (line.split("|", 3) for line in lines if line.count("|") >= 3)
+    return [dict(zip(keys, values, strict=True)) for values in shown]
 
 
 def set_node(state: State, node: str, target: str, reason: str = "", *, check: bool = True) -> None:
@@ -74,7 +60,7 @@ def wait_for_nodes(
         if not waiting:
             return
         for node in sorted(waiting):
-            if not state.processes[node].alive():
+            if not state.runs(node):
                 raise failure(f"node {node} ended at once", console(node))
             if (condition := states.get(node, "")).startswith("drain"):
                 drained(node, condition)

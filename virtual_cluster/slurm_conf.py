@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from virtual_cluster import host
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders
 from virtual_cluster.switches import ONE
 
+#: Text of cgroup.conf: a plugin that needs no control group to be mounted or writable.
+CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"
 #: Settings of every Slurm whose nodes share a machine: cores are given out, nothing is bound.
 JOB_SETTINGS = """\
 TaskPlugin=task/none
@@ -23,17 +23,17 @@ JobRequeue=0
 MailProg=/bin/true
 KillWait=5
 """
-#: Settings of every Slurm cluster of namespaces, each with its `state` folder.
+#: Settings of every Slurm cluster of namespaces.
 COMMON_SETTINGS = f"""\
 {JOB_SETTINGS}\
 SlurmUser={{user}}
 SlurmdUser={{user}}
 AuthType=auth/munge
-AuthInfo=socket={{state}}/munge/socket
+AuthInfo=socket=/cluster/munge/socket
 CredType=cred/munge
-StateSaveLocation={{state}}/spool/slurmctld
-SlurmctldPidFile={{state}}/spool/slurmctld.pid
-SlurmctldLogFile={{state}}/log/slurmctld.log
+StateSaveLocation=/cluster/spool/slurmctld
+SlurmctldPidFile=/cluster/spool/slurmctld.pid
+SlurmctldLogFile=/cluster/log/slurmctld.log
 # No control groups, so daemons of LAM and PVM outlive their step.
 ProctrackType=proctrack/linuxproc
 """
@@ -41,9 +41,9 @@ _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
 ClusterName=assay-{name}
 SlurmctldHost=login({login})
-SlurmdSpoolDir={state}/node
-SlurmdPidFile={state}/node/slurmd.pid
-SlurmdLogFile={state}/node/slurmd.log
+SlurmdSpoolDir=/cluster/node
+SlurmdPidFile=/cluster/node/slurmd.pid
+SlurmdLogFile=/cluster/node/slurmd.log
 SlurmctldDebug=info
 SlurmdDebug=info
 JobCompType=jobcomp/none
@@ -55,9 +55,9 @@ MaxJobCount=200000
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=1
 # Ends what a job left behind; also makes Slurm schedule at once instead of at the next second.
-Epilog={state}/bin/end-of-job
+Epilog=/cluster/bin/end-of-job
 # Keeps the cores awake while a job runs.
-Prolog={state}/bin/begin-of-job
+Prolog=/cluster/bin/begin-of-job
 CompleteWait=0
 InactiveLimit=0
 Waittime=0
@@ -170,52 +170,46 @@ exit 0
 def cluster_files(state: State) -> dict[str, str]:
     """Text of all files that hosts and users of a cluster read, by path below its folder."""
     spec = state.spec
-    named = {
-        spec.login_host if at == "login" else at: address for at, address in state.addresses.items()
+    hosts = {"localhost": "127.0.0.1", spec.login_host: state.addresses["login"]}
+    hosts |= {node: state.addresses[node] for node in spec.node_names()}
+    files = {
+        "etc/cgroup.conf": CGROUP_CONF,
+        "etc/hosts": "".join(f"{address} {name}\n" for name, address in hosts.items()),
+        "etc/slurm.conf": slurm_conf(state),
+        "bin/sbatch": sbatch_script(host.program("sbatch"), spec.node_names()[-1]),
+        "bin/begin-of-job": _PROLOG[spec.awake],
+        # Where nodes share processes, nothing distinguishes those of others from a job's.
+        "bin/end-of-job": _EPILOG if spec.isolated else "#!/bin/sh\n",
     }
-    files = {"etc/cgroup.conf": cgroup_conf(), "etc/hosts": hosts_file(named)}
-    cpus = spec.cpus(len(host.usable_cores()))
-    inside = state.inside(folders(spec.name).root)
-    files["etc/slurm.conf"] = slurm_conf(
-        spec, inside, state.addresses, cpus, state.memory_bytes_per_node
-    )
     if spec.switches != ONE:
         files["etc/topology.conf"] = topology_conf(spec)
-    files["bin/sbatch"] = sbatch_script(host.program("sbatch"), spec.node_names()[-1])
     if spec.awake == "spinner":
         files["bin/spin"] = _SPIN
-    files |= {name: text.format(home=folders(spec.name).home) for name, text in _USERS.items()}
-    # Where nodes share processes, nothing distinguishes those of others from a job's.
-    epilog = _EPILOG if spec.isolated else "#!/bin/sh\n"
-    return files | {"bin/begin-of-job": _PROLOG[spec.awake], "bin/end-of-job": epilog}
+    home = folders(spec.name).home
+    return files | {name: text.format(home=home) for name, text in _USERS.items()}
 
 
-def slurm_conf(
-    spec: ClusterSpec,
-    state: Path,
-    addresses: dict[str, str],
-    cpus_per_node: int,
-    memory_bytes: int,
-) -> str:
+def slurm_conf(state: State) -> str:
     """Text of slurm.conf: settings, a line a node, the partition `all`.
 
-    `memory_bytes` is per node. A lower node number has a lower weight, so it is chosen first.
+    A lower node number has a lower weight, so it is chosen first.
     """
+    spec, addresses = state.spec, state.addresses
+    cpus, megabytes = spec.cpus(len(host.usable_cores())), state.memory_bytes_per_node >> 20
     lines = [
-        _SETTINGS.format(name=spec.name, state=state, login=addresses["login"]),
-        COMMON_SETTINGS.format(state=state, user="assay"),
+        _SETTINGS.format(name=spec.name, login=addresses["login"]),
+        COMMON_SETTINGS.format(user="assay"),
     ]
     if spec.switches != ONE:
         lines.append("TopologyPlugin=topology/tree\n")
     lines += [
-        f"NodeName={node} NodeHostname={node} NodeAddr={addresses[node]} CPUs={cpus_per_node} "
-        f"Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus_per_node} ThreadsPerCore=1 "
-        f"RealMemory={memory_bytes >> 20} Weight={weight} State=UNKNOWN\n"
+        f"NodeName={node} NodeHostname={node} NodeAddr={addresses[node]} CPUs={cpus} "
+        f"Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus} ThreadsPerCore=1 "
+        f"RealMemory={megabytes} Weight={weight} State=UNKNOWN\n"
         for weight, node in enumerate(spec.node_names(), start=1)
     ]
-    nodes = f"n[1-{spec.nodes}]" if spec.nodes > 1 else "n1"
     lines.append(
-        f"PartitionName=all Nodes={nodes} Default=YES OverSubscribe=NO MaxTime=UNLIMITED State=UP\n"
+        "PartitionName=all Nodes=ALL Default=YES OverSubscribe=NO MaxTime=UNLIMITED State=UP\n"
     )
     return "".join(lines)
 
@@ -228,18 +222,6 @@ def topology_conf(spec: ClusterSpec) -> str:
         else f"SwitchName={switch.name} Switches={','.join(switch.below)}\n"
         for switch in spec.switch_tree()
     )
-
-
-def cgroup_conf() -> str:
-    """Text of cgroup.conf: a plugin that needs no control group to be mounted or writable."""
-    return "CgroupPlugin=cgroup/v1\n"
-
-
-def hosts_file(addresses: dict[str, str]) -> str:
-    """Text of the nodes' /etc/hosts."""
-    lines = ["127.0.0.1 localhost\n"]
-    lines += [f"{address} {host}\n" for host, address in addresses.items()]
-    return "".join(lines)
 
 
 def sbatch_script(sbatch: str, last_node: str) -> str:

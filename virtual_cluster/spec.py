@@ -34,22 +34,16 @@ class LinkSpeed:
     pause, faster than on a wire: of each message in a ping-pong, that many bytes.
     """
 
-    name: str
-    bits_per_s: int | None
+    bits_per_s: int | None = None
     burst_bytes: int = 0
     limit_bytes: int = 0
 
 
 NETWORKS = {
-    network.name: network
-    for network in (
-        LinkSpeed("unlimited", None),
-        LinkSpeed("gigabit", 1_000_000_000, burst_bytes=6_200, limit_bytes=600_000),
-        LinkSpeed("fast-ethernet", 100_000_000, burst_bytes=3_000, limit_bytes=60_000),
-    )
+    "unlimited": LinkSpeed(),
+    "gigabit": LinkSpeed(1_000_000_000, burst_bytes=6_200, limit_bytes=600_000),
+    "fast-ethernet": LinkSpeed(100_000_000, burst_bytes=3_000, limit_bytes=60_000),
 }
-
-
 AUTO = "auto"
 #: How cores are kept awake while a job runs: by a request to the kernel, by a process of the lowest
 #: priority on each core, or not at all.

@@ -16,11 +16,9 @@ import msgspec
 
 from records import waiting
 from records.errors import AssayError
-from virtual_cluster.host import tries
+from virtual_cluster.host import boot_id, tries
 from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
-
-LOCK_POLL_S = 0.02
 
 
 def state_root() -> Path:
@@ -66,7 +64,9 @@ class Folders:
 
 
 def folders(cluster: str) -> Folders:
-    """Folders of the cluster of this name, whether it exists or not."""
+    """Folders of the cluster of this name, whether it exists or not; AssayError for a name that no
+    cluster can have."""
+    ClusterSpec(name=cluster)
     return Folders(state_root() / cluster)
 
 
@@ -90,15 +90,10 @@ class State:
     #: identity (shown.py).
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def inside(self, path: Path) -> Path:
-        """The path at which hosts see a folder of the cluster."""
-        root = folders(self.spec.name).root
-        return Path("/cluster") / path.relative_to(root)
-
-    @property
-    def slurm_conf(self) -> str:
-        """The configuration file of Slurm, as hosts see it."""
-        return "/cluster/etc/slurm.conf"
+    def runs(self, name: str) -> bool:
+        """Whether the process of this name runs."""
+        process = self.processes.get(name)
+        return self.boot_id == boot_id() and process is not None and process.alive()
 
     def save(self) -> None:
         """Write the state file whole; it is on disk when this returns."""
@@ -118,9 +113,9 @@ class State:
 
 def load_state(cluster: str) -> State | None:
     """State of the cluster of this name; None when there is none or it cannot be read."""
+    path = folders(cluster).root / "cluster.json"
     try:
-        text = (folders(cluster).root / "cluster.json").read_bytes()
-        return msgspec.json.decode(text, type=State)
+        return msgspec.json.decode(path.read_bytes(), type=State)
     except (OSError, msgspec.MsgspecError, AssayError):
         return None
 
@@ -128,7 +123,8 @@ def load_state(cluster: str) -> State | None:
 @contextmanager
 def cluster_lock(cluster: str) -> Iterator[None]:
     """Hold the cluster of this name; AssayError if another command holds it."""
-    path = state_root() / f"{cluster}.lock"
+    root = folders(cluster).root
+    path = root.with_name(f"{cluster}.lock")
     handle = _lock(path, waiting.scaled(waiting.CLUSTER_LOCK_S))
     if handle is None:
         raise AssayError(
@@ -138,7 +134,7 @@ def cluster_lock(cluster: str) -> Iterator[None]:
     try:
         yield
     finally:
-        if not folders(cluster).root.exists():
+        if not root.exists():
             path.unlink(missing_ok=True)
             with suppress(OSError):  # others are there
                 path.parent.rmdir()
@@ -164,7 +160,7 @@ def _lock(path: Path, patience_s: float) -> int | None:
     Commands run by `host.run` inherit it: if this process is killed, the lock stays until the
     last command it had started has ended too, so nobody cleans up while something still appears.
     """
-    for _ in tries(patience_s, LOCK_POLL_S):
+    for _ in tries(patience_s, 0.02):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

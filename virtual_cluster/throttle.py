@@ -41,8 +41,8 @@ class Throttled:
         for pid in self.pids:
             with suppress(OSError):
                 tasks += Path(f"/proc/{pid}/task").iterdir()
-        known = {task: _seconds(task) for task in tasks if task not in self._used}
-        self._used = {task: self._used.get(task, known.get(task, 0.0)) for task in tasks}
+        used = self._used
+        self._used = {task: used[task] if task in used else _seconds(task) for task in tasks}
         return bool(mine)
 
     def used(self) -> float:

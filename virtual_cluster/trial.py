@@ -7,7 +7,6 @@ import os
 import re
 from pathlib import Path
 
-from records.errors import InfrastructureError
 from virtual_cluster.host import run
 
 #: The steps, each named before it is tried.
@@ -38,69 +37,46 @@ def refusal(*, site: bool = False) -> str:
     return f"{_reason(step, said)} ({said})"
 
 
-def require(*, site: bool = False) -> None:
-    """Raise InfrastructureError unless a virtual cluster can be made here."""
-    if why := refusal(site=site):
-        raise InfrastructureError(f"no virtual cluster can be made here: {why}")
+#: What helps, by what refuses.
+_REMEDIES = {
+    "masks": "this container hides parts of /proc or /sys, so that nodes cannot have their own;"
+    " start it with --security-opt systempaths=unconfined (Docker) or --security-opt"
+    " unmask=ALL (Podman), or run assay outside of it",
+    "links": "the kernel makes no bridge or virtual Ethernet link; run, as root: modprobe -a bridge"
+    " veth",
+    "limit": "the kernel gives no further namespaces; run, as root: sysctl -w"
+    " user.max_{full}_namespaces=10000",
+    "apparmor": "AppArmor refuses namespaces to ordinary users here (Ubuntu 23.10 and later); run"
+    " once: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or call assay as root",
+    "kernel": "the kernel gives ordinary users no namespaces; run, as root: sysctl -w"
+    " kernel.unprivileged_userns_clone=1",
+    "seccomp": "a seccomp filter of this container or service refuses namespaces; start the"
+    " container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined, or"
+    " run assay outside of it",
+    "absent": "this kernel has no namespaces of users; a kernel with CONFIG_USER_NS is needed",
+    "unknown": "namespaces are refused here, as in a chroot or a restricted container; run assay"
+    " outside of it",
+}
 
 
 def _reason(step: str, said: str) -> str:
     """The sentence for the step that failed and what was said of it."""
-    if step == "begin":
-        return _no_namespace(said)
-    if step in ("processes", "network"):
-        if _restricted():
-            return _RESTRICTED
-        return (
-            "this container hides parts of /proc or /sys, so that nodes cannot have their own;"
-            " start it with --security-opt systempaths=unconfined (Docker) or --security-opt"
-            " unmask=ALL (Podman), or run assay outside of it"
-        )
-    if step == "links":
-        return (
-            "the kernel makes no bridge or virtual Ethernet link; run, as root: modprobe -a bridge"
-            " veth"
-        )
-    return _no_namespace(said)
-
-
-_RESTRICTED = (
-    "AppArmor refuses namespaces to ordinary users here (Ubuntu 23.10 and later); run once: sudo"
-    " sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or call assay as root"
-)
-
-
-def _restricted() -> bool:
-    return os.geteuid() != 0 and _number(_APPARMOR) == 1
-
-
-def _no_namespace(said: str) -> str:
     full = [name for name in _LIMITS if _number(Path(f"/proc/sys/user/max_{name}_namespaces")) == 0]
-    if "No space left" in said or full:
-        name = full[0] if full else "user"
-        return (
-            f"the kernel gives no further namespaces; run, as root: sysctl -w"
-            f" user.max_{name}_namespaces=10000"
-        )
-    if _restricted():
-        return _RESTRICTED
-    if _number(Path("/proc/sys/kernel/unprivileged_userns_clone")) == 0 and os.geteuid() != 0:
-        return (
-            "the kernel gives ordinary users no namespaces; run, as root: sysctl -w"
-            " kernel.unprivileged_userns_clone=1"
-        )
-    if re.search(r"^Seccomp:\s*2", Path("/proc/self/status").read_text(), re.MULTILINE):
-        return (
-            "a seccomp filter of this container or service refuses namespaces; start the container"
-            " with --security-opt seccomp=unconfined --security-opt systempaths=unconfined, or run"
-            " assay outside of it"
-        )
-    if "function not implemented" in said.lower() or "invalid argument" in said.lower():
-        return "this kernel has no namespaces of users; a kernel with CONFIG_USER_NS is needed"
-    return (
-        "namespaces are refused here, as in a chroot or a restricted container; run assay outside"
-        " of it"
-    )
+    ordinary, status = os.geteuid() != 0, Path("/proc/self/status").read_text()
+    restricted = ordinary and _number(_APPARMOR) == 1
+    clone = _number(Path("/proc/sys/kernel/unprivileged_userns_clone"))
+    found = {
+        "masks": step in ("processes", "network") and not restricted,
+        "links": step == "links",
+        "limit": bool(full) or "No space left" in said,
+        "apparmor": restricted,
+        "kernel": ordinary and clone == 0,
+        "seccomp": bool(re.search(r"^Seccomp:\s*2", status, re.MULTILINE)),
+        "absent": bool(re.search("function not implemented|invalid argument", said.lower())),
+        "unknown": True,
+    }
+    first = next(name for name, fits in found.items() if fits)
+    return _REMEDIES[first].format(full=[*full, "user"][0])
 
 
 def _number(path: Path) -> int | None:

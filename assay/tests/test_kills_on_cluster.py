@@ -26,7 +26,7 @@ from records.run.archive import RawFiles
 from records.run.belonging import checksum_of
 from records.run.record import CASE_ID, latest_attempts
 from records.run.run_directory import RunDirectory
-from virtual_cluster import Cluster, ClusterSpec, api, up
+from virtual_cluster import Cluster, ClusterSpec, down, revive, up
 from virtual_cluster.host import run as run_command
 from virtual_cluster.host import tries
 from virtual_cluster.state import Folders, load_state
@@ -174,7 +174,7 @@ class Chaos:
     def _mend(self) -> None:
         for filler in self._fillers.values():
             filler.unlink(missing_ok=True)
-        api.revive(self.cluster.name)
+        revive(self.cluster.name)
 
     def _verify(self, run: RunDirectory) -> None:
         records = [record for record in run.records() if record.block > 0]
@@ -292,7 +292,7 @@ def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: in
         folder, make = Path(name), Folders.make
         (folder / "results").mkdir()
         after.enter_context(_small_disk(folder / "results", _RESULTS_BYTES))
-        after.callback(api.down, spec.name)
+        after.callback(down, spec.name)
 
         def on_small_disk(where: Folders, nodes: list[str]) -> None:
             make(where, nodes)

@@ -20,8 +20,7 @@ from assay.tests.test_run_on_cluster import ASSAY, own_name, wait_for
 from assay.tests.test_run_on_cluster import of_full as pytestmark
 from records.stability import ClusterLook, WatchFolder
 from reports.verdicts.stability.result import OutagePart, stability_result
-from virtual_cluster import Cluster, ClusterSpec, processes, up
-from virtual_cluster.api import revive
+from virtual_cluster import Cluster, ClusterSpec, processes, revive, up
 from virtual_cluster.host import run, tries
 from virtual_cluster.state import folders, load_state
 from virtual_cluster.tests.clusters import run_in

@@ -25,7 +25,7 @@ from records.forms import as_bytes
 from records.site.node_facts import facts_by_value, kinds_of
 from records.vetting import KindReference, Level, Reference, Vetting
 from virtual_cluster import Cluster
-from virtual_cluster.host import SYSTEM_PATH
+from virtual_cluster.host import SLURM_CONF, SYSTEM_PATH
 from virtual_cluster.namespaces import to_user
 from virtual_cluster.processes import end
 from virtual_cluster.state import folders, load_state
@@ -159,7 +159,7 @@ def on_n1(cluster: Cluster, folder: Path, *words: str, within: Sequence[str] = (
     """Words that run on n1 as Slurm runs its programs, in the folder; `within`: words before them
     that run with all rights there."""
     path = f"PATH={folder}/bin:{SYSTEM_PATH}"
-    facts = [f"SLURM_CONF={cluster._state.slurm_conf}", "SLURMD_NODENAME=n1", path]
+    facts = [f"SLURM_CONF={SLURM_CONF}", "SLURMD_NODENAME=n1", path]
     given = ["env", "-i", "-C", str(folder), "HOME=/", "LANG=C.UTF-8", *facts]
     inside = ["env", "-C", str(folder), *within] if within else []
     return cluster.admin_command([*inside, *to_user(cluster._state), *given, *words], "n1")

@@ -18,6 +18,7 @@ from assay.tests.test_vet_faults import prepared, state_of, told, write_referenc
 from assay.vet.nodes import own_command
 from records.vetting import Vetting, vetting_of
 from virtual_cluster import Cluster
+from virtual_cluster.host import SLURM_CONF
 from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import made
 
@@ -58,7 +59,6 @@ def test_inside_a_job_each_node_measures_its_link_to_others_of_the_job(cluster: 
 
 def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluster) -> None:
     nodes, folder = cluster.site_facts()["nodes"], prepared(cluster, "vettings", unfit=True)
-    conf = cluster._state.slurm_conf
     block = re.search(r"```text file=assay-vet\n(.*?)```", PAGE.read_text(), re.DOTALL)
     lines = re.search(r"```\n(HealthCheckProgram=.*?)```", PAGE.read_text(), re.DOTALL)
     assert block and lines
@@ -66,7 +66,7 @@ def test_the_lines_of_the_page_drain_an_unfit_node_and_resume_it(cluster: Cluste
     text = block[1].replace("/shared/assay/.venv/bin/assay", own_command())
     text = text.replace("/var/log/assay-vet.log", f"{folder}/log")
     text = text.replace("facts,memory,arithmetic,latency", "facts")
-    head = f"#!/bin/sh\nexport SLURM_CONF={conf} PATH=/usr/bin:/bin; cd {folder}\n"
+    head = f"#!/bin/sh\nexport SLURM_CONF={SLURM_CONF} PATH=/usr/bin:/bin; cd {folder}\n"
     script.write_text(text.replace("#!/bin/sh\n", head))
     script.chmod(0o755)
     settings = lines[1].replace("/shared/assay-vet", str(script)).replace("3600", "4")

@@ -19,7 +19,7 @@ from pathlib import Path
 from records.errors import InfrastructureError
 from virtual_cluster.host import run, tries
 from virtual_cluster.processes import failure
-from virtual_cluster.slurm_conf import JOB_SETTINGS, cgroup_conf
+from virtual_cluster.slurm_conf import CGROUP_CONF, JOB_SETTINGS
 
 #: Cores and mebibytes of each node, as Slurm is told.
 CORES, MEGABYTES = 64, 262_144
@@ -117,7 +117,7 @@ class OneKernelSlurm:
         epilog.chmod(0o755)
         hosts = ["127.0.0.1 localhost", *(f"{_ADDRESS} {name}" for name in ["login", *names])]
         (self.folder / "hosts").write_text("".join(f"{line}\n" for line in hosts))
-        (self.folder / "cgroup.conf").write_text(cgroup_conf())
+        (self.folder / "cgroup.conf").write_text(CGROUP_CONF)
         settings = {"address": _ADDRESS, "folder": self.folder, "nodes": self.nodes}
         ports = {"first": _PORT, "last": _PORT + self.nodes - 1}
         text = JOB_SETTINGS + _SETTINGS.format(

@@ -102,7 +102,7 @@ def module_files(found: dict[str, Any]) -> dict[str, str]:
 
 def slurm_conf(found: dict[str, Any]) -> str:
     """Text of slurm.conf: lines of the site replace those of the same key."""
-    common = COMMON_SETTINGS.format(state="/cluster", user="root")
+    common = COMMON_SETTINGS.format(user="root")
     lines = (common + found["files"]["etc/slurm.conf"]).splitlines()
     given = {line.partition("=")[0] for line in found["slurm.conf"].splitlines()}
     return "\n".join([*(s for s in lines if s.partition("=")[0] not in given), found["slurm.conf"]])

@@ -88,7 +88,8 @@ class SiteSetup(Additions):
         """Make homes, files, links and devices."""
         root = folders(state.spec.name).root
         root.chmod(0o755)
-        for name in ("node", *(str(Path(name).parent) for name in self._paths())):
+        paths = [*self.files, *self.links, *self.devices]
+        for name in ("node", *(str(Path(name).parent) for name in paths)):
             (root / name).mkdir(parents=True, exist_ok=True)
         self._make_homes(root)
         secret = _secret(state)
@@ -110,9 +111,6 @@ class SiteSetup(Additions):
             ready = partial(_succeeds, [*namespaces.enter(state, "login"), *daemon.ready])
             daemons.start_daemon(state, daemon.name, [], daemon.argv, ready)
             run_commands(state, daemon.after)
-
-    def _paths(self) -> list[str]:
-        return [*self.files, *self.links, *self.devices]
 
     def _make_homes(self, root: Path) -> None:
         """Make the users' homes, and let hosts know the users."""

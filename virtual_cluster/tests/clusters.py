@@ -13,8 +13,9 @@ import pytest
 import virtual_cluster
 from virtual_cluster import host, trial
 from virtual_cluster.api import Cluster
+from virtual_cluster.lifecycle import state_of
 from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.state import load_state, state_root
+from virtual_cluster.state import state_root
 
 MISSING = host.missing_programs()
 REASON = f"missing: {', '.join(MISSING)}" if MISSING else trial.refusal()
@@ -63,20 +64,30 @@ def on_nodes(cluster: Cluster, script: str) -> list[str]:
 
 def processes_of(cluster: Cluster, *pattern: str) -> list[int]:
     """What `pgrep` finds on the hosts of a cluster; ids outside of it."""
-    state = load_state(cluster.name)
-    assert state is not None
-    found: list[int] = []
+    state, found = state_of(cluster.name), list[int]()
     for name in ("login", *state.spec.node_names()):
         of = [f"--ns={state.processes[name].pid}", "--nslist=pid"]
         found += map(int, host.run(["pgrep", *of, *pattern], check=False).stdout.split())
     return found
 
 
+def received(cluster: Cluster, device: str, host_name: str = "login") -> int:
+    """Bytes that a device of a host has received."""
+    show = ["cat", f"/sys/class/net/{device}/statistics/rx_bytes"]
+    return int(host.run(cluster.admin_command(show, host_name)).stdout)
+
+
+def send(cluster: Cluster, node: str, peer: str, megabytes: int = 1) -> None:
+    """Send so much from a node to the discard of nobody: UDP datagrams to a closed port."""
+    place = f"/dev/udp/{cluster.site_facts()['addresses'][peer]}/9"
+    words = f"for i in $(seq {20 * megabytes}); do head -c 50000 /dev/zero >{place}; done"
+    command = cluster.node_command(node, ["bash", "-c", words])
+    subprocess.run(command, capture_output=True, check=False)
+
+
 def spaces_of(name: str) -> set[int]:
     """The PID namespaces of a cluster that is up."""
-    state = load_state(name)
-    assert state is not None
-    return {process.space for process in state.processes.values()}
+    return {process.space for process in state_of(name).processes.values()}
 
 
 def traces(name: str, spaces: Collection[int] = ()) -> dict[str, list[str]]:

@@ -3,9 +3,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,15 @@ from records.errors import AssayError
 from virtual_cluster import host
 from virtual_cluster.api import Cluster
 from virtual_cluster.command import main
+from virtual_cluster.lifecycle import state_of
 from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
     PATIENCE_S,
     on_nodes,
+    received,
     run_in,
+    send,
     sleepers,
     spaces_of,
     traces,
@@ -173,10 +177,9 @@ def test_a_cluster_that_is_up_is_not_made_again_by_a_second_main_job_either(
 def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
     killed_up(name, stage)
     if stage == "up after":
-        state = load_state(name)
-        assert state is not None
+        state = state_of(name)
         os.kill(state.processes["slurmctld"].pid, 9)
-        wait_for(lambda: not state.processes["slurmctld"].alive())
+        wait_for(lambda: not state.runs("slurmctld"))
     said: list[str] = []
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2), said.append)
     assert "remains" in said[0]
@@ -213,7 +216,7 @@ def test_down_removes_what_a_killed_up_left_however_long_that_takes(
 def test_an_up_that_fails_takes_down_what_it_made(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("virtual_cluster.slurm_conf.cgroup_conf", lambda: "CgroupPlugin=absent\n")
+    monkeypatch.setattr("virtual_cluster.slurm_conf.CGROUP_CONF", "CgroupPlugin=absent\n")
     with pytest.raises(AssayError, match=r"node n\d ended at once"):
         virtual_cluster.up(ClusterSpec(name, nodes=2))
     assert traces(name) == {}
@@ -259,35 +262,11 @@ def test_orphans_of_jobs_are_reaped(shared: Cluster) -> None:
     wait_for(lambda: on_nodes(shared, left) == ["0"] * 4)
 
 
-RECEIVE = """
-import socket
-with socket.create_server(("0.0.0.0", 5000)) as server:
-    print("ready", flush=True)
-    connection, _ = server.accept()
-    while connection.recv(1 << 16):
-        pass
-    connection.sendall(b"x")
-"""
-SEND = """
-import socket, sys, time
-link = socket.create_connection((sys.argv[1], 5000))
-start = time.monotonic()
-link.sendall(b"x" * 8_000_000)
-link.shutdown(socket.SHUT_WR)
-link.recv(1)
-print(8_000_000 / (time.monotonic() - start))
-"""
-
-
-def test_a_fast_ethernet_link_carries_what_fast_ethernet_carries(shared: Cluster) -> None:
-    receiver = shared.node_command("n1", ["python3", "-c", RECEIVE])
-    with subprocess.Popen(receiver, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        server.stdout.readline()
-        words = ["python3", "-c", SEND, shared.site_facts()["addresses"]["n1"]]
-        sender = shared.node_command("n2", words)
-        rate = float(subprocess.run(sender, capture_output=True, text=True, check=True).stdout)
-    assert rate < 12.5e6
+def test_a_fast_ethernet_link_carries_no_more_than_fast_ethernet(shared: Cluster) -> None:
+    before, begun = received(shared, "eth0", "n1"), time.monotonic()
+    send(shared, "n2", "n1", megabytes=50)
+    came = received(shared, "eth0", "n1") - before
+    assert 0 < came / (time.monotonic() - begun) < 12.5e6
 
 
 def test_the_command_line_shows_and_enters_the_cluster(
@@ -305,3 +284,21 @@ def test_the_command_line_shows_and_enters_the_cluster(
     for words, expected in ((["n3", "--", "hostname"], "n3"), (["--", "id", "-un"], "assay")):
         done = subprocess.run([*shell, *words], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == expected
+
+
+SCRIPT = "trap 'sleep 1; echo caught; exit 3' INT; echo begun; while :; do sleep 0.1; done"
+
+
+def test_what_a_terminal_interrupts_is_the_command_alone(shared: Cluster) -> None:
+    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
+    with subprocess.Popen(
+        [*words, "--", "sh", "-c", SCRIPT],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as shell:
+        assert shell.stdout is not None
+        assert shell.stdout.readline() == "begun\n"
+        os.killpg(shell.pid, signal.SIGINT)
+        assert shell.stdout.read() == "caught\n"
+    assert shell.returncode == 3

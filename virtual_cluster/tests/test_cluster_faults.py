@@ -12,13 +12,12 @@ import pytest
 
 import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import Cluster, api, faults, host
+from virtual_cluster import Cluster, faults, host
+from virtual_cluster.lifecycle import state_of
 from virtual_cluster.processes import inside
 from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.state import load_state
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
-    PATIENCE_S,
     made,
     run_in,
     sleepers,
@@ -61,30 +60,29 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
     ):
         whatever_happens.callback(job.kill)
         wait_for(lambda: bool(sleepers(cluster, "n1")))
-        state = load_state(name)
-        assert state is not None
+        state = state_of(name)
         for part in ("munged", "n2"):
             os.kill(state.processes[part].pid, signal.SIGKILL)
-        wait_for(lambda: not any(state.processes[part].alive() for part in ("munged", "n2")))
+        wait_for(lambda: not any(state.runs(part) for part in ("munged", "n2")))
         remedy = f"assay cluster revive --name {name}"
         with pytest.raises(AssayError, match=remedy) as told:
             virtual_cluster.up(ClusterSpec(name))
         for part in ("its munged has ended", "node n2 has no power"):
             assert part in str(told.value)
         os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
-        wait_for(lambda: not state.processes["slurmctld"].alive())
+        wait_for(lambda: not state.runs("slurmctld"))
         with pytest.raises(AssayError, match=remedy) as told:
             virtual_cluster.load(name)
         assert told.value.status == 4
-        assert api.revive(name) == ["munged", "slurmctld", "n2"]
+        assert virtual_cluster.revive(name) == ["munged", "slurmctld", "n2"]
         kill = cluster.node_command("n1", ["kill", str(sleepers(cluster, "n1")[0])])
         subprocess.run(kill, check=True)
         assert job.stdout is not None
         assert job.stdout.read() == b"through\n"
     assert sorted(run_in(cluster, "srun", "-N2", "hostname").split()) == ["n1", "n2"]
     cluster.kill_node("n2")  # the one that was revived
-    assert api.revive(name) == ["n2"]
-    assert api.revive(name) == []
+    assert virtual_cluster.revive(name) == ["n2"]
+    assert virtual_cluster.revive(name) == []
 
 
 def test_a_node_and_a_link_between_switches_are_made_slow_and_mended(name: str) -> None:
@@ -135,27 +133,16 @@ def test_what_cannot_be_made_slow_is_said(
         pair.degrade("n1", cpu, link)
 
 
-def test_a_job_on_a_node_that_lost_power_is_a_node_failure(pair: Cluster) -> None:
-    job = run_in(pair, "sbatch", "--parsable", "-N2", "--wrap", "srun sleep 1000").strip()
-    shown = ["scontrol", "show", "job", "-o", job]
-    wait_for(lambda: bool(sleepers(pair, "n2")))
-    pair.kill_node("n2")
-    pair.restore_node("n2")
-    wait_for(lambda: "JobState=NODE_FAIL" in run_in(pair, *shown))
-
-
-def test_nothing_survives_a_power_cut(pair: Cluster) -> None:
-    script = ["sh", "-c", "setsid sleep 1000 & sleep 1000"]
-    started = subprocess.Popen(
-        pair.user_command(["srun", "-w", "n2", *script]), cwd="/", stderr=subprocess.DEVNULL
-    )
+def test_nothing_survives_a_power_cut_which_is_a_failure_of_a_jobs_node(pair: Cluster) -> None:
+    script = "srun sh -c 'setsid sleep 1000 & sleep 1000'"
+    job = run_in(pair, "sbatch", "--parsable", "-N2", "--wrap", script).strip()
     wait_for(lambda: len(sleepers(pair, "n2")) == 2)
-    state = load_state(pair.name)
-    assert state is not None
+    space = state_of(pair.name).processes["n2"].space
     pair.kill_node("n2")
-    assert inside(state.processes["n2"].space) == []
+    assert inside({space}) == []
     pair.restore_node("n2")
-    started.wait(PATIENCE_S)
+    shown = ["scontrol", "show", "job", "-o", job]
+    wait_for(lambda: "JobState=NODE_FAIL" in run_in(pair, *shown))
 
 
 def test_a_slurmd_that_a_job_has_ended_is_started_again(pair: Cluster) -> None:
@@ -180,9 +167,7 @@ def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
         with pytest.raises(AssayError, match="controller cannot be used"):
             pair.degrade("n1", disk_bytes_per_s=1e6)
         pair.mend("n1")
-        state = load_state(pair.name)
-        assert state is not None
-        assert "throttle-n1" not in state.processes
+        assert "throttle-n1" not in state_of(pair.name).processes
         wait_for(lambda: loop_of(pair)[0] == "R")
     job.kill()
     job.wait()
@@ -190,9 +175,7 @@ def test_the_throttle_holds_a_share_and_lets_go(pair: Cluster) -> None:
 
 def loop_of(cluster: Cluster) -> list[str]:
     """Fields of /proc/ID/stat of the busy loop in n1, from the state on; "" before it runs."""
-    state = load_state(cluster.name)
-    assert state is not None
-    for pid in inside(state.processes["n1"].space):
+    for pid in inside({state_of(cluster.name).processes["n1"].space}):
         with suppress(OSError):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             if words[1:3] == [b"-c", b"while true; do true; done"]:

@@ -18,16 +18,21 @@ def test_missing_packages_are_named(
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "said"),
     [
-        *(["up", "--nodes", "0"], ["up", "--network", "infiniband"]),
-        *(["up", "--cpus-per-node", "-1"], ["up", "--name", "../x"]),
-        *(["down", "--name", "A"], ["status", "--name", "a b"]),
+        (["up", "--nodes", "0"], "--nodes 0: allowed are"),
+        (["up", "--nodes", "501"], "from 1 to 500"),
+        (["up", "--network", "infiniband"], "allowed are unlimited, gigabit, fast-ethernet"),
+        (["up", "--cpus-per-node", "-1"], "--cpus-per-node -1: allowed are"),
+        *(([command, "--name", "../x"], "allowed are") for command in ("up", "down", "revive")),
+        *(([command, "--name", "a b"], "allowed are") for command in ("status", "shell")),
     ],
 )
-def test_bad_values_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_values_exit_with_2(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
-    assert "allowed are" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def test_a_first_word_like_n2_is_a_place() -> None:

@@ -14,13 +14,10 @@ from virtual_cluster.spec import NETWORKS
 FRAME_BYTES, WIRE_BYTES = 1514, 8 + 1514 + 4 + 12
 
 
-def test_a_frame_takes_its_room_on_the_wire() -> None:
+@pytest.mark.parametrize("name", [name for name, link in NETWORKS.items() if link.bits_per_s])
+def test_the_bucket_holds_a_frame_with_its_room_on_the_wire_and_little_more(name: str) -> None:
     assert FRAME_BYTES + WIRE_OVERHEAD_BYTES == WIRE_BYTES
     assert WIRE_LEAST_BYTES == 8 + 60 + 4 + 12
-
-
-@pytest.mark.parametrize("name", [name for name, link in NETWORKS.items() if link.bits_per_s])
-def test_the_bucket_holds_a_frame_and_little_more(name: str) -> None:
     link = NETWORKS[name]
     (line,) = _speed_lines(link, ["eth0"])
     assert re.search(rf"burst {link.burst_bytes}b .* overhead 24 mpu 84$", line)

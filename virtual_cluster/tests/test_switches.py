@@ -2,16 +2,15 @@
 """A tree of switches: how nodes are dealt to it, and that messages really go through it."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from records.errors import AssayError
-from virtual_cluster import Cluster, host
+from virtual_cluster import Cluster
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import switch_tree
-from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, run_in
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, made, received, run_in, send
 
 
 def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:
@@ -40,28 +39,14 @@ def cluster() -> Iterator[Cluster]:
         yield found
 
 
-def _passed(cluster: Cluster, device: str) -> int:
-    """Bytes that a device of the login namespace has received."""
-    show = cluster.admin_command(["cat", f"/sys/class/net/{device}/statistics/rx_bytes"])
-    return int(host.run(show).stdout)
-
-
-def _send(cluster: Cluster, node: str, peer: str) -> None:
-    """Send about 1 MB from a node to the discard of nobody: UDP datagrams to a closed port."""
-    address = cluster.site_facts()["addresses"][peer]
-    send = f"for i in $(seq 20); do head -c 50000 /dev/zero > /dev/udp/{address}/9; done"
-    command = cluster.node_command(node, ["bash", "-c", send])
-    subprocess.run(command, capture_output=True, check=False)
-
-
 @NEEDS_CLUSTER[0]
 @NEEDS_CLUSTER[1]
 def test_slurm_knows_the_tree_and_messages_go_through_it(cluster: Cluster) -> None:
-    before = _passed(cluster, "d-s1")
-    _send(cluster, "n1", "n2")
-    near = _passed(cluster, "d-s1") - before
-    _send(cluster, "n1", "n3")
-    far = _passed(cluster, "d-s1") - before - near
+    before = received(cluster, "d-s1")
+    send(cluster, "n1", "n2")
+    near = received(cluster, "d-s1") - before
+    send(cluster, "n1", "n3")
+    far = received(cluster, "d-s1") - before - near
     assert far > 100_000
     assert near < far / 5
     told = run_in(cluster, "scontrol", "show", "topology")

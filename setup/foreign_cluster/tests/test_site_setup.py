@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,8 +14,10 @@ from virtual_cluster import Cluster, host, trial
 from virtual_cluster.slurm_conf import COMMON_SETTINGS
 from virtual_cluster.spec import address_plan
 from virtual_cluster.state import folders
-from virtual_cluster.tests.clusters import own_name, traces, wait_for
+from virtual_cluster.tests.clusters import traces, wait_for
+from virtual_cluster.tests.conftest import name
 
+__all__ = ["name"]
 REASON = ", ".join(host.missing_programs()) or trial.refusal(site=True)
 pytestmark = [pytest.mark.cluster, pytest.mark.skipif(bool(REASON), reason=REASON)]
 _CONF = """\
@@ -32,18 +33,10 @@ PartitionName=work Nodes=ALL Default=YES
 
 
 @pytest.fixture
-def name() -> Iterator[str]:
-    """Name of a cluster that is taken down whatever happens."""
-    name = own_name("f")
-    yield name
-    virtual_cluster.down(name)
-
-
-@pytest.fixture
 def site() -> SiteSetup:
     """A site of two users with a further daemon."""
     address = address_plan(["a1", "b1"])["login"]
-    conf = COMMON_SETTINGS.format(state="/cluster", user="root") + _CONF.format(address=address)
+    conf = COMMON_SETTINGS.format(user="root") + _CONF.format(address=address)
     return SiteSetup(
         cores={"a1": 1, "b1": 2},
         users=("kim", "lee"),
