@@ -146,7 +146,7 @@ def _slow_cores(state: State, node: str, share: float) -> None:
         return
     _end_throttle(state, node)
     space = state.processes[node].space
-    argv = [sys.executable, str(_THROTTLE), f"{share * cores:g}", f"{space}"]
+    argv = [sys.executable, str(_THROTTLE), f"{cores}", f"{share:g}", f"{space}"]
     daemons.start_beside(state, f"throttle-{node}", namespaces.administrator(argv))
 
 
@@ -162,7 +162,8 @@ def _end_throttle(state: State, node: str) -> None:
     if throttle is None:
         return
     processes.end(throttle)
-    for pid in processes.inside({state.processes[node].space}):
+    spaces = {state.processes[node].space} if state.runs(node) else ()
+    for pid in processes.inside(spaces):
         with suppress(OSError):
             if os.sched_getscheduler(pid) != os.SCHED_IDLE:  # what keeps cores awake stays as it is
                 os.kill(pid, signal.SIGCONT)
@@ -230,10 +231,10 @@ def _cap(state: State, node: str, controller: str, limits: Sequence[tuple[str, s
     """Put the node's processes into its group of a controller, and write what limits them into
     those of these files that the version of control groups has, in this order."""
     root = _root(controller)
-    if root is None:
+    if root is None or not os.access(root, os.W_OK):
         raise InfrastructureError(
-            f"the kernel's {controller} controller cannot be used below {_CGROUPS}; run assay as"
-            " root on a machine that has it, or degrade something else"
+            f"no control group with the kernel's {controller} controller can be made below"
+            f" {_CGROUPS}; run assay as root on a machine that has it, or degrade something else"
         )
     group = root / _group(state.spec.name, node)
     try:

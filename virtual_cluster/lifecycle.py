@@ -205,8 +205,8 @@ def _sweep(name: str) -> None:
     not be removed."""
     state, root, problems = load_state(name), folders(name).root, []
     if state is not None and state.runs("holder"):
-        holder, spaces = state.processes["holder"], {p.space for p in state.processes.values()}
-        if not processes.end(holder, spaces - {0}):
+        holder, all_of_it = state.processes["holder"], state.processes.values()
+        if not processes.end(holder, {one.space for one in all_of_it if one.is_left()} - {0}):
             problems.append(f"process {holder.pid} does not end")
     faults.remove_caps(name)
     # Folders of jobs may be nested more deeply than shutil.rmtree can follow, be large, or closed.

@@ -39,15 +39,19 @@ class Process:
         """Whether this very process is running; a zombie is not."""
         return start_ticks(self.pid) == self.start_ticks
 
+    def is_left(self) -> bool:
+        """Whether it runs or was not reaped yet: after that its namespace's number is another's."""
+        return start_ticks(self.pid, "") == self.start_ticks
 
-def start_ticks(pid: int) -> int | None:
-    """Start time of a running process; None when there is none or it is a zombie."""
+
+def start_ticks(pid: int, ended: str = "ZX") -> int | None:
+    """Start time of a process; None when there is none or its state is one of `ended`."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
         return None
     fields = text.rpartition(")")[2].split()
-    return int(fields[19]) if len(fields) >= 20 and fields[0] not in "ZX" else None
+    return int(fields[19]) if len(fields) >= 20 and fields[0] not in ended else None
 
 
 def start(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaves the processes of a node a share of its cores' time, without control groups.
 
-`throttle.py CORES SPACE`, in the PID namespace that holds the node, with its /proc: CORES is the
-core time left per second, SPACE the inode of the node's PID namespace. A budget grows with time;
-once the node's processes have used it up by the kernel's account, they are stopped until it is paid
-off. Slurm's own are spared, or it would lose the node. The program ends with the node.
+`throttle.py CORES SHARE SPACE`, in the PID namespace that holds the node, with its /proc: SPACE is
+the inode of the node's PID namespace. A budget grows with time; once the node's processes have used
+it up by the kernel's account, they are stopped until it is paid off. Slurm's own are spared, or it
+would lose the node. The program ends with the node.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _SPARED = ("slurmd", "slurmstepd", "srun")
-#: Seconds between two looks at the budget, and at which processes there are.
+#: Seconds between two looks at the budget at least, and at which processes there are.
 _LOOK_S, _SCAN_S = 0.001, 0.02
 #: The most that is saved up, in seconds of the allowed time: what is measured may take a few ms.
 _SAVED_S = 0.002
@@ -99,9 +99,9 @@ def _seconds(task: Path) -> float:
         return 0.0
 
 
-def throttle(cores: float, space: int) -> None:
-    """Hold the node to its core time until it has no process left."""
-    node = Throttled(space)
+def throttle(cores: int, share: float, space: int) -> None:
+    """Hold the node to a share of its cores' time until it has no process left."""
+    node, allowed = Throttled(space), cores * share
     budget, at, scanned, stopped = 0.0, time.monotonic(), 0.0, False
     while True:
         now = time.monotonic()
@@ -111,13 +111,15 @@ def throttle(cores: float, space: int) -> None:
             if stopped:
                 node.signal(signal.SIGSTOP)
             scanned = now
-        budget = min(budget + cores * (now - at), cores * _SAVED_S) - node.used()
+        budget = min(budget + allowed * (now - at), allowed * _SAVED_S) - node.used()
         at = now
         if (budget < 0) != stopped:
             stopped = not stopped
             node.signal(signal.SIGSTOP if stopped else signal.SIGCONT)
-        time.sleep(max(_LOOK_S, min(_SCAN_S, -budget / cores)))
+        # Until it is used up at the soonest, or paid off.
+        turn_s = -budget / allowed if stopped else budget / (cores - allowed)
+        time.sleep(max(_LOOK_S, min(_SCAN_S, turn_s)))
 
 
 if __name__ == "__main__":
-    throttle(float(sys.argv[1]), int(sys.argv[2]))
+    throttle(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
