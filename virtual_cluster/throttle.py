@@ -30,20 +30,26 @@ class Throttled:
     def __init__(self, space: int) -> None:
         self._space = space
         self._used: dict[Path, float] = {}
+        #: Those that are held to the share, and those that live elsewhere.
         self.pids: set[int] = set()
+        self._others: set[int] = set()
 
     def scan(self) -> bool:
         """Find the processes; whether the node has any, also those that are spared."""
-        found = [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-        mine = [entry for entry in found if self._is_mine(entry)]
-        self.pids = {int(entry.name) for entry in mine if not _is_spared(entry)}
-        tasks: list[Path] = []
+        found = {int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()}
+        self.pids &= found
+        self._others &= found
+        for pid in found - self.pids - self._others:
+            if not self._is_mine(pid):
+                self._others.add(pid)
+            elif not _is_spared(pid):  # what Slurm starts is Slurm's at first
+                self.pids.add(pid)
+        used, tasks = self._used, list[Path]()
         for pid in self.pids:
             with suppress(OSError):
                 tasks += Path(f"/proc/{pid}/task").iterdir()
-        used = self._used
         self._used = {task: used[task] if task in used else _seconds(task) for task in tasks}
-        return bool(mine)
+        return found > self._others
 
     def used(self) -> float:
         """Core time since the last call."""
@@ -60,33 +66,33 @@ class Throttled:
             with suppress(OSError):
                 os.kill(pid, number)
 
-    def _is_mine(self, entry: Path) -> bool:
+    def _is_mine(self, pid: int) -> bool:
         try:
-            return (entry / "ns" / "pid").stat().st_ino == self._space
+            return Path(f"/proc/{pid}/ns/pid").stat().st_ino == self._space
         except OSError:
             return False
 
 
-def _is_spared(entry: Path) -> bool:
+def _is_spared(pid: int) -> bool:
     """Whether a process is Slurm's, the node's first one, only for idle cores, or has entered the
     node from outside: `nsenter` stops with what it has started, and nobody lets it go on."""
     try:
-        if os.sched_getscheduler(int(entry.name)) == os.SCHED_IDLE:
+        if os.sched_getscheduler(pid) == os.SCHED_IDLE:
             return True
-        name = (entry / "comm").read_text().strip()
-        is_first, above = _place(entry)
+        name = Path(f"/proc/{pid}/comm").read_text()
+        is_first, above = _place(pid)
         if is_first or name.startswith(_SPARED):
             return True
         while not is_first and above:
-            is_first, above = _place(Path(f"/proc/{above}"))
+            is_first, above = _place(above)
     except OSError:
         return True
     return not is_first
 
 
-def _place(entry: Path) -> tuple[bool, int]:
+def _place(pid: int) -> tuple[bool, int]:
     """Whether a process is the first one of its namespace, and its parent; 0 is outside."""
-    status = (entry / "status").read_text()
+    status = Path(f"/proc/{pid}/status").read_text()
     parent = re.search(r"^PPid:\t(\d+)$", status, re.MULTILINE)
     is_first = re.search(r"^NSpid:.*\t1$", status, re.MULTILINE) is not None
     return is_first, int(parent[1]) if parent else 0
@@ -111,7 +117,7 @@ def throttle(cores: int, share: float, space: int) -> None:
             if stopped:
                 node.signal(signal.SIGSTOP)
             scanned = now
-        budget = min(budget + allowed * (now - at), allowed * _SAVED_S) - node.used()
+        budget = min(budget + allowed * (now - at) - node.used(), allowed * _SAVED_S)
         at = now
         if (budget < 0) != stopped:
             stopped = not stopped

@@ -86,7 +86,12 @@ def test_a_number_of_a_namespace_may_be_anothers_once_its_process_has_ended(
 ) -> None:
     """The kernel gives it again at once; what lives there is no part of the cluster."""
     asked: list[set[int]] = []
-    monkeypatch.setattr(processes, "end", lambda _, spaces: [asked.append(spaces)])
+
+    def end(_: Process, spaces: set[int]) -> bool:
+        asked.append(spaces)
+        return True
+
+    monkeypatch.setattr(processes, "end", end)
     state = saved()
     state.boot_id = boot_id()
     with subprocess.Popen(["sleep", "infinity"]) as child, subprocess.Popen(["true"]) as ended:
