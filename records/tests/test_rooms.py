@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARROWS: dict[str, tuple[str, ...]] = {
     "records": (),
     "virtual_cluster": (
-        *("records.errors", "records.forms", "records.untrusted", "records.waiting"),
+        *("records.errors", "records.forms", "records.waiting"),
     ),
     "setup": ("records.errors", "virtual_cluster"),
     "checks": ("records",),
