@@ -30,9 +30,11 @@ _NOUN = {
 #: How a virtual cluster kept cores awake, by the word of its provenance.
 _AWAKE = {
     "latency": "a request to the kernel (/dev/cpu_dma_latency) kept cores awake",
-    "spinner": "a process of the lowest priority kept each core awake: messages take longer than"
-    " with a request to the kernel (/dev/cpu_dma_latency)",
-    "nothing": "nothing kept cores awake: messages take longer where a core must wake first",
+    "spinner": "a process of the lowest priority kept each core awake: short messages of libraries"
+    " that wait in the kernel, as LAM, take longer than with a request to the kernel"
+    " (/dev/cpu_dma_latency)",
+    "nothing": "nothing kept cores awake: short messages of libraries that wait in the kernel, as"
+    " LAM, take longer, for a core must wake first",
 }
 
 
