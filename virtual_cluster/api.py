@@ -43,8 +43,8 @@ class Cluster(faults.Breakable):
         return (load_state(self.name) if self._known.phase == "up" else None) or self._known
 
     def site_facts(self) -> dict[str, Any]:
-        """What a site must know of the cluster, in SI units: the keys of command.ClusterForm but
-        for `jobs`; `nodes` are names."""
+        """Facts that a site must know of the cluster, in SI units: the keys of command.ClusterForm
+        but for `jobs`; `nodes` are names."""
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
         return {

@@ -131,14 +131,14 @@ def require_power(state: State, node: str) -> None:
 
 
 def _is_switch(state: State, name: str) -> bool:
-    """Whether a switch of this name hangs below another one."""
+    """Tell whether a switch of this name hangs below another one."""
     return any(switch.name == name and switch.above for switch in state.spec.switch_tree())
 
 
 def _slow_cores(state: State, node: str, share: float) -> None:
     """By a control group where one can be written, else by a process that stops the node's."""
-    cores, root = len(state.cores[node]), _root("cpu")
-    if root and os.access(root, os.W_OK):
+    cores = len(state.cores[node])
+    if _root("cpu"):
         quota, period = str(_QUOTA_US * cores), str(math.ceil(_QUOTA_US / share))
         v1 = [("quota", "-1"), ("period", period), ("quota", quota)]
         limits = [("cpu.max", f"{quota} {period}"), *((f"cpu.cfs_{of}_us", to) for of, to in v1)]
@@ -188,12 +188,11 @@ def _refuse_unfit(
 
 
 def remove_caps(cluster: str, node: str = "*") -> None:
-    """Remove the control groups of a node, or of all nodes; not those of another user."""
+    """Remove the control groups of a node, or of all nodes."""
     for controller in _CONTROLLERS:
         root = _root(controller)
         for group in root.glob(_group(cluster, node)) if root else ():
-            of_node = NODE_PATTERN.fullmatch(group.name.removeprefix(_group(cluster, "")))
-            if of_node and os.access(group, os.W_OK):
+            if NODE_PATTERN.fullmatch(group.name.removeprefix(_group(cluster, ""))):
                 _release(group)
 
 
@@ -203,15 +202,16 @@ def _group(cluster: str, node: str) -> str:
 
 
 def _root(controller: str) -> Path | None:
-    """The hierarchy with a controller: its own (v1), or the unified one (v2); None without any."""
+    """The hierarchy with a controller, its own (v1) or the unified one (v2), where the caller may
+    make groups there; None without any."""
     own = _CGROUPS / _CONTROLLERS[controller]
     if (own / "cgroup.procs").exists():
-        return own
+        return own if os.access(own, os.W_OK) else None
     control = _CGROUPS / "cgroup.subtree_control"
     if control.exists():
         with suppress(OSError):
             control.write_text(f"+{controller}")
-        if controller in control.read_text().split():
+        if controller in control.read_text().split() and os.access(_CGROUPS, os.W_OK):
             return _CGROUPS
     return None
 
@@ -231,7 +231,7 @@ def _cap(state: State, node: str, controller: str, limits: Sequence[tuple[str, s
     """Put the node's processes into its group of a controller, and write what limits them into
     those of these files that the version of control groups has, in this order."""
     root = _root(controller)
-    if root is None or not os.access(root, os.W_OK):
+    if root is None:
         raise InfrastructureError(
             f"no control group with the kernel's {controller} controller can be made below"
             f" {_CGROUPS}; run assay as root on a machine that has it, or degrade something else"

@@ -138,7 +138,7 @@ def describe_ended(parts: list[str]) -> str:
 
 
 def remedy(state: State, ended: list[str]) -> str:
-    """What has ended of a cluster, and the commands that restore it."""
+    """Say what has ended of a cluster, and the commands that restore it."""
     name = state.spec.name
     return (
         f"{describe_ended(ended)}; start it again with `assay cluster revive --name {name}`, or"

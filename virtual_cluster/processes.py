@@ -40,7 +40,7 @@ class Process:
         return start_ticks(self.pid) == self.start_ticks
 
     def is_left(self) -> bool:
-        """Whether it runs or was not reaped yet: after that its namespace's number is another's."""
+        """Tell whether it runs or awaits reaping: after that its namespace's number is free."""
         return start_ticks(self.pid, "") == self.start_ticks
 
 

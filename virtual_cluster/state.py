@@ -91,7 +91,7 @@ class State:
     shown: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def runs(self, name: str) -> bool:
-        """Whether the process of this name runs."""
+        """Tell whether the process of this name runs."""
         process = self.processes.get(name)
         return self.boot_id == boot_id() and process is not None and process.alive()
 

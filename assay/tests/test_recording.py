@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check's code says wrongly makes its launch wrong."""
+"""Wrong statements of a check's code make its launch wrong."""
 
 from types import SimpleNamespace
 

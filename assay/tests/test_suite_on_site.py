@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What breaks when a stranger lists a suite: four styles, each trap with its reason."""
+"""Traps for a stranger who lists a suite: four styles, each trap with its reason."""
 
 from __future__ import annotations
 

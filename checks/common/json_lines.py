@@ -103,8 +103,10 @@ class Output:
         return set_by(stamps)
 
     def other_session(self, daemons: str) -> str | None:
-        """What the session's lines say otherwise than a whole one with these daemons would, or
-        None. Its stamps are of one clock, so they ascend; those of ranks may be of other clocks."""
+        """Fault of the session's lines, against those of a whole one with these daemons, or None.
+
+        Its stamps are of one clock, so they ascend; those of ranks may be of other clocks.
+        """
         return next(self._session_faults(daemons), None)
 
     def _session_faults(self, daemons: str) -> Iterator[str]:

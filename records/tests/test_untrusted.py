@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is no file is not opened in its place; a folder in which all may rename is not used."""
+"""Only regular files are opened; a folder in which all may rename is not used."""
 
 import os
 import socket

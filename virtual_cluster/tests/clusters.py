@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of real clusters share: where they can be made, commands in them, traces of them."""
 
+import os
 import secrets
 import subprocess
 from collections.abc import Callable, Collection, Iterator
@@ -85,9 +86,15 @@ def send(cluster: Cluster, node: str, peer: str, megabytes: int = 1) -> None:
     subprocess.run(command, capture_output=True, check=False)
 
 
+#: Files of namespaces: as long as one is open, the kernel gives its number to no other.
+_HELD: list[int] = []
+
+
 def spaces_of(name: str) -> set[int]:
-    """The PID namespaces of a cluster that is up."""
-    return {process.space for process in state_of(name).processes.values()}
+    """The PID namespaces of a cluster that is up; their numbers stay theirs."""
+    processes = [one for one in state_of(name).processes.values() if one.alive()]
+    _HELD.extend(os.open(f"/proc/{one.pid}/ns/pid", os.O_RDONLY) for one in processes)
+    return {one.space for one in processes}
 
 
 def traces(name: str, spaces: Collection[int] = ()) -> dict[str, list[str]]:

@@ -118,6 +118,13 @@ def test_what_a_job_can_reach_is_its_clusters_own(name: str, tmp_path: Path) -> 
     assert not [line for line in (work / "out").read_text().splitlines() if line.startswith("/")]
 
 
+def test_jobs_and_sessions_have_no_capability(shared: Cluster) -> None:
+    for command in (["cat"], ["srun", "cat"]):
+        status = run_in(shared, *command, "/proc/self/status")
+        rights = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
+        assert {int(mask, 16) for mask in rights[:3]} == {0}  # inheritable, permitted, effective
+
+
 def test_folders_are_shown_at_their_own_paths_read_only_also_anew(
     shared: Cluster, tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def test_nothing_survives_a_power_cut_which_is_a_failure_of_a_jobs_node(pair: Cl
     script = "srun sh -c 'setsid sleep 1000 & sleep 1000'"
     job = run_in(pair, "sbatch", "--parsable", "-N2", "--wrap", script).strip()
     wait_for(lambda: len(sleepers(pair, "n2")) == 2)
+    spaces_of(pair.name)
     space = state_of(pair.name).processes["n2"].space
     pair.kill_node("n2")
     assert inside({space}) == []

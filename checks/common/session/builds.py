@@ -66,7 +66,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 
     @property
     def goal(self) -> str:
-        """What is left to make: nothing where it is there."""
+        """Target that is left to make: none where the build is there."""
         return "none" if self.kept and self.kept.is_dir() else self.chosen_target
 
     @run_after("init")
