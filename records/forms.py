@@ -9,7 +9,7 @@ added at any time, so a reader must expect further ones.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -18,9 +18,16 @@ import msgspec
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def key(description: str) -> msgspec.Meta:
-    """The description of a key: `run_id: Annotated[str, key("The run.")]`."""
-    return msgspec.Meta(description=description)
+def key(
+    description: str, title: str = "", show: Callable[..., Any] = str, *, numeric: bool = False
+) -> msgspec.Meta:
+    """Description of a key: `run_id: Annotated[str, key("The run.")]`.
+
+    With a title it is also a column of `reports.show.tables.table_of`; `show` makes its cell from
+    the value, and a numeric column is set flush right.
+    """
+    column = {"title": title, "show": show, "numeric": numeric} if title else None
+    return msgspec.Meta(description=description, extra=column)
 
 
 class Part(msgspec.Struct):

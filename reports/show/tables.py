@@ -5,13 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from functools import cache
+from typing import Any, Literal, TypeVar, get_type_hints
+
+from reports.notation.units import readable_unit
+from reports.notation.values import quantity
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 #: Longer tables are cut in HTML and Markdown, with a line saying so; summary.csv has every row.
 MOST_ROWS = 600
+#: Tone of a verdict, and of a state that re-runs give.
+TONES: dict[str, Literal["good", "bad", "open"]] = {
+    "PASS": "good",
+    "FAIL": "bad",
+    "SUSPECT": "open",
+    "INCONCLUSIVE": "open",
+    "confirmed": "bad",
+    "suspected": "open",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +180,51 @@ def across(
         return [cell(groups.get(one, [])) for one in wanted]
 
     return [heading(one) for one in wanted], cells
+
+
+def table_of(
+    rows: Iterable[Any], *names: str, anchor: str, title: str, note: str = "", most: int = MOST_ROWS
+) -> Table | None:
+    """Table with a line for each struct of `rows`, and a column for each field in `names`.
+
+    `records.forms.key` gives a field its heading and notation; by default all fields with a heading
+    are columns. None is shown as a dash, and a verdict in its tone. At most `most` lines are made.
+    None without rows.
+    """
+    if not (every := list(rows)):
+        return None
+    columns = _described(type(every[0]))
+    chosen = [(name, columns[name]) for name in names or columns]
+    cells = [
+        [_shown(getattr(row, name), row, column["show"]) for name, column in chosen]
+        for row in every[:most]
+    ]
+    headings = [Column(column["title"], column["numeric"]) for _, column in chosen]
+    return Table(anchor, title, headings, cells, note, len(every))
+
+
+@cache
+def _described(struct: type) -> dict[str, dict[str, Any]]:
+    """Fields of a struct that have a heading, with what `records.forms.key` says of them."""
+    hints = get_type_hints(struct, include_extras=True).items()
+    return {
+        name: meta.extra
+        for name, hint in hints
+        for meta in getattr(hint, "__metadata__", ())
+        if getattr(meta, "extra", None)
+    }
+
+
+def in_unit(value: float, row: Any) -> str:
+    """`show` of a value in the unit that its row's field `unit` names."""
+    return quantity(value, readable_unit(row.unit, [value]))
+
+
+def _shown(value: Any, row: Any, show: Callable[..., Cell | str]) -> Cell:
+    if value is None:
+        return Cell("–")
+    made = show(value, row) if show is in_unit else show(value)
+    return made if isinstance(made, Cell) else Cell(made, tone=TONES.get(made, ""))
 
 
 def slug(text: str) -> str:

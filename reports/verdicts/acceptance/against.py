@@ -22,11 +22,10 @@ from reports.notation.labels import check_labels
 from reports.notation.units import count_text, percent, readable_unit
 from reports.notation.values import quantity
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
-from reports.show.tables import Cell, numeric, pivot
+from reports.show.tables import TONES, Cell, numeric, pivot
 from reports.statistics.descriptive import log_ratio_interval
 from reports.verdicts.acceptance.bounds import Verdict, worst
 from reports.verdicts.acceptance.dossier import Dossier
-from reports.verdicts.acceptance.result import TONES
 from reports.verdicts.acceptance.values import CriterionEvidence
 
 #: Case id, environment, and point without its places.

@@ -30,7 +30,7 @@ from reports.result import (
 from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
 from reports.show.raw_links import PAGES, RawLinks
-from reports.show.tables import Cell, Lead, numeric, pivot
+from reports.show.tables import TONES, Cell, Lead, numeric, pivot
 from reports.verdicts.acceptance.answer import answer_of_acceptance
 from reports.verdicts.acceptance.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
@@ -54,15 +54,6 @@ MOST_ITEMS = 120
 #: Launches of one item that are linked one by one; nodes and faults named in a sentence.
 MOST_LINKS, MOST_NODES, MOST_FAULTS = 12, 12, 6
 _MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "SUSPECT": "!"}
-#: The colours of verdicts and of what re-runs say.
-TONES: dict[str, Literal["good", "bad", "open"]] = {
-    "PASS": "good",
-    "FAIL": "bad",
-    "SUSPECT": "open",
-    "INCONCLUSIVE": "open",
-    "confirmed": "bad",
-    "suspected": "open",
-}
 #: What a verdict is for a test's reader.
 OUTCOMES: dict[Verdict, Literal["", "failure", "skipped"]] = {
     "PASS": "",

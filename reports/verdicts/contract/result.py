@@ -27,13 +27,12 @@ from reports.result import (
     Test,
 )
 from reports.show.panel import Picture
-from reports.show.tables import Cell, Lead, numeric, pivot
+from reports.show.tables import TONES, Cell, Lead, numeric, pivot
 from reports.verdicts.acceptance.model import JudgedCriterion
 from reports.verdicts.acceptance.pictures import margins
 from reports.verdicts.acceptance.result import (
     NUMBERS,
     OUTCOMES,
-    TONES,
     judged_cell,
     telling_cells,
 )

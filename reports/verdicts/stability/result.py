@@ -13,9 +13,8 @@ from records.stability import Class, Classed, Entry, WatchTerms
 from reports.answers import Answer, AnswerPart, fitting, listed
 from reports.notation.units import count_text, percent
 from reports.result import EVERYWHERE, Block, Facts, Result, Section, Sentence
-from reports.show.tables import Cell, numeric, pivot
+from reports.show.tables import TONES, Cell, numeric, pivot
 from reports.statistics.reliability import LEVEL, Demonstration, mean_time_bounds
-from reports.verdicts.acceptance.result import TONES
 from reports.verdicts.stability.booking import Booked, Outage, booked, utc
 from reports.verdicts.stability.judge import BETTER, Figures, JudgedPromise
 
