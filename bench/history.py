@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench.large_run import measured
+from bench.rows import measured
 from bench.simulated.reframe_logs import write_logs
 
 MOST_S, MOST_BYTES = 30.0, 2**30

@@ -92,12 +92,6 @@ def campaign_of(run: AskedRun) -> str:
     return _campaign(run.provenance, run.plan.campaign)
 
 
-def plan_campaign(run: AskedRun, campaign: str, **options: object) -> NextCommand:
-    """A part of a campaign on the site of a run."""
-    site = _site(run.provenance, run.plan.site)
-    return _command("plan", campaign, site=site, with_=run.provenance.site.builds, **options)
-
-
 def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
     """The same run with so many more blocks."""
     return _command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)

@@ -355,18 +355,6 @@ COMMANDS: dict[str, Command] = {
         argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
         JSON,
     ),
-    "advise": _command(
-        "which environment an application should use, from its MPI profile and a run's curves",
-        "predict:advise_command",
-        argument("profile PROFILE", "a file of `assay profile`, or a report of mpiP", type=Path),
-        argument("--run RUN", f"{shared.RUN}; default: the newest with curves", dest="run_name"),
-        argument("--sizes FACTOR", "messages so many times as long", type=float, default=1.0),
-        argument("--ranks N", "as much a rank on so many ranks", type=int),
-        argument("--environment NAME", "of the profile, where it does not say it"),
-        argument("--html FILE", "also write it as a page", type=Path),
-        argument("--markdown FILE", "also write it as Markdown", type=Path),
-        *(pictures("of the page"), JSON),
-    ),
     "accept": _command(
         "acceptance verdict and document of a run",
         "accept:accept_command",

@@ -1,35 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay predict` and `assay advise`: what a run measured, on node counts that it did not measure;
-and which environment an application should use, from its profile and the run's curves."""
+"""`assay predict`: what a run measured, on node counts that it did not measure."""
 
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 
-import msgspec
-
 from assay.cli.arguments import MOST_NODES
-from assay.plan import Durations, Narrowing, earlier_runs, make_plan
 from assay.run.named_runs import run_of
-from assay.schema import load_campaign
-from assay.screens.pages import print_result, show_as_asked
-from assay.sites.loading import site_to_plan_for
+from assay.screens.pages import print_result
 from records.errors import AssayError, ExitStatus
-from records.run.run_directory import RunDirectory
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
-from reports.load.mpip import any_profile
 from reports.show.slides import write_pictures
-from reports.verdicts.advice.advise import CAMPAIGN, CURVES, advise
-from reports.verdicts.advice.outcome import ConfirmPart
-from reports.verdicts.advice.result import advice_result
 from reports.verdicts.prediction.predict import CHECKS, predict
 from reports.verdicts.prediction.result import prediction_result
-
-#: What a profile may be scaled by, and to.
-MOST_SIZES, MOST_RANKS = 1e6, 10**6
 
 
 def predict_command(arguments: argparse.Namespace) -> int:
@@ -74,51 +59,3 @@ def _check_names(analysis: Analysis, left_out: list[int], environments: list[str
         raise AssayError(
             f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
         )
-
-
-def advise_command(arguments: argparse.Namespace) -> int:
-    """Advise; INCONCLUSIVE where the profile or the run does not tell."""
-    if not (math.isfinite(arguments.sizes) and 1 / MOST_SIZES <= arguments.sizes <= MOST_SIZES):
-        raise AssayError(f"--sizes {arguments.sizes}: allowed are 1e-6 to 1e6")
-    if arguments.ranks is not None and not 2 <= arguments.ranks <= MOST_RANKS:
-        raise AssayError(f"--ranks {arguments.ranks}: allowed are 2 to {MOST_RANKS}")
-    profile = any_profile(arguments.profile)
-    found = run_of(
-        arguments.run_name,
-        lambda run: any(case.check in CURVES for case in run.plan().cases),
-        f"run of {' or '.join(CURVES)}",
-        f"assay run {CAMPAIGN}",
-    )
-    advice = advise(
-        analyse(load_run(found.path)),
-        profile,
-        sizes=arguments.sizes,
-        ranks=arguments.ranks,
-        environment=arguments.environment or "",
-    )
-    confirm = advice.confirm and _costed(advice.confirm, found)
-    result = advice_result(advice, confirm)
-    show_as_asked(result, arguments)
-    return ExitStatus.PASS if not advice.refused else ExitStatus.INCONCLUSIVE
-
-
-def _costed(confirm: ConfirmPart, run: RunDirectory) -> ConfirmPart:
-    """The confirming run with the environments that its campaign has, and with its cases and time
-    where the run's site is known here."""
-    began = run.provenance().site
-    try:
-        campaign = load_campaign(confirm.campaign)
-        known = [*campaign.environments, *campaign.otherwise]
-        names = [name for name in confirm.environments if name in known]
-        confirm = msgspec.structs.replace(confirm, environments=names if len(names) > 1 else [])
-        site, _ = site_to_plan_for(began.asked_as or run.plan().site)
-        site = site.with_builds(began.builds).with_possible_variants(campaign.variants)
-        narrowed = Narrowing(
-            tuple(confirm.environments), tuple(confirm.checks), blocks=confirm.blocks
-        )
-        durations = Durations(earlier_runs(site.provenance()))
-        plan = make_plan(campaign, site.facts(), narrowed, None, durations)
-    except AssayError:
-        return confirm
-    cases = sum(case.skipped is None for case in plan.cases)
-    return msgspec.structs.replace(confirm, cases=cases, time_s=plan.totals.wall_s)

@@ -30,7 +30,6 @@ from records.run.plan import SCHEMA, Plan
 from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.against import AgainstForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
-from reports.verdicts.advice.outcome import AdviceForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.contract.forms import ContractForm
@@ -47,7 +46,6 @@ FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "accept-against": AgainstForm,
     "acceptance": ContractForm,
-    "advise": AdviceForm,
     "acceptance-watch": StabilityForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,

@@ -221,7 +221,7 @@ def test_of_a_program_that_spawns_the_ranks_that_were_started_are_profiled(
 
 
 @pytest.mark.parametrize("mpi_s", [1.03, 1.06])
-def test_threads_in_mpi_at_once_are_noted_where_advice_refuses_them(mpi_s: float) -> None:
+def test_threads_in_mpi_at_once_are_noted(mpi_s: float) -> None:
     fixed = {"assay": "recording", "rank": 0, "ranks": 1, "node": 0, "nodes": 1, "library": ""}
     fixed |= {"complete": True, "unordered": False, "elapsed_s": 1.0, "mpi_s": mpi_s, "level": 0}
     entries = [["Wait", 0, 0, 0, 0, 0, 1, mpi_s, 0, 0]]

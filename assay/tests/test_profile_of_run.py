@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A profiled case of a run is an application's profile, of the form that `assay advise` reads."""
+"""A profiled case of a run is an application's profile."""
 
 from __future__ import annotations
 

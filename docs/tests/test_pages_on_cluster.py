@@ -55,7 +55,7 @@ class TestOfAcceptance(OnOneCluster):
     pass
 
 
-@in_order("advice", "programs")
+@in_order("programs")
 class TestOfCampaigns(OnOneCluster):
     pass
 

@@ -204,7 +204,7 @@ def table_of(
 
 
 @cache
-def _described(struct: type) -> dict[str, dict[str, Any]]:
+def _described(struct: Any) -> dict[str, dict[str, Any]]:
     """Fields of a struct that have a heading, with what `records.forms.key` says of them."""
     hints = get_type_hints(struct, include_extras=True).items()
     return {

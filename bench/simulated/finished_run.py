@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands cost on a run of 100,000 launches whose raw output is in archives.
+"""A finished run of many launches with all its files: half are HPL (2 values), half start-ups.
 
-python -m bench large_run [LAUNCHES]. Half of the launches are HPL (2 values), half start-ups (4 or
-6). Each command is a process of its own: wall and processor seconds, peak memory. Numbers and texts
-are made up; the commands are those of a user.
+Numbers and texts are made up.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,7 +16,7 @@ import numpy as np
 from records.run.archive import ArchiveWriter, Packed, archive_name
 from records.run.belonging import CHECKSUM
 from records.run.chain import Chain, write_seal
-from records.run.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from records.run.run_directory import RAW_SUFFIX, launch_stem
 from reports.tests.synthetic import ENVIRONMENTS, HPL_FIXED, case, write_run
 
 BLOCKS = 10
@@ -95,71 +88,3 @@ def make_run(directory: Path, launches: int) -> Path:
     write_run(directory, cases, blocks=BLOCKS, edit=maker.edit)
     maker.seal()
     return directory
-
-
-_ASSAY = ("-c", "import sys; from assay.entry import main; sys.exit(main())")
-#: Commands, and what a resumed driver reads before its first launch.
-COMMANDS = {
-    "status": [*_ASSAY, "status", "RUN"],
-    "resume, until launches are known": ["-m", "bench.large_run", "--resume", "RUN"],
-    "raw": [*_ASSAY, "raw", "CASE", "1", "--run", "RUN"],
-    "report": [*_ASSAY, "report", "RUN", "--format", "html", "--format", "csv"],
-    "verify": [*_ASSAY, "verify", "RUN"],
-}
-
-
-def resumed(name: str) -> None:
-    """What `run --resume` does before it asks Slurm."""
-    from assay.run.launches import launches_to_come  # slow: every check
-
-    run = RunDirectory(Path(name))
-    print(len([*launches_to_come(run.plan(), run.ledger().entries, run.interims())]))
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    if arguments[:1] == ["--resume"]:
-        resumed(arguments[1])
-        return 0
-    launches = int(arguments[0]) if arguments else 100_000
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        begun = time.monotonic()
-        run = make_run(Path(folder) / "run", launches)
-        files = [path for path in run.rglob("*") if path.is_file()]
-        size = sum(path.stat().st_size for path in files)
-        took = time.monotonic() - begun
-        told = f"{len(files)} files, {size / 1e6:.0f} MB"
-        print(f"{launches:,} launches: {told}, made in {took:.0f} s")
-        first = RunDirectory(run).plan().cases[0].id
-        for name, words in COMMANDS.items():
-            given = [{"RUN": str(run), "CASE": first}.get(word, word) for word in words]
-            print(f"{name:34} {measured([sys.executable, *given])}", flush=True)
-    return 0
-
-
-class Used(NamedTuple):
-    """What a command took."""
-
-    seconds: float
-    processor_s: float
-    peak_bytes: int
-    status: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.seconds:7.2f} s (CPU {self.processor_s:.2f} s),"
-            f" peak {self.peak_bytes / 2**20:.0f} MiB, exit status {self.status}"
-        )
-
-
-def measured(words: list[str], folder: str | None = None) -> Used:
-    """Run a command, in a folder; its time and memory."""
-    begun = time.monotonic()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, cwd=folder)
-    _, status, used = os.wait4(process.pid, 0)
-    seconds, code = time.monotonic() - begun, os.waitstatus_to_exitcode(status)
-    return Used(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, code)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
