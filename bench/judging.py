@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that the benches use of the code that judges, so that a change there is met in one place."""
 
+from plugins.predict.predict import predict
 from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome, races
@@ -19,7 +20,6 @@ from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
 from reports.verdicts.nightly.rules import Rules, rules_for
 from reports.verdicts.nightly.tonight import Nights
-from reports.verdicts.prediction.predict import predict
 
 __all__ = [
     "LEAST_DIFFERENCE",

@@ -12,7 +12,7 @@ from virtual_cluster.switches import ONE
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"
 #: Settings of every Slurm cluster of namespaces, whose nodes share a machine: cores are given out,
 #: nothing is bound.
-COMMON_SETTINGS = f"""\
+COMMON_SETTINGS = """\
 TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/cons_tres
@@ -23,8 +23,8 @@ JobAcctGatherType=jobacct_gather/none
 JobRequeue=0
 MailProg=/bin/true
 KillWait=5
-SlurmUser={{user}}
-SlurmdUser={{user}}
+SlurmUser={user}
+SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket=/cluster/munge/socket
 CredType=cred/munge

@@ -16,7 +16,7 @@ from pathlib import Path
 from assay.build.commands import SpackCommands
 from assay.build.facts import Lock
 from assay.sites.site import Site
-from checks.common.sources import CHECKS, c_sources
+from checks.common.sources import c_sources, shipped_folders
 from records.errors import InfrastructureError
 from records.files import write_whole
 
@@ -25,13 +25,14 @@ OUR_PACKAGES = ("assay-benchmarks", "assay-hpl", "su3-rmd")
 _NOTES = "our-sources.json"
 
 
-def sources_digest(folder: Path = CHECKS, files: Callable[[Path], list[Path]] = c_sources) -> str:
-    """Twelve hexadecimal digits of the names and contents of `files` below `folder`: all C sources
-    and makefiles."""
+def sources_digest(*folders: Path, files: Callable[[Path], list[Path]] = c_sources) -> str:
+    """Twelve hexadecimal digits of the names and contents of `files` below folders: all C sources
+    and makefiles, by default of the checks that come with Assay."""
     digest = hashlib.sha256()
-    for path in files(folder):
-        digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
-        digest.update(path.read_bytes())
+    for folder in folders or shipped_folders():
+        for path in files(folder):
+            digest.update(f"{path.relative_to(folder)}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 

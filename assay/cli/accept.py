@@ -7,9 +7,9 @@ import argparse
 from itertools import islice
 
 from assay import criteria_files
-from assay.contracts.judging import STATUS, judged_run, kept_acceptance
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
+from assay.judging import STATUS, judged_run, kept_acceptance
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
 from assay.screens.pages import show_pages, tell_pictures

@@ -24,7 +24,6 @@ from assay.plan import (
     measured_in,
     render_plan,
 )
-from assay.plan.suites import with_suites
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.run.status import run_status
 from assay.schema import campaign_names, load_campaign
@@ -33,6 +32,7 @@ from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.sites.site import Site
 from assay.terminal import say
 from checks.common.brought import checks_with
+from plugins.reframe.suites import with_suites
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan

@@ -85,7 +85,7 @@ class CheckForm(CheckPart, kw_only=True):
 def checks_command(arguments: argparse.Namespace) -> int:
     """`assay checks`: print the list of checks, or the explanation of one."""
     if arguments.reframe is not None:
-        from assay.screens.suite_listing import suite_command  # slow: needed by suites only
+        from plugins.reframe.suite_listing import suite_command  # slow: needed by suites only
 
         return suite_command(arguments)
     name = arguments.name

@@ -161,7 +161,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "vet": _command(
         "whether nodes are fit, in a minute: facts and figures against their peers and before",
-        "assay.vet.command:vet_command",
+        "plugins.vetting.command:vet_command",
         argument("nodes NODE", "a node, or nodes as n[1-3]; each gets a job", nargs="*"),
         flag("--local", "this node, without Slurm"),
         flag("--job", "the nodes of the job that this is called in: lists of good and bad ones"),
@@ -185,7 +185,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "profile": _command(
         "what an application asks of MPI: calls, sizes, ranks, time, wait; in one small file",
-        "assay.profile.command:profile_command",
+        "plugins.profile.command:profile_command",
         argument("words WORD", "after --: a launcher, its options, the program", nargs="*"),
         argument("--output FILE", "default: profile.json", type=Path),
         argument("--show FILE", "say what is in a profile, or in a report of mpiP", type=Path),
@@ -341,7 +341,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "predict": _command(
         "time on node counts that a run did not measure",
-        "predict:predict_command",
+        "plugins.predict.command:predict_command",
         shared.NEWEST,
         repeated("--nodes N", "may be repeated", type=int),
         repeated(
@@ -400,29 +400,29 @@ COMMANDS: dict[str, Command] = {
         below={
             "watch": _command(
                 "book outages: one look, or look after look; without either judge what is booked",
-                "assay.stability.command:watch_command",
+                "plugins.contract.stability.command:watch_command",
                 *_WATCH,
             ),
             "start": _command(
                 "what a contract's stages risk, and its folder; runs nothing yet",
-                "assay.contracts.commands:start_command",
+                "plugins.contract.command:start_command",
                 argument("name CONTRACT", "a name in campaigns/acceptance/, or a file"),
                 *(site(), JSON),
             ),
             "status": _command(
                 "the stages, what is open, waived and signed, and the command that comes next",
-                "assay.contracts.commands:status_command",
+                "plugins.contract.command:status_command",
                 *_STARTED,
             ),
             "next": _command(
                 "run the next stage, or go on with the one that was killed",
-                "assay.contracts.commands:next_command",
+                "plugins.contract.command:next_command",
                 argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
                 *_STARTED,
             ),
             "waive": _command(
                 "accept all the same what is not met, by name and reason",
-                "assay.contracts.commands:waive_command",
+                "plugins.contract.command:waive_command",
                 argument("stage STAGE", "the stage"),
                 argument("criterion CRITERION", "default: all that are not met", nargs="?"),
                 argument("--subject", "only for this node, or pair of nodes as n1-n2"),
@@ -431,7 +431,7 @@ COMMANDS: dict[str, Command] = {
             ),
             "sign": _command(
                 "sign a stage, or the whole contract, as it is now",
-                "assay.contracts.commands:sign_command",
+                "plugins.contract.command:sign_command",
                 argument("stage STAGE", "default: the whole contract", nargs="?"),
                 argument("--role", "for which party of the contract", required=True),
                 argument("--reason", "a remark"),
@@ -445,7 +445,7 @@ COMMANDS: dict[str, Command] = {
             ),
             "report": _command(
                 "write the document for those who sign, and the evidence for the vendor",
-                "assay.contracts.commands:report_command",
+                "plugins.contract.command:report_command",
                 *_STARTED,
             ),
         },

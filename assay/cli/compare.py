@@ -12,6 +12,10 @@ from assay.documents.report import write_document
 from assay.run.named_runs import MOST_OFFERED, fitting, run_of, unsaid
 from assay.screens.pages import show_as_asked
 from assay.screens.screen import Screen
+from plugins.papers.definition import load_study, read_study, studies
+from plugins.papers.document import make_document
+from plugins.papers.result import paper_result
+from plugins.papers.tables import LONG
 from records.errors import ExitStatus
 from records.forms import as_text
 from records.run.run_directory import RunDirectory, open_run, refuse_other
@@ -19,10 +23,6 @@ from reports.render.terminal import show
 from reports.show.slides import write_pictures
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.papers.definition import load_study, read_study, studies
-from reports.verdicts.papers.document import make_document
-from reports.verdicts.papers.result import paper_result
-from reports.verdicts.papers.tables import LONG
 
 #: Folder of the documents of a study in a run directory.
 FOLDER = "paper"

@@ -6,9 +6,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from assay.nightly.importing import surveyed_history, surveys_of
 from assay.nightly.silence import campaigns_of
 from assay.terminal import say
+from plugins.reframe.export import (
+    performance_logs,
+    references,
+    references_text,
+    reframe_report,
+)
+from plugins.reframe.importing import surveyed_history, surveys_of
+from plugins.reframe.survey.survey import LEAST_OF_A_LIMIT
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.forms import as_text
@@ -31,13 +38,6 @@ from reports.verdicts.export import (
 )
 from reports.verdicts.nightly.check import newest_night
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.reframe_export import (
-    performance_logs,
-    references,
-    references_text,
-    reframe_report,
-)
-from reports.verdicts.survey.survey import LEAST_OF_A_LIMIT
 
 
 def export_command(arguments: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ def add_command(arguments: argparse.Namespace) -> int:
 
 def import_command(arguments: argparse.Namespace) -> int:
     """`assay history import`: take in what ReFrame logged."""
-    from assay.nightly.importing import import_files  # slow: needed by imports only
+    from plugins.reframe.importing import import_files  # slow: needed by imports only
 
     form = import_files(arguments.history, arguments.paths, arguments.zone)
     unread = [f"  {one.file}, line {one.line}: {one.reason}" for one in form.unread_parts[:10]]
@@ -75,8 +75,8 @@ def import_command(arguments: argparse.Namespace) -> int:
 
 def report_command(arguments: argparse.Namespace) -> int:
     """`assay history report`: a history as a whole."""
-    from assay.nightly.importing import surveyed_history, surveys_of  # slow: imports
-    from reports.verdicts.survey.result import survey_result  # slow: imports
+    from plugins.reframe.importing import surveyed_history, surveys_of  # slow: imports
+    from plugins.reframe.survey.result import survey_result  # slow: imports
 
     history = surveyed_history(arguments.history)
     result = survey_result(surveys_of(history, arguments.site, arguments.campaign))

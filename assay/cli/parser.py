@@ -82,5 +82,5 @@ def _declare(parser: argparse.ArgumentParser, command: Command) -> None:
         if argument.group not in groups:
             groups[argument.group] = parser.add_argument_group(argument.group)
         groups[argument.group].add_argument(argument.name, **argument.options)
-    run = command.run if command.run.startswith("assay.") else f"assay.cli.{command.run}"
+    run = command.run if command.run.startswith(("assay.", "plugins.")) else f"assay.cli.{command.run}"
     parser.set_defaults(run=run, **command.defaults)

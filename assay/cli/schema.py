@@ -14,16 +14,21 @@ from assay import ROOT, forms
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
 from assay.cli.status import RawForm
-from assay.contracts.loading import contract_schema
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
-from assay.plan.suite_on_site import SuiteForm
 from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
-from records.application_profile import ApplicationProfile
+from plugins.contract.forms import ContractForm
+from plugins.contract.loading import contract_schema
+from plugins.contract.stability.result import StabilityForm
+from plugins.papers.result import PaperForm
+from plugins.predict.outcome import PredictionForm
+from plugins.profile.application_profile import ApplicationProfile
+from plugins.reframe.suite_on_site import SuiteForm
+from plugins.reframe.survey import forms as survey
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.run.plan import SCHEMA, Plan
@@ -32,12 +37,7 @@ from reports.verdicts.acceptance.against import AgainstForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
-from reports.verdicts.contract.forms import ContractForm
 from reports.verdicts.nightly import forms as nightly
-from reports.verdicts.papers.result import PaperForm
-from reports.verdicts.prediction.outcome import PredictionForm
-from reports.verdicts.stability.result import StabilityForm
-from reports.verdicts.survey import forms as survey
 from virtual_cluster.command import ClusterForm
 
 FOLDER = ROOT / "docs" / "schemas"

@@ -16,7 +16,7 @@ from assay.documents.verify import verify
 from assay.run.named_runs import run_of
 from assay.terminal import say
 from checks.common.brought import checks_with
-from records.contract.log import CONTRACT, CONTRACTS, ContractFolder
+from plugins.contract.log import CONTRACT, CONTRACTS, ContractFolder
 from records.errors import AssayError, ExitStatus
 from records.forms import as_text
 from records.input_files import kind_at
@@ -63,7 +63,7 @@ def _contract_checks(arguments: argparse.Namespace) -> tuple[Path, list[Check]] 
     folders = [ContractFolder(one) for one in places if kind_at(one / CONTRACT)]
     if not folders:
         return None
-    from assay.contracts.verifying import verify_contract  # slow: NumPy, Slurm's libraries
+    from plugins.contract.verifying import verify_contract  # slow: NumPy, Slurm's libraries
 
     checks = verify_contract(folders[0], document, arguments.seal, arguments.signers)
     return folders[0].path, checks

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from assay.documents.raw_pages import write_raw_pages
+from plugins.papers.document import study_section
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.run.run_directory import refuse_other
@@ -29,7 +30,6 @@ from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
 from reports.verdicts.choice.launches import listed_with_raw_output
 from reports.verdicts.choice.result import choice_result, run_pictures
-from reports.verdicts.papers.document import study_section
 
 #: The file of each format, and what it has; the page is printed where there is a browser.
 FILES = {

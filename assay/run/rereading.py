@@ -24,10 +24,10 @@ from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import TOKEN, session_lines
 from checks.common.metrics import HOPS
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import Outcome, iso_time
+from plugins.reframe.classes import ReframeDefinition
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
 from records.run.archive import RawFiles

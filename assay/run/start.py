@@ -16,7 +16,6 @@ from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
 from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
-from assay.plan.suites import with_suites
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
@@ -33,9 +32,10 @@ from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from checks.common.brought import checks_with
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import FOLDERS, GIVEN
 from checks.common.sources import CHECKS, launch_files
+from plugins.reframe.classes import ReframeDefinition
+from plugins.reframe.suites import with_suites
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
@@ -275,7 +275,7 @@ def _folders_read(site: Site, plan: Plan) -> list[Path]:
     )
     named = (Path(one).parent for one in (*map(expanded, programs), site.hpl_source()))
     suites = (Path(one.suite) for one in plan.brought.values() if isinstance(one, ReframeTest))
-    ours = CHECKS, ROOT / "records", *python_folders(), *FOLDERS
+    ours = CHECKS, ROOT / "records", ROOT / "plugins", *python_folders(), *FOLDERS
     read = [*ours, *suites, *named, *spack_folders(site.description, plan.environments)]
     return [folder for folder in read if folder.is_dir()]
 

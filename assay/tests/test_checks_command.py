@@ -7,8 +7,8 @@ import yaml
 from assay.cli.main import main
 from assay.schema import campaign_from_text
 from assay.tests.published_forms import published
-from checks.common.foreign import children
 from checks.common.registry import CHECKS
+from plugins.reframe.foreign import children
 from records.errors import ExitStatus
 
 

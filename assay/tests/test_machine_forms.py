@@ -19,10 +19,10 @@ from assay.documents import report
 from assay.run.status import run_status
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.published_forms import published
+from plugins.predict.tests.scaling_machine import machine_run
 from records.errors import ExitStatus
 from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
-from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 
 Capture = pytest.CaptureFixture[str]

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from checks.common.command import CommandDefinition
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import CHECKS, Checks
+from plugins.reframe.classes import ReframeDefinition
 from records.errors import AssayError
 from records.run.brought import Brought, CommandLine
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from records.application_profile import (
+from plugins.profile.application_profile import (
     PAIR,
     ApplicationProfile,
     OverRanks,

@@ -23,7 +23,8 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "checks": ("records",),
     "reports": ("records",),
     "assay": ("records", "virtual_cluster", "checks", "reports"),
-    "bench": ("records", "virtual_cluster", "checks", "reports", "assay"),
+    "plugins": ("records", "virtual_cluster", "checks", "reports", "assay"),
+    "bench": ("records", "virtual_cluster", "checks", "reports", "assay", "plugins"),
 }
 #: Packages whose sub-packages import each other in no circle, either.
 LAYERED = ("records", "checks", "reports", "assay")
@@ -136,8 +137,8 @@ def faults(root: Path) -> list[str]:
         own.append((item.module, item.target))
         if any(item.module.startswith(a) and item.target.startswith(b) for a, b in AWAY):
             found.append(f"{item.place}: {item.module} imports {item.target}")
-        # In `checks` each folder is a room of its own.
-        parts = 2 if importing == "checks" else 1
+        # In `checks` and `plugins` each folder is a room of its own.
+        parts = 2 if importing in ("checks", "plugins") else 1
         room = ".".join(item.module.split(".")[:parts])
         allowed = (room, *ARROWS[importing], *([SHARED] if importing == "checks" else []))
         if not any(f"{item.target}.".startswith(f"{name}.") for name in allowed):

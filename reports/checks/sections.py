@@ -11,6 +11,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from records.axes import axis_of
+from records.plugins import section_packages
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
 from reports.show.boxes import launches_picture
@@ -21,7 +22,7 @@ from reports.show.section import Section, generic_section, statistics_tables
 from reports.show.tables import Cell, Table, slug
 
 #: Packages of ours, of which a section from outside imports `reports.show` alone.
-_OURS = frozenset({"assay", "bench", "checks", "records", "reports", "virtual_cluster"})
+_OURS = frozenset({"assay", "bench", "checks", "plugins", "records", "reports", "virtual_cluster"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,12 @@ def check_parts(
 
 
 def own_section(check: str) -> Section | None:
-    """The `SECTION` of the module named as the check."""
-    name = f"{__package__}.{check}"
-    if not check.isidentifier() or find_spec(name) is None:
+    """The `SECTION` of the module named as the check, here or in a plugin."""
+    if not check.isidentifier():
         return None
-    return getattr(import_module(name), "SECTION", None)
+    names = (f"{package}.{check}" for package in (__package__, *section_packages()))
+    name = next((name for name in names if find_spec(name)), "")
+    return getattr(import_module(name), "SECTION", None) if name else None
 
 
 def read_section(file: Path) -> Section:

@@ -193,7 +193,7 @@ def table_of(
     """
     if not (every := list(rows)):
         return None
-    columns = _described(type(every[0]))
+    columns = _described(every[0].__class__)
     chosen = [(name, columns[name]) for name in names or columns]
     cells = [
         [_shown(getattr(row, name), row, column["show"]) for name, column in chosen]
@@ -204,7 +204,7 @@ def table_of(
 
 
 @cache
-def _described(struct: Any) -> dict[str, dict[str, Any]]:
+def _described(struct: type) -> dict[str, dict[str, Any]]:
     """Fields of a struct that have a heading, with what `records.forms.key` says of them."""
     hints = get_type_hints(struct, include_extras=True).items()
     return {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.documents.report import build_report
+from plugins.papers.sections import interference
 from reports.analysis.run import analyse
-from reports.checks import interference
 from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
 from reports.notation.units import significant

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from plugins.papers.sections import netpipe
 from reports.analysis.run import Analysis
-from reports.checks import netpipe, node
+from reports.checks import node
 from reports.checks.common.blocks import ratio_interval_cell
 from reports.show.tables import Table
 from reports.tests.synthetic import analysed, case, metric

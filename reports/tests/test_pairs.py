@@ -3,7 +3,7 @@
 
 import pytest
 
-from reports.checks import ring, streams
+from plugins.papers.sections import ring, streams
 from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
 from reports.show.draw import svg_of
 from reports.tests.synthetic import analysed, case, metric, quick_cases

@@ -17,6 +17,8 @@ from matplotlib.image import imread
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
+from plugins.papers.definition import load_study
+from plugins.papers.document import make_document
 from records.history.store import Store
 from reports.analysis.run import Analysis, analyse
 from reports.checks.common.roofline import reached, roof_of, roofline_picture
@@ -67,8 +69,6 @@ from reports.verdicts.comparison.picture import changes_picture
 from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.night import read_night
 from reports.verdicts.nightly.result import night_result
-from reports.verdicts.papers.definition import load_study
-from reports.verdicts.papers.document import make_document
 
 LOOK = Look("#0072B2", "o", ())
 

@@ -193,7 +193,10 @@ OF = "from reports.show import Column, Section, Table\nSECTION = Section({})"
         ("x = 1", "TypeError: it has no SECTION = Section(…)"),
         ("from reports.show import nothing", "ImportError: cannot import name 'nothing'"),
         ("from reports.load.loading import load_run", "it imports reports.load.loading; allowed"),
-        ("def f():\n    from checks.ring import CHECK", "it imports checks.ring; allowed of Assay"),
+        (
+            "def f():\n    from checks.hpl import CHECK",
+            "it imports checks.hpl; allowed of Assay",
+        ),
         ("from reports import render", "it imports reports.render; allowed of Assay: reports.show"),
         (
             OF.format("tables=(lambda a: a.nothing,)"),

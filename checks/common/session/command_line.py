@@ -66,7 +66,7 @@ class Reporter(TaskEventListener):
     def _of_suite(self, task: Any, end: Any) -> None:
         """The end of a launch of a suite's test, or of a fixture of one."""
         if not isinstance(task.check, MpiCheck | MakeBuild):
-            from checks.common.reframe_tests.outcomes import report  # slow: needed by suites only
+            from plugins.reframe.classes.outcomes import report  # slow: needed by suites only
 
             report(task, end)
 

@@ -23,12 +23,12 @@ from checks.common.base import MpiCheck
 from checks.common.brought import brought_to_session, checks_with
 from checks.common.guard import CheckError
 from checks.common.parameters import MAX_RANKS
-from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
 from checks.common.registry import CHECKS, Checks
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import outcome_pipe, report_refusal
 from checks.common.switches import Switches
+from plugins.reframe.classes import ReframeDefinition, UnfitTestError
 from records.run.brought import ReframeTest
 
 #: Environment variable with the path of the list of launches.
@@ -85,7 +85,7 @@ def launch_test(
         )
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
     if isinstance(definition, ReframeDefinition):
-        from checks.common.reframe_tests.derived import maker_of  # slow: needed by suites only
+        from plugins.reframe.classes.derived import maker_of  # slow: needed by suites only
 
         return maker_of(launch, definition, name, module)
     if launch.check not in leaves:
@@ -126,7 +126,7 @@ def _register_all(path: str) -> None:
     brought = brought_to_session()
     checks = checks_with(brought)
     if tests := [one for one in brought.values() if isinstance(one, ReframeTest)]:
-        from checks.common.reframe_tests.launcher import install  # slow: needed by suites only
+        from plugins.reframe.classes.launcher import install  # slow: needed by suites only
 
         install(tests)
     for place, line in enumerate(Path(path).read_text().splitlines()):

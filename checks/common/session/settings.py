@@ -86,7 +86,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     own = _of_this_machine(site["cores_per_node"]) if brought and site["virtual_cluster"] else {}
     processor = {**own, **further["processor"], "num_cpus": site["cores_per_node"]}
     if brought:
-        import checks.common.reframe_tests.launcher  # slow: needed by suites only  # noqa: F401
+        import plugins.reframe.classes.launcher  # slow: needed by suites only  # noqa: F401
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}

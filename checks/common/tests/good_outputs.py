@@ -21,11 +21,11 @@ from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from checks.common.tests.evidence_of import evidence_of
 from checks.hpl.run import read_test as read_hpl
-from checks.netpipe.run import read_table as read_netpipe
 from checks.osu import output as osu_output
 from checks.osu.run import read_test as read_osu
 from checks.su3_rmd import output as su3_output
 from checks.su3_rmd.run import read_original, read_own
+from plugins.papers.checks.netpipe.run import read_table as read_netpipe
 from records.metric import MetricDefinition
 
 Reader = Callable[[Any, json_lines.Output, str], Reading]

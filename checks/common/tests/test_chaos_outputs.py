@@ -19,9 +19,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checks.common.tests.good_outputs import samples
-from checks.netpipe.output import schedule
 from checks.osu.output import expected_sizes
 from checks.osu.tables import TESTS
+from plugins.papers.checks.netpipe.output import schedule
 
 GOOD = {sample.name: sample for sample in samples()}
 COUNT = int(os.environ.get("ASSAY_CHANGED_OUTPUTS", "1500"))

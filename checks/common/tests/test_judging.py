@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from checks.common.answer import Reading
 from checks.common.evidence.printed import TAIL_BYTES, read_printed
-from checks.common.reframe_tests import outcomes as of_suites
 from checks.common.session import outcome as outcomes
 from checks.common.session.outcome import Outcome
 from checks.common.tests.judged import OURS, Launch
+from plugins.reframe.classes import outcomes as of_suites
 from records.flags import BEYOND_LIMIT
 from records.metric import Metric
 from records.site.limits import Nominal

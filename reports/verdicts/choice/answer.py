@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from plugins.papers.definition import studies
 from records.flags import INVALID_ON_PURPOSE
 from records.text.reasons import grouped
 from reports import commands
@@ -27,7 +28,6 @@ from reports.notation.values import about
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
 from reports.statistics.spending import spent
 from reports.verdicts.choice.leader import choice
-from reports.verdicts.papers.definition import studies
 
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+from plugins.papers.document import StudySection
 from records.errors import AssayError
 from records.run.run_directory import open_run
 from reports.analysis.cells import ComparisonJudgement
@@ -53,7 +54,6 @@ from reports.verdicts.choice.pictures import factors_picture, forest, score_pict
 from reports.verdicts.choice.sentences import launches_text, of_check, summary
 from reports.verdicts.choice.tables import choice_tables, comparison_tables
 from reports.verdicts.mix import mix_of
-from reports.verdicts.papers.document import StudySection
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
 MOST_SHOWN, MOST_PAIRS = 2, 15
