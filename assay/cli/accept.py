@@ -5,8 +5,21 @@ from __future__ import annotations
 
 import argparse
 from itertools import islice
+from pathlib import Path
 
 from assay import criteria_files
+from assay.cli import arguments as shared
+from assay.cli.arguments import (
+    CHECK_FOLDERS,
+    JSON,
+    RUN,
+    argument,
+    flag,
+    pictures,
+    repeated,
+    share,
+    site,
+)
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.judging import STATUS, judged_run, kept_acceptance
@@ -83,4 +96,47 @@ def _default(run: RunDirectory) -> str:
     raise AssayError(
         f"{run.path} has not been judged before, and its campaign {plan.campaign} {named}: say by"
         f" what with --criteria FILE, a name in campaigns/criteria/ ({listed(names)}) or a file"
+    )
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay accept`."""
+    shared.declare(
+        parser,
+        accept_command,
+        argument("run_name RUN", f"{RUN}; without it those that fit are listed", nargs="?"),
+        argument(
+            "--criteria CRITERIA",
+            "a name in campaigns/criteria/ or a file; default: those of the last judgement,"
+            " else those that the campaign names",
+        ),
+        flag(
+            "--rerun",
+            "run what is undecided again on the site and judge again, until it is decided or"
+            " reruns_at_most of the criteria are done",
+        ),
+        repeated(
+            "--with RUN",
+            "a run of the acceptance/rerun.yaml that was written before",
+            dest="reruns",
+        ),
+        argument(
+            "--against RUN",
+            "also compare every criterion of the acceptance of this earlier run with the run",
+        ),
+        argument(
+            "--at-least",
+            "with --against: what must be left of what was accepted; default: 90%%",
+            metavar="SHARE",
+            type=share,
+            default=0.9,
+        ),
+        argument(
+            "--sign KEY",
+            "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
+            type=Path,
+        ),
+        pictures("of the document"),
+        site(None, "where to re-run; default: where the run was made"),
+        *(CHECK_FOLDERS, JSON),
     )

@@ -11,6 +11,8 @@ from assay.build.home_lock import building
 from assay.build.local_sources import local_sources
 from assay.build.mirror import fill_from_distribution, fill_from_web
 from assay.build.spack import find_spack
+from assay.cli import arguments as shared
+from assay.cli.arguments import argument, flag, repeated, site
 from assay.cli.doctor import tell
 from assay.requirements import cluster_machine, site_machine
 from assay.sites.builds import spack_home
@@ -19,6 +21,8 @@ from records.errors import AssayError, ExitStatus
 
 def build_command(arguments: argparse.Namespace) -> int:
     """`assay build`."""
+    if arguments.mirror is not None:
+        return _fill_mirror(arguments)
     if arguments.builder == "distribution":
         if arguments.offline or arguments.environments or arguments.source:
             raise AssayError(
@@ -43,14 +47,46 @@ def build_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def mirror_command(arguments: argparse.Namespace) -> int:
+def _fill_mirror(arguments: argparse.Namespace) -> int:
     """`assay mirror create`."""
     built = spack_section(arguments.site)
     with building(spack_home()):
-        if arguments.origin == "distribution":
+        if arguments.mirror == "distribution":
             fill_from_distribution(spack_home(), built, say_with_time)
         else:
             commands = prepare(find_spack(), BuildRequest(arguments.site, built), say_with_time)
             resolve(commands)
             fill_from_web(commands)
     return ExitStatus.PASS
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay build`."""
+    shared.declare(
+        parser,
+        build_command,
+        site(),
+        argument(
+            "--environments", "only these, e.g. lam-spack,mpich-spack; default: all", default=""
+        ),
+        argument(
+            "--with",
+            "spack (default); distribution: its packages, which apt-get installs",
+            dest="builder",
+            choices=["spack", "distribution"],
+            default="spack",
+        ),
+        repeated(
+            "--source NAME=DIR",
+            "build package NAME from this folder, not from what its recipe fetches; repeatable",
+        ),
+        argument(
+            "--mirror",
+            "only fill the source mirror, for builds without the web, from the distribution's"
+            " source packages or from each recipe's own place; checksums are verified",
+            choices=["distribution", "web"],
+        ),
+        flag("--offline", "sources from the mirror only"),
+        flag("--anew", "choose all versions anew, not by lock"),
+        argument("--jobs", "at once; default: one a core", type=int, default=0),
+    )

@@ -11,6 +11,8 @@ import json
 from typing import Any
 
 from assay import ROOT, forms
+from assay.cli import arguments as shared
+from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
 from assay.cli.status import RawForm
@@ -21,14 +23,6 @@ from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
-from plugins.contract.forms import ContractForm
-from plugins.contract.loading import contract_schema
-from plugins.contract.stability.result import StabilityForm
-from plugins.papers.result import PaperForm
-from plugins.predict.outcome import PredictionForm
-from plugins.profile.application_profile import ApplicationProfile
-from plugins.reframe.suite_on_site import SuiteForm
-from plugins.reframe.survey import forms as survey
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.run.plan import SCHEMA, Plan
@@ -45,27 +39,19 @@ FOLDER = ROOT / "docs" / "schemas"
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
     "accept-against": AgainstForm,
-    "acceptance": ContractForm,
-    "acceptance-watch": StabilityForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,
-    "checks-reframe": SuiteForm,
     "cluster-status": ClusterForm,
     "compare": ComparisonForm,
     "doctor": DoctorForm,
-    "history-accept-change": nightly.ChangeAcceptedForm,
-    "history-add": nightly.NightAddedForm,
-    "history-import": survey.ImportForm,
-    "history-report": survey.SurveyForm,
-    "history-show": nightly.HistoryForm,
-    "history-silent": nightly.SilentForm,
+    "nightly-accept-change": nightly.ChangeAcceptedForm,
+    "nightly-add": nightly.NightAddedForm,
+    "nightly-show": nightly.HistoryForm,
+    "nightly-silent": nightly.SilentForm,
     "night": nightly.NightForm,
-    "paper": PaperForm,
     "plan": None,
     "plan-risks": PlanRisksForm,
-    "predict": PredictionForm,
-    "profile": ApplicationProfile,
     "raw": RawForm,
     "report": ReportForm,
     "run": forms.RunForm,
@@ -77,7 +63,6 @@ FORMS: dict[str, type[Part] | None] = {
 }
 _WRITTEN = {
     "campaign": campaign_schema,
-    "contract": contract_schema,
     "criteria": criteria_schema,
     "site": site_schema,
 }
@@ -124,3 +109,21 @@ def _line_a_definition(schema: dict[str, Any]) -> str:
     parts = {name: _text(part) for name, part in schema.items()}
     parts["$defs"] = "{\n  " + ",\n  ".join(definitions) + "\n }"
     return "{\n " + ",\n ".join(f"{_text(name)}: {text}" for name, text in parts.items()) + "\n}"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay schema`."""
+    shared.declare(
+        parser,
+        schema_command,
+        argument(
+            "of OF",
+            "campaign (the default), contract, criteria, site, or a form; `forms` lists those",
+            nargs="?",
+            default="campaign",
+        ),
+        flag(
+            "--markdown", "the keys of a site.yaml, or of a form, as tables in place of the schema"
+        ),
+        CHECK_FOLDERS,
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay acceptance`: start a contract, walk its stages, waive, sign, and make its document."""
+"""`assay contract`: start a contract, walk its stages, waive, sign, and make its document."""
 
 from __future__ import annotations
 
@@ -9,7 +9,22 @@ import re
 import signal
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+from assay.cli.arguments import (
+    CHECK_FOLDERS,
+    JSON,
+    Argument,
+    Verbs,
+    argument,
+    flag,
+    repeated,
+    share,
+    site,
+    span_s,
+)
+from assay.cli.verify import run_named, tell_checks
 from assay.judging import STATUS
 from assay.schema.document import clipped
 from assay.schema.problems import did_you_mean, listed
@@ -19,14 +34,23 @@ from plugins.contract.course import ContractCourse
 from plugins.contract.documents import RISKS, SUMS, contract_file, course_of, write_documents
 from plugins.contract.forms import ContractRisksForm
 from plugins.contract.loading import load_contract
-from plugins.contract.log import CONTRACT, ContractFolder, create_contract, open_contract
+from plugins.contract.log import (
+    CONTRACT,
+    CONTRACTS,
+    ContractFolder,
+    create_contract,
+    open_contract,
+)
 from plugins.contract.model import Stage
 from plugins.contract.planning import planned
 from plugins.contract.result import contract_result
+from plugins.contract.stability.command import watch_command
 from plugins.contract.stages import judge_again, refuse_blocked, run_period, run_stage
+from plugins.contract.verifying import verify_contract
 from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
+from records.input_files import kind_at
 from records.run.checksums import sign
 from reports.render.terminal import show
 from reports.verdicts.acceptance.model import Item
@@ -139,6 +163,25 @@ def report_command(arguments: argparse.Namespace) -> int:
     return _show(folder, [str(path) for path in written], as_json=arguments.json)
 
 
+def verify_command(arguments: argparse.Namespace) -> int:
+    """`assay contract verify`: print what was verified; FAIL where something differs."""
+    folder, document = _to_verify(arguments.target)
+    checks = verify_contract(folder, document, arguments.seal, arguments.signers)
+    return tell_checks(arguments, folder.path, checks)
+
+
+def _to_verify(name: str | None) -> tuple[ContractFolder, Path | None]:
+    """The folder of a contract, given itself or by its document."""
+    document = Path(name) if name and Path(name).is_file() else None
+    if document is None:
+        return open_contract(name), None
+    folders = document.parent, CONTRACTS / run_named(document)
+    found = next((folder for folder in folders if kind_at(folder / CONTRACT)), None)
+    if found is None:
+        raise AssayError(f"{document}: not the document of a contract that is here")
+    return ContractFolder(found), document
+
+
 def _show(folder: ContractFolder, files: list[str] | None = None, *, as_json: bool) -> int:
     """Print the contract as it is now; gives the status of its verdict."""
     contract = contract_file(folder)
@@ -212,3 +255,112 @@ def _day(text: str | None) -> str:
         if (day := date.fromisoformat(text)) >= today:
             return day.isoformat()
     raise AssayError(f"--until: found {text!r:.40}; allowed is a day from {today} on")
+
+
+_STARTED = (
+    argument(
+        "--contract FOLDER", "a started contract, or how it begins; default: the one started last"
+    ),
+    JSON,
+)
+_BY = argument("--by NAME", "who decides")
+_SHARE: dict[str, Any] = {"type": share, "metavar": "SHARE"}
+
+
+def _span(name: str, text: str, key: str = "") -> Argument:
+    """An option whose value is a time, in s."""
+    dest = key or f"{name}_s"
+    return argument(f"--{name}", text, dest=dest, type=span_s, metavar="TIME")
+
+
+_WATCH = (
+    site(),
+    argument("--folder DIR", "of the phase; default: results/stability/SITE", type=Path),
+    flag("--once", "book one look, for a timer or scrontab"),
+    _span("every", "time between looks; without --once book until the end"),
+    _span("for", "length of the phase, e.g. 30d", "length_s"),
+    argument("--scale", "contract time that passes in a second; 720: a day in 2 min", type=float),
+    repeated("--partition", "watch only nodes of this one; may be repeated", dest="partitions"),
+    repeated("--file-system DIR", "also write a file there; may be repeated", dest="file_systems"),
+    _span("probe", "keep a job of one node running that long in real time"),
+    argument("--availability", "what is promised, e.g. 99%%", **_SHARE),
+    _span("mtbi", "mean time between interrupts that is promised, e.g. 720h"),
+    _span("mtti", "mean time between killed jobs that is promised"),
+    argument("--up-share", "nodes with which the machine counts as up; default: 90%%", **_SHARE),
+    argument("--interrupt-share", "nodes that an interrupt takes at least; default: any", **_SHARE),
+    argument("--class OUTAGE=CLASS", "who answers for an outage", dest="classed"),
+    argument("--by NAME", "who says so"),
+    argument("--reason", "why"),
+    JSON,
+)
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the commands below `assay contract`."""
+    verbs = Verbs(parser)
+    verbs.add(
+        "watch",
+        "book outages: one look, or look after look; without either judge what is booked",
+        watch_command,
+        *_WATCH,
+    )
+    verbs.add(
+        "start",
+        "what a contract's stages risk, and its folder; runs nothing yet",
+        start_command,
+        argument("name CONTRACT", "a name in campaigns/acceptance/, or a file"),
+        *(site(), JSON),
+    )
+    verbs.add(
+        "status",
+        "the stages, what is open, waived and signed, and the command that comes next",
+        status_command,
+        *_STARTED,
+    )
+    verbs.add(
+        "next",
+        "run the next stage, or go on with the one that was killed",
+        next_command,
+        argument("stage STAGE", "this one, once more; both attempts are kept", nargs="?"),
+        *_STARTED,
+    )
+    verbs.add(
+        "waive",
+        "accept all the same what is not met, by name and reason",
+        waive_command,
+        argument("stage STAGE", "the stage"),
+        argument("criterion CRITERION", "default: all that are not met", nargs="?"),
+        argument("--subject", "only for this node, or pair of nodes as n1-n2"),
+        argument("--until", "the last day on which it holds; default: in a year"),
+        *(_BY, argument("--reason", "why"), *_STARTED),
+    )
+    verbs.add(
+        "sign",
+        "sign a stage, or the whole contract, as it is now",
+        sign_command,
+        argument("stage STAGE", "default: the whole contract", nargs="?"),
+        argument("--role", "for which party of the contract", required=True),
+        argument("--reason", "a remark"),
+        argument(
+            "--key",
+            "also write the document, and sign its SHA256SUMS with this private key"
+            " (ssh-keygen -Y sign)",
+            type=Path,
+        ),
+        *(_BY, *_STARTED),
+    )
+    verbs.add(
+        "report",
+        "write the document for those who sign, and the evidence for the vendor",
+        report_command,
+        *_STARTED,
+    )
+    verbs.add(
+        "verify",
+        "recompute the log, the runs and every judgement of a contract",
+        verify_command,
+        argument("target DOCUMENT|CONTRACT", "default: the one started last", nargs="?"),
+        argument("--seal", "the seal on the signed paper, eight digits or more"),
+        argument("--signers FILE", "allowed signers, as ssh-keygen(1) has them", type=Path),
+        *(CHECK_FOLDERS, JSON),
+    )

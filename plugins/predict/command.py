@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
-from assay.cli.arguments import MOST_NODES
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, MOST_NODES, NEWEST, argument, repeated
 from assay.run.named_runs import run_of
 from assay.screens.pages import print_result
 from plugins.predict.predict import CHECKS, predict
@@ -59,3 +61,23 @@ def _check_names(analysis: Analysis, left_out: list[int], environments: list[str
         raise AssayError(
             f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
         )
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay predict`."""
+    shared.declare(
+        parser,
+        predict_command,
+        NEWEST,
+        repeated("--nodes N", "may be repeated", type=int),
+        repeated(
+            "--leave-out N",
+            "predict this measured node count from the others, against the measurement; may be"
+            " repeated",
+            type=int,
+        ),
+        repeated("--environment NAME", "may be repeated"),
+        repeated("--check NAME", "predict su3_rmd, hpl or collectives alone; may be repeated"),
+        argument("--pictures DIR", "write pictures into DIR, as SVG and PNG", type=Path),
+        JSON,
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay checks --reframe`: what a suite of ReFrame tests has, and what of it can run on a site."""
+"""`assay reframe suite`: what a suite of ReFrame tests has, and what of it can run on a site."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from reports.render.terminal import Styled
 
 
 def suite_command(arguments: argparse.Namespace) -> int:
-    """`assay checks --reframe`: what a suite has, and what of it can run on the site."""
-    form = suite_form(arguments.reframe, _surroundings(arguments), arguments.site)
+    """`assay reframe suite`: what a suite has, and what of it can run on the site."""
+    form = suite_form(arguments.path, _surroundings(arguments), arguments.site)
     if arguments.json:
         print(as_text(form), end="")
         return _status(form)
-    screen, base = Screen(), arguments.reframe.absolute()
+    screen, base = Screen(), arguments.path.absolute()
     here = {(one.file, one.name): one for one in form.classes}
 
     def short(file: str) -> str:
