@@ -82,7 +82,7 @@ doctor: ## missing requirements of this machine, and the command that fixes each
 
 schema: setup ## write the JSON Schemas of campaign, criteria and site files and of machine forms anew, and the keys in docs
 	@$(ASSAY) schema > campaigns/campaign.schema.json
-	@$(ASSAY) schema contract > campaigns/acceptance/contract.schema.json
+	@$(ASSAY) schema contract > plugins/contract/contracts/contract.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 	@$(ASSAY) schema site > site-config/site.schema.json
 	@mkdir -p docs/schemas && for form in $$($(ASSAY) schema forms); do \

@@ -156,7 +156,7 @@ def night_again(began: Provenance, campaign: str, site: str, history: str) -> Ne
 def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) -> NextCommand:
     """Run the suspicious cases of the newest night again."""
     return _command(
-        *("history", "check"),
+        *("nightly", "check"),
         rerun=True,
         campaign=campaign,
         site=site,
@@ -167,7 +167,7 @@ def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) ->
 
 def accept_changes(changes: Iterable[int], history: str) -> NextCommand:
     """Take changes of a history as the new reference."""
-    return _command("history", "accept-change", *map(str, changes), history=_history(history))
+    return _command("nightly", "accept-change", *map(str, changes), history=_history(history))
 
 
 def first_run(site: str) -> NextCommand:

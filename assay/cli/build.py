@@ -48,7 +48,7 @@ def build_command(arguments: argparse.Namespace) -> int:
 
 
 def _fill_mirror(arguments: argparse.Namespace) -> int:
-    """`assay mirror create`."""
+    """`assay build --mirror distribution`."""
     built = spack_section(arguments.site)
     with building(spack_home()):
         if arguments.mirror == "distribution":

@@ -30,6 +30,7 @@ from assay.plan import (
     Durations,
     MoreBlocks,
     Narrowing,
+    completed,
     earlier_runs,
     make_plan,
     measured_in,
@@ -43,7 +44,6 @@ from assay.sites.loading import add_checks_of, site_to_plan_for
 from assay.sites.site import Site
 from assay.terminal import say
 from checks.common.brought import checks_with
-from plugins.reframe.suites import with_suites
 from records.errors import AssayError, ExitStatus
 from records.forms import Form, Part, as_text, key
 from records.run.plan import Plan
@@ -120,7 +120,7 @@ def plan_command(arguments: argparse.Namespace) -> int:
     if note:
         print(note, file=sys.stderr)
     site = found.with_builds(arguments.builder).with_possible_variants(campaign.variants)
-    campaign = with_suites(campaign, site)
+    campaign = completed(campaign, site)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     durations = Durations(earlier_runs(site.provenance()))
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured, durations)

@@ -35,7 +35,7 @@ from assay.cli.history import (
     silent_command,
 )
 from assay.nightly.notifying import Notifier, failure_notice
-from assay.nightly.schedule import Schedule, parse_time, surroundings_of
+from assay.nightly.schedule import KINDS, Schedule, parse_time, surroundings_of
 from assay.run.start import start_run
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of
@@ -124,7 +124,6 @@ def install_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-SCHEDULES = ("systemd", "scrontab", "cron")
 _NIGHT = (
     argument("--campaign CAMPAIGN", "a name in campaigns/ or a file", default="nightly"),
     site(),
@@ -151,7 +150,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "install",
         "show a schedule, and with --yes write it",
         install_command,
-        argument("--with", "what starts it", dest="kind", required=True, choices=SCHEDULES),
+        argument("--with", "what starts it", dest="kind", required=True, choices=KINDS),
         *_NIGHT,
         argument("--at", "when it starts, e.g. 02:30", default="02:30"),
         flag("--yes", "write it; without, it is only shown"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, NEWEST, argument, pictures, repeated
-from assay.documents.report import Report, build_report, default_formats, take_out
+from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.forms import RunForm, status_form
 from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
@@ -110,16 +110,13 @@ def _report_of(run: str) -> Report | None:
         return None
 
 
-REPORT_FORMATS = ("html", "md", "csv", "junit", "json", "parquet", "pdf")
-
-
 def declare(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay report`."""
     shared.declare(
         parser,
         report_command,
         NEWEST,
-        argument("--format", None, action="append", choices=REPORT_FORMATS),
+        argument("--format", None, action="append", choices=FORMATS),
         argument("--out", "folder; default: RUN/report", type=Path),
         pictures("of the page", only=True),
         repeated(

@@ -25,6 +25,7 @@ from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
+from records.plugins import loaded, plugins
 from records.run.plan import SCHEMA, Plan
 from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.against import AgainstForm
@@ -68,29 +69,39 @@ _WRITTEN = {
 }
 
 
+def _forms() -> dict[str, Any]:
+    """Forms of the core and of plugins, by name in order."""
+    added = {name: form for plugin in plugins().values() for name, form in plugin.forms.items()}
+    return dict(sorted({**FORMS, **added}.items()))
+
+
 def schema_command(arguments: argparse.Namespace) -> int:
     """`assay schema`: print a schema, or the tables of its keys."""
-    of = arguments.of
-    known = [*_WRITTEN, "forms", *FORMS]
+    of, forms = arguments.of, _forms()
+    written = dict(_WRITTEN)
+    for plugin in plugins().values():
+        written |= {name: loaded(schema) for name, schema in plugin.schemas.items()}
+    known = [*written, "forms", *forms]
     if of not in known:
         raise AssayError(f"OF: found {of!r}; allowed are {', '.join(known)}")
     if arguments.markdown:
-        if of != "site" and of not in FORMS:
-            listed = ", ".join(FORMS)
+        if of != "site" and of not in forms:
+            listed = ", ".join(forms)
             raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
         print(key_tables() if of == "site" else key_table(form_schema(of)))
     elif of == "forms":
-        print(*FORMS, sep="\n")
+        print(*forms, sep="\n")
     elif of == "campaign":
         print(_line_a_definition(campaign_schema()))
     else:
-        print(_text(_WRITTEN[of]() if of in _WRITTEN else form_schema(of), indent=2))
+        print(_text(written[of]() if of in written else form_schema(of), indent=2))
     return ExitStatus.PASS
 
 
 def form_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a form; its title is the form's name."""
-    form = FORMS[name]
+    form = _forms()[name]
+    form = loaded(form) if isinstance(form, str) else form
     if form is not None:
         return json_schema(form, name)
     found = struct_schema(Plan)
@@ -118,7 +129,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         schema_command,
         argument(
             "of OF",
-            "campaign (the default), contract, criteria, site, or a form; `forms` lists those",
+            "campaign (the default), criteria, site, what plugins add, or a form; `forms` lists those",
             nargs="?",
             default="campaign",
         ),

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay init`: a folder for a site's own files. `assay site init|check`: a site's configuration,
-written from what is there and proven."""
+"""`assay site`: a site described from what is there and proven, and a folder for files of your own."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from reports.render.terminal import show_command
 
 #: Where the text of a finding begins.
 _HANG = len("not proven  ")
-#: What `assay init` writes.
+#: What `assay site folder` writes.
 _LAID_OUT = {
     "README.md": """\
 # Sites and campaigns
@@ -51,7 +50,7 @@ A name that is not here is one that comes with Assay: `assay plan quick --site S
 
 
 def folder_command(arguments: argparse.Namespace) -> int:
-    """`assay init`: lay out the folder; gives the exit status."""
+    """`assay site folder`: lay out the folder; gives the exit status."""
     folder: Path = arguments.folder
     places = [folder / Path(name).parts[0] for name in _LAID_OUT]
     if there := [place for place in places if os.path.lexists(place)]:

@@ -157,9 +157,6 @@ def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str) -> bytes
     return content
 
 
-RAW_KINDS = ("script", "stdout", "stderr")
-
-
 def declare_status(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `assay status`."""
     declare(
@@ -180,6 +177,6 @@ def declare_raw(parser: argparse.ArgumentParser) -> None:
         argument("environment ENVIRONMENT", "where several cases begin so", nargs="?"),
         argument("--run RUN", "a run; default: the newest", dest="run_name"),
         argument("--attempt", "default: the latest", type=int),
-        argument("--only", "this file, byte by byte, and nothing else", choices=RAW_KINDS),
+        argument("--only", "this file, byte by byte, and nothing else", choices=[*RAW_SUFFIX]),
         JSON,
     )

@@ -16,19 +16,34 @@ from assay.plan.expand import JOB, Case, expand
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.plan.short import Measured, short_launches
 from assay.schema import Campaign
-from assay.schema.model import Blocks
+from assay.schema.model import Blocks, ReframeEntry
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
+from assay.sites.site import Site
 from checks.common.brought import brought_by
 from checks.common.registry import Checks, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource
 from checks.common.switches import unfit_switches
 from records.errors import AssayError
+from records.plugins import hooks
 from records.run.plan import Plan, PlannedCase, Sequential, Totals
 from reports.notation.labels import case_names
 
 LEAST_LAUNCH_LIMIT_S = 60.0
 LAUNCH_LIMIT_FACTOR = 10.0
+
+
+def completed(campaign: Campaign, site: Site) -> Campaign:
+    """The campaign with cases in place of entries that plugins serve. An entry whose plugin is
+    missing is in its `left_out`."""
+    for complete in hooks("campaign"):
+        campaign = complete(campaign, site)
+    kept = [entry for entry in campaign.cases if not isinstance(entry, ReframeEntry)]
+    if len(kept) == len(campaign.cases):
+        return campaign
+    without = campaign.model_copy(update={"cases": kept})
+    without._left_out = [*campaign.left_out, "tests of ReFrame suites: plugin reframe is missing"]
+    return without
 
 
 def make_plan(

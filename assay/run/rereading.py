@@ -27,7 +27,6 @@ from checks.common.metrics import HOPS
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import Outcome, iso_time
-from plugins.reframe.classes import ReframeDefinition
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
 from records.run.archive import RawFiles
@@ -131,7 +130,7 @@ class Rereader:
         case = self._cases.get(record.case_id)
         if case is None or case.check not in self._checks:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
-        if isinstance(definition := self._checks[case.check], ReframeDefinition):
+        if not (definition := self._checks[case.check]).is_reread:
             raise SuiteTestError
         described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         library = f"^{re.escape(described.library)} " if described.library else ""

@@ -14,7 +14,16 @@ from msgspec.structs import replace
 from assay import ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
-from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
+from assay.plan import (
+    WHOLE,
+    Clock,
+    Durations,
+    MoreBlocks,
+    Narrowing,
+    completed,
+    earlier_runs,
+    make_plan,
+)
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
@@ -34,8 +43,6 @@ from assay.sites.values import expanded, unset_fault
 from checks.common.brought import checks_with
 from checks.common.registry import FOLDERS, GIVEN
 from checks.common.sources import CHECKS, launch_files
-from plugins.reframe.classes import ReframeDefinition
-from plugins.reframe.suites import with_suites
 from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
@@ -69,7 +76,7 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    campaign = with_suites(campaign, site)
+    campaign = completed(campaign, site)
     plan = make_plan(
         campaign, site.facts(), narrowing, durations=Durations(earlier_runs(site.provenance()))
     )
@@ -151,8 +158,7 @@ def _refuse_unfit_checks(plan: Plan) -> None:
     """Raise CheckError for a check outside the tree that cannot be run."""
     checks = checks_with(plan.brought)
     for check in {checks[case.check] for case in plan.cases}:
-        if isinstance(check, ReframeDefinition):
-            check.refuse_changed()
+        check.refuse_changed()
         if not check.is_shipped:
             from checks.common.session.leaves import leaf_of  # slow: loads ReFrame
 

@@ -17,12 +17,13 @@ from checks.common.brought import checks_with
 from checks.common.registry import CHECKS, Checks
 from records.errors import AssayError
 from records.input_files import read_whole
+from records.plugins import campaign_folders
 from records.run.plan import Plan
 
 #: The campaign that a night writes into its run, an acceptance into a folder below.
 RERUN = "rerun.yaml"
 #: Folders of campaigns/ with files of another kind.
-_NOT_CAMPAIGNS = ("criteria", "acceptance")
+_NOT_CAMPAIGNS = ("criteria", "contracts")
 _NEEDS = (
     "a campaign is a mapping with at least the keys schema, name, question, environments and cases"
 )
@@ -34,9 +35,12 @@ def campaign_names() -> list[str]:
 
 
 def _known() -> dict[str, Path]:
-    """The campaigns of `campaigns/` and of the folders below it, by name: those of Assay, then
-    those of the working folder, which come first."""
-    files = known_files(ROOT / "campaigns", "campaigns", "**/*.yaml")
+    """Campaigns of plugins, of `campaigns/` and of the folders below it, by name: those of Assay,
+    then those of the working folder, which come first."""
+    files = [
+        *(path for folder in campaign_folders() for path in sorted(folder.glob("*.yaml"))),
+        *known_files(ROOT / "campaigns", "campaigns", "**/*.yaml"),
+    ]
     return {path.stem: path for path in files if path.parent.name not in _NOT_CAMPAIGNS}
 
 

@@ -92,24 +92,24 @@ def test_the_form_of_a_prediction(told: Told, capsys: Capture) -> None:
 def test_forms_of_a_history(told: Told) -> None:
     def night(number: int, words: str = "", **how: Any) -> str:
         run = write_night(Path.cwd(), number, **how)
-        added = told(f"history add {run} {words}", form="history-add")
+        added = told(f"nightly add {run} {words}", form="nightly-add")
         assert (added["campaign"], added["launches"]["ok"]) == ("quick", 10)
         return str(run.name)
 
     for number in range(1, 13):
         night(number)
-    assert told("history check", form="night")["answer"]["state"] == "pass"
+    assert told("nightly check", form="night")["answer"]["state"] == "pass"
     slow = night(13, slower=1.2, kernel="6.2")
-    assert told("history check", 3, "night")["findings"]
+    assert told("nightly check", 3, "night")["findings"]
     night(13, f"--rerun-of {slow}", slower=1.2, kernel="6.2", suffix="b")
-    assert told("history check", 1, "night")["findings"][0]["change"]
-    shown = told("history show", form="history-show")
+    assert told("nightly check", 1, "night")["findings"][0]["change"]
+    shown = told("nightly show", form="nightly-show")
     assert [one["nights"] for one in shown["groups"]] == [13]
     assert [one["state"] for one in shown["changes"]] == ["open", "open"]
-    assert told("history silent", 1, "history-silent")["campaigns"][0]["silent"]
-    accept = f"history accept-change {shown['changes'][0]['id']} --author me --reason new"
-    assert told(accept, form="history-accept-change")["author"] == "me"
-    states = [one["state"] for one in told("history show", form="history-show")["changes"]]
+    assert told("nightly silent", 1, "nightly-silent")["campaigns"][0]["silent"]
+    accept = f"nightly accept-change {shown['changes'][0]['id']} --author me --reason new"
+    assert told(accept, form="nightly-accept-change")["author"] == "me"
+    states = [one["state"] for one in told("nightly show", form="nightly-show")["changes"]]
     assert states == ["accepted", "open"]
 
 

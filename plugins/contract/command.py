@@ -60,7 +60,7 @@ WAIVED_DAYS = 365
 
 
 def start_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance start`: refuse a faulty contract, or make its folder; runs nothing."""
+    """`assay contract start`: refuse a faulty contract, or make its folder; runs nothing."""
     add_checks_of(arguments.site)
     contract, text, path = load_contract(arguments.name)
     loaded, risks = planned(contract, path.parent, arguments.site)
@@ -75,12 +75,12 @@ def start_command(arguments: argparse.Namespace) -> int:
 
 
 def status_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance status`: print how far a contract is; gives the status of its verdict."""
+    """`assay contract status`: print how far a contract is; gives the status of its verdict."""
     return _show(open_contract(arguments.contract), as_json=arguments.json)
 
 
 def next_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance next`: run the next stage, or the one that is named, once more."""
+    """`assay contract next`: run the next stage, or the one that is named, once more."""
     folder = open_contract(arguments.contract)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with folder.alone():
@@ -90,7 +90,7 @@ def next_command(arguments: argparse.Namespace) -> int:
         if stage is None:
             names = listed(one.name for one in course.contract.stages)
             raise AssayError(
-                f"{folder.path}: every stage has run; one is repeated by its name: assay acceptance"
+                f"{folder.path}: every stage has run; one is repeated by its name: assay contract"
                 f" next STAGE ({names})"
             )
         refuse_blocked(course, stage)
@@ -104,7 +104,7 @@ def next_command(arguments: argparse.Namespace) -> int:
 
 
 def waive_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance waive`: book a waiver, and judge the stage with it; nothing is run."""
+    """`assay contract waive`: book a waiver, and judge the stage with it; nothing is run."""
     folder = open_contract(arguments.contract)
     by, reason = _said(arguments.by, "--by"), _said(arguments.reason, "--reason")
     with folder.alone():
@@ -127,7 +127,7 @@ def waive_command(arguments: argparse.Namespace) -> int:
 
 
 def sign_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance sign`: book who signs a stage, or the whole contract, as it is now."""
+    """`assay contract sign`: book who signs a stage, or the whole contract, as it is now."""
     folder = open_contract(arguments.contract)
     by = _said(arguments.by, "--by")
     with folder.alone():
@@ -143,7 +143,7 @@ def sign_command(arguments: argparse.Namespace) -> int:
             if course.verdict_of(stage.name) == "NOT RUN":
                 raise AssayError(
                     f"stage {stage.name} has not ended: nothing can be signed for it; run it with:"
-                    f" assay acceptance next {stage.name}"
+                    f" assay contract next {stage.name}"
                 )
         name = arguments.stage or ""
         verdict = course.verdict_of(name) if name else course.verdict
@@ -156,7 +156,7 @@ def sign_command(arguments: argparse.Namespace) -> int:
 
 
 def report_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance report`: write the documents; gives the status of the verdict."""
+    """`assay contract report`: write the documents; gives the status of the verdict."""
     folder = open_contract(arguments.contract)
     with folder.alone():
         written = write_documents(folder)
@@ -308,7 +308,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         "start",
         "what a contract's stages risk, and its folder; runs nothing yet",
         start_command,
-        argument("name CONTRACT", "a name in campaigns/acceptance/, or a file"),
+        argument("name CONTRACT", "a name in campaigns/contracts/, or a file"),
         *(site(), JSON),
     )
     verbs.add(

@@ -67,7 +67,7 @@ class StagePart(Part, kw_only=True):
 
 
 class ContractForm(Form, kw_only=True):
-    """`assay acceptance`, and contract.json: a contract with all that was done under it."""
+    """`assay contract`, and contract.json: a contract with all that was done under it."""
 
     kind: Annotated[Literal["assay-contract"], key("What this is.")] = "assay-contract"
     name: Annotated[str, key("The contract.")]

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from assay import ROOT, contract_files
+from assay import known_files
 from assay.criteria.loading import criteria_from_text, load_criteria
 from assay.criteria.rules import contradictions, criteria_problems
 from assay.schema.document import Location, Problem, read_text
@@ -28,7 +28,9 @@ from records.criteria import Criteria, Criterion, LimitCriterion, Waiver
 from records.errors import AssayError
 from records.forms import DIALECT
 
-SCHEMA_FILE = ROOT / "campaigns" / "acceptance" / "contract.schema.json"
+#: The contracts that come with Assay.
+SHIPPED = Path(__file__).with_name("contracts")
+SCHEMA_FILE = SHIPPED / "contract.schema.json"
 #: How the names of what a started contract keeps of a stage end.
 _CRITERIA, _CAMPAIGN = "criteria.yaml", "campaign.yaml"
 _NEEDS = "a contract needs at least schema, name, title and stages"
@@ -66,13 +68,19 @@ class LoadedStage:
 
 
 def load_contract(name_or_path: str) -> tuple[Contract, str, Path]:
-    """The contract of a name in `campaigns/acceptance/` or of a file, its text, and its file.
+    """The contract of a name in `campaigns/contracts/` or of a file, its text, and its file.
 
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
-    path = file_of(name_or_path, "contract", contract_files(), "campaigns/acceptance")
+    path = file_of(name_or_path, "contract", _known(), "campaigns/contracts")
     text = read_text(path)
     return contract_from_text(str(path), text), text, path
+
+
+def _known() -> dict[str, Path]:
+    """Contract files of Assay and of the working folder, by name."""
+    files = known_files(SHIPPED, "campaigns/contracts", "*.yaml")
+    return dict(sorted((path.stem, path) for path in files))
 
 
 def contract_schema() -> dict[str, Any]:

@@ -93,7 +93,7 @@ class ContractFolder:
         another does."""
         busy = (
             f"{self.path} is used by another process; wait for it, or see how far it is with:"
-            " assay acceptance status"
+            " assay contract status"
         )
         with held(self.path / ".lock", busy):
             yield
@@ -128,6 +128,6 @@ def open_contract(name: str | None) -> ContractFolder:
     if not found:
         what = "no contract was started" if name is None else f"no contract {name!r}"
         raise AssayError(
-            f"{what} below {CONTRACTS}/; start one with: assay acceptance start CONTRACT"
+            f"{what} below {CONTRACTS}/; start one with: assay contract start CONTRACT"
         )
     return ContractFolder(found[-1])

@@ -21,7 +21,7 @@ class Risks(Section):
 
 
 class Stability(Section):
-    """A period in which outages are booked by `assay acceptance watch`, and what it must show."""
+    """A period in which outages are booked by `assay contract watch`, and what it must show."""
 
     days: float = key("Its length; scheduled outages prolong it.", "d", gt=0, le=3650)
     scale: float = key(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.plan import Durations, Narrowing, earlier_runs, make_plan
+from assay.plan import Durations, Narrowing, completed, earlier_runs, make_plan
 from assay.run.named_runs import fitting
 from assay.sites.loading import site_to_plan_for
 from assay.sites.site import Site
@@ -20,7 +20,6 @@ from plugins.contract.forms import ContractRisk
 from plugins.contract.loading import LoadedStage, loaded_stage
 from plugins.contract.model import Contract, Stage
 from plugins.contract.risks import contract_risks
-from plugins.reframe.suites import with_suites
 from records.criteria import MixCriterion, SpreadCriterion, SuccessCriterion
 from records.errors import AssayError
 from records.run.plan import Plan
@@ -65,7 +64,7 @@ def _plan(loaded: LoadedStage, site: Site) -> Plan:
     try:
         varied = site.with_possible_variants(campaign.variants)
         durations = Durations(earlier_runs(varied.provenance()))
-        whole = with_suites(campaign, varied)
+        whole = completed(campaign, varied)
         plan = make_plan(whole, varied.facts(), narrowing_of(loaded.stage), durations=durations)
     except AssayError as error:
         raise AssayError(f"stage {name}: {error}", error.status) from error

@@ -52,7 +52,7 @@ def refuse_blocked(course: ContractCourse, stage: Stage) -> None:
         if before.holds_up and verdict != "PASS":
             raise AssayError(
                 f"stage {stage.name} waits: stage {before.name}, which holds up later ones, is"
-                f" {verdict}. Repeat it: assay acceptance next {before.name}; or waive it: assay"
+                f" {verdict}. Repeat it: assay contract next {before.name}; or waive it: assay"
                 f" acceptance waive {before.name} --by NAME --reason TEXT"
             )
 
@@ -127,8 +127,8 @@ def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> 
         share = percent(figures.period_s / (period.days * 86400)) if figures else "nothing"
         raise AssayError(
             f"stage {stage.name} goes on: {share} of {period.days:g} days is booked. Let a timer or"
-            " scrontab book it (docs/stability.md): assay acceptance watch --folder"
-            f" {ledger.path} --site {course.site} --once; then judge it: assay acceptance next"
+            " scrontab book it (docs/stability.md): assay contract watch --folder"
+            f" {ledger.path} --site {course.site} --once; then judge it: assay contract next"
             f" {stage.name}",
             ExitStatus.INCONCLUSIVE,
         )

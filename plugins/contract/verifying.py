@@ -126,7 +126,7 @@ def _documents(
     what, path = f"documents against {SUMS}", folder.path / SUMS
     if kind_at(path) is None:
         faults = [f"{SUMS} is missing"] if document or signers else []
-        yield Check(what, tuple(faults), "no document yet; write it with: assay acceptance report")
+        yield Check(what, tuple(faults), "no document yet; write it with: assay contract report")
         return
     try:
         sums, machine = read_sums(path), read_whole(folder.path / MACHINE)
@@ -137,7 +137,7 @@ def _documents(
     except (AssayError, KeyError, TypeError) as error:
         yield Check(what, (str(error),))
         return
-    note = "the log has grown since; write them anew with: assay acceptance report" if grown else ""
+    note = "the log has grown since; write them anew with: assay contract report" if grown else ""
     yield Check(what, clipped(faults), note)
     yield signature_check(folder.path, signers)
     if document is not None:

@@ -26,16 +26,15 @@ from plugins.papers.definition import (
     ShownPart,
     Study,
     Uncounted,
-    load_study,
     studies,
 )
 from plugins.papers.figures import figures_of
 from plugins.papers.tables import machine_tables, mark_of, tables_of
+from records.plugins import hooks
 from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import own_section
 from reports.load.loading import load_run
 from reports.notation.units import count_text, fixed
-from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Table
@@ -73,16 +72,6 @@ class StudyOutcome:
     inputs: list[tuple[str, str, str]]
 
 
-@dataclass(frozen=True)
-class StudySection:
-    """A study in the report of a run. `file`: its document in the run directory, if it is there."""
-
-    study: Study
-    claims: Table
-    command: str
-    file: str
-
-
 def make_document(study: Study, run: Path) -> StudyOutcome:
     """The study compared with the run. Raises AssayError as load_run does."""
     analysis = analyse(load_run(run))
@@ -115,17 +104,6 @@ def make_document(study: Study, run: Path) -> StudyOutcome:
         machine_tables(yaml.safe_load(machines.read_text())) if machines else [],
         [(one.title, one.note, (study.folder / one.file).read_text()) for one in study.inputs],
     )
-
-
-def study_section(analysis: Analysis) -> StudySection | None:
-    """The section of a run whose campaign is a study's; None for another one."""
-    name = analysis.run.plan.campaign
-    if name not in studies():
-        return None
-    study, file = load_study(name), f"paper/{name}.html"
-    there = (analysis.run.directory / file).is_file()
-    claims = claims_table(judge_claims(study, analysis))
-    return StudySection(study, claims, f"assay paper {name} RUN", file if there else "")
 
 
 def claims_table(claims: Sequence[JudgedClaim]) -> Table:
@@ -214,7 +192,9 @@ def _shown(shown: ShownPart, analysis: Analysis) -> StudyPart:
     """What a run shows with a figure or a statement that the paper prints without numbers."""
     check = shown.check
     if shown.shows == "mpi_profile":
-        pictures, tables = profile_pictures(analysis, check), profile_tables(analysis, check)
+        parts = [make(analysis, check) for make in hooks("check_parts")]
+        pictures = [picture for pictures_of, _ in parts for picture in pictures_of()]
+        tables = [table for _, tables_of in parts for table in tables_of()]
     else:
         section = (analysis.rows_of(check) and own_section(check)) or Section()
         pictures = [picture for make in section.pictures if (picture := make(analysis))]

@@ -11,5 +11,9 @@ PLUGIN = Plugin(
             "plugins.papers.command:declare",
         )
     },
+    hooks={
+        "next_command": "plugins.papers.result:next_command",
+        "report_section": "plugins.papers.result:report_section",
+    },
     forms={"paper": "plugins.papers.result:PaperForm"},
 )

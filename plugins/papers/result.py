@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
-from plugins.papers.claims import UNTESTABLE
+from plugins.papers.claims import UNTESTABLE, judge_claims
+from plugins.papers.definition import load_study, studies
 from plugins.papers.document import StudyOutcome, StudyPart, claims_table
 from plugins.papers.tables import LONG
 from records.forms import Form, Part, key
+from reports import commands
+from reports.analysis.run import Analysis
+from reports.commands import NextCommand
+from reports.load.loading import Run
 from reports.result import (
     ON_TERMINAL,
     Block,
@@ -21,6 +26,7 @@ from reports.result import (
     Sentence,
     carried,
 )
+from reports.show.raw_links import RawLinks
 from reports.show.tables import Column, Heading, pivot
 from reports.verdicts.choice.sentences import launches_text
 
@@ -137,3 +143,25 @@ def _then(found: StudyOutcome) -> Iterator[Block]:
         yield from (FileText(title, note, text) for title, note, text in found.inputs)
 
     yield Section("machines", "The machines of then", machines)
+
+
+def report_section(analysis: Analysis, links: RawLinks) -> Section | None:
+    """The section of a run whose campaign is a study's; None for another one."""
+    name = analysis.run.plan.campaign
+    if name not in studies():
+        return None
+    study, file = load_study(name), f"paper/{name}.html"
+    href = f"{links.root}/{file}" if (analysis.run.directory / file).is_file() else ""
+    text = f"{study.authors}, {study.title}. Its tables and figures next to this run's:"
+
+    def blocks() -> Iterator[Block]:
+        yield Sentence(text, href, code=f"assay paper {name} RUN")
+        yield claims_table(judge_claims(study, analysis))
+
+    return Section("study", f"Compared with the study of {study.year}", blocks, short="The study")
+
+
+def next_command(run: Run) -> NextCommand | None:
+    """Where a complete run of a study leads: to its document."""
+    name = run.plan.campaign
+    return commands.paper(name, run) if name in studies() else None

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from plugins.profile.application_profile import PAIR, ApplicationProfile, OverRanks, ProfiledCall
 from plugins.profile.mpip import divide_completions
+from plugins.profile.pictures import CaseProfile, case_profiles
 from records.errors import AssayError
 from records.run.mpi_profile import CallProfile
 from records.run.plan import PlannedCase
 from reports.analysis.run import Analysis
-from reports.show.mpi_profile import CaseProfile, case_profiles
 
 #: Calls whose bytes are those of all blocks, and of which only the root has any.
 _ALL_BLOCKS = {"Alltoall", "Alltoallv", "Scatter", "Scatterv"}

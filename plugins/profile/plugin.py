@@ -11,5 +11,6 @@ PLUGIN = Plugin(
             "plugins.profile.command:declare",
         )
     },
+    hooks={"check_parts": "plugins.profile.pictures:check_parts"},
     forms={"profile": "plugins.profile.application_profile:ApplicationProfile"},
 )

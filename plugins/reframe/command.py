@@ -45,7 +45,7 @@ def survey_command(arguments: argparse.Namespace) -> int:
     """`assay reframe survey`: a history as a whole."""
     history = surveyed_history(arguments.history)
     result = survey_result(surveys_of(history, arguments.site, arguments.campaign))
-    folder = arguments.out or history.parent / "history-report"
+    folder = arguments.out or history.parent / "reframe-survey"
     show_pages(result, folder, as_json=arguments.json)
     return ExitStatus.PASS
 

@@ -11,6 +11,12 @@ PLUGIN = Plugin(
             "plugins.reframe.command:declare",
         )
     },
+    hooks={
+        "brought_check": "plugins.reframe.classes:BROUGHT",
+        "campaign": "plugins.reframe.suites:with_suites",
+        "session_prepare": "plugins.reframe.classes.launcher:install",
+        "session_task_end": "plugins.reframe.classes.outcomes:report",
+    },
     forms={
         "reframe-import": "plugins.reframe.survey.forms:ImportForm",
         "reframe-suite": "plugins.reframe.suite_on_site:SuiteForm",

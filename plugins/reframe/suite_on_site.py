@@ -58,7 +58,7 @@ class ClassHere(Part):
 
 
 class SuiteForm(Form, kw_only=True):
-    """`assay checks --reframe`: what a suite has, and what of it can run."""
+    """`assay reframe suite`: what a suite has, and what of it can run."""
 
     schema: Annotated[int, key("The version of this form.")] = 2
     suite: Annotated[str, key("Its folder or file.")]

@@ -11,12 +11,11 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from records.axes import axis_of
-from records.plugins import section_packages
+from records.plugins import hooks, section_packages
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
 from reports.show.boxes import launches_picture
 from reports.show.draw import svg_of
-from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
 from reports.show.section import Section, generic_section, statistics_tables
 from reports.show.tables import Cell, Table, slug
@@ -99,12 +98,14 @@ def read_section(file: Path) -> Section:
 
 def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -> CheckPart:
     drawn: list[Picture] = []
+    further = [make(analysis, check) for make in hooks("check_parts")]
     if pictures:
         launches = launches_picture(analysis, check)
         drawn = [picture for make in section.pictures if (picture := make(analysis))]
-        drawn += [*profile_pictures(analysis, check), *([launches] if launches else [])]
+        drawn += [picture for pictures_of, _ in further for picture in pictures_of()]
+        drawn += [launches] if launches else []
     tables = [table for make in section.tables if (table := make(analysis))]
-    tables += profile_tables(analysis, check)
+    tables += [table for _, tables_of in further for table in tables_of()]
     own = section.statistics
     tables += own(analysis) if own else statistics_tables(analysis, check)
     constant = ", ".join(

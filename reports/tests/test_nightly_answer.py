@@ -96,7 +96,7 @@ def test_a_regression_is_told_with_size_day_cause_and_the_command_that_accepts_i
         answer.sentence,
     )
     assert found
-    assert re.fullmatch(r"assay history accept-change \d+( \d+){5}", answer.command)
+    assert re.fullmatch(r"assay nightly accept-change \d+( \d+){5}", answer.command)
     # The same number stands in the page's list of all changes.
     assert f"({found[1]} slower)" in html_of(night)
 
@@ -143,7 +143,7 @@ def test_a_suspect_is_to_be_run_again() -> None:
     history.reruns[:] = np.nan
     answer = answered(history)
     assert answer.state is State.SUSPECT
-    assert answer.command.startswith("assay history check --rerun --campaign ")
+    assert answer.command.startswith("assay nightly check --rerun --campaign ")
 
 
 def test_silence_is_told_with_what_was_usual() -> None:

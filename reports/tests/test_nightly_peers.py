@@ -190,7 +190,7 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
         with Store(Path("results/history.sqlite"), create=True) as store:
             started = f"2026-01-0{number}T02:00:00Z"
             store.add(replace(night, run_id=f"night-{number}", started_at=started), values)
-        assert main(["history", "check", "--json"]) == 3
+        assert main(["nightly", "check", "--json"]) == 3
         told = json.loads(capsys.readouterr().out)
         assert {item["at"]["node"] for item in told["findings"]} == ({BAD} if slower > 1 else set())
         assert {item["compared_with"] for item in told["findings"]} <= {"nodes"}
@@ -199,7 +199,7 @@ def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: floa
     with Store(Path("results/history.sqlite")) as store:
         history = read_history(store, night.site, night.campaign)
     assert history.unexplained.sum() == (3 if slower > 1 else 0)
-    assert main(["history", "check", "--find", "60"]) == 3
+    assert main(["nightly", "check", "--find", "60"]) == 3
     assert "suspect" not in capsys.readouterr().out
 
 

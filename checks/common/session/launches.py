@@ -21,15 +21,14 @@ from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
 from checks.common.brought import brought_to_session, checks_with
-from checks.common.guard import CheckError
+from checks.common.guard import CheckError, UnfitTestError
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS, Checks
 from checks.common.resources import CpusPerTask, Resources
 from checks.common.session.leaves import leaf_of
 from checks.common.session.outcome import outcome_pipe, report_refusal
 from checks.common.switches import Switches
-from plugins.reframe.classes import ReframeDefinition, UnfitTestError
-from records.run.brought import ReframeTest
+from records.plugins import hooks
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
@@ -84,10 +83,8 @@ def launch_test(
             f" allowed is {ranks}, {on_node}"
         )
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
-    if isinstance(definition, ReframeDefinition):
-        from plugins.reframe.classes.derived import maker_of  # slow: needed by suites only
-
-        return maker_of(launch, definition, name, module)
+    if maker := definition.test_maker(launch, name, module):
+        return maker
     if launch.check not in leaves:
         leaves[launch.check] = leaf_of(definition)
     made: type = make_test(
@@ -125,10 +122,8 @@ def _register_all(path: str) -> None:
     leaves: dict[str, type[MpiCheck]] = {}
     brought = brought_to_session()
     checks = checks_with(brought)
-    if tests := [one for one in brought.values() if isinstance(one, ReframeTest)]:
-        from plugins.reframe.classes.launcher import install  # slow: needed by suites only
-
-        install(tests)
+    for prepare in hooks("session_prepare") if brought else ():
+        prepare(brought.values())
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place
         try:

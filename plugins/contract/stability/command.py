@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay acceptance watch`: book a look, or look after look; give an outage a class; report."""
+"""`assay contract watch`: book a look, or look after look; give an outage a class; report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATUS = {State.FAIL: ExitStatus.FAIL, State.INCONCLUSIVE: ExitStatus.INCONCLUS
 
 
 def watch_command(arguments: argparse.Namespace) -> int:
-    """`assay acceptance watch`; a report gives the exit status of its verdict."""
+    """`assay contract watch`; a report gives the exit status of its verdict."""
     path = arguments.folder or PHASES / arguments.site.replace(":", "-")
     folder = WatchFolder(path)
     if arguments.classed:
@@ -98,7 +98,7 @@ def _look(folder: WatchFolder, watch: WatchTerms, looking: Looking | str) -> boo
     """Book a look; whether the phase goes on after it. The probe job ends with the phase."""
     entries = folder.entries()
     if _over([one for one in entries if isinstance(one, ClusterLook)], watch):
-        say(f"{folder.path}: the phase is over; see it with: assay acceptance watch")
+        say(f"{folder.path}: the phase is over; see it with: assay contract watch")
         return False
     known = Known.of(entries)
     if isinstance(looking, str):

@@ -145,7 +145,7 @@ class WatchFolder:
         """Be the one booker. Raises AssayError where another process is."""
         busy = (
             f"{self.path} is booked by another process; one booker is enough, and the ledger can be"
-            " read meanwhile: assay acceptance watch"
+            " read meanwhile: assay contract watch"
         )
         with held(self.path / ".lock", busy):
             yield
@@ -174,7 +174,7 @@ def watch_of(entries: Sequence[Entry], folder: Path) -> WatchTerms:
     """What is watched. Raises AssayError for an empty ledger."""
     if not entries or not isinstance(entries[0], WatchTerms):
         raise AssayError(
-            f"{folder}: no look was booked; begin with: assay acceptance watch --site SITE --once"
+            f"{folder}: no look was booked; begin with: assay contract watch --site SITE --once"
             " --every 60s --for 30d"
         )
     return entries[0]

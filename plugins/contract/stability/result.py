@@ -35,7 +35,7 @@ class OutagePart(Part):
 
 
 class StabilityForm(Form, kw_only=True):
-    """`assay acceptance watch`: a stability phase."""
+    """`assay contract watch`: a stability phase."""
 
     site: Annotated[str, key("The site.")]
     answer: Annotated[AnswerPart, key("The answer.")]

@@ -97,7 +97,7 @@ storage:
 
 def started(folder, text, capsys):
     (folder / "mine.yaml").write_text(text)
-    assert main(["acceptance", "start", "mine.yaml", "--site", "here", "--json"]) == 0
+    assert main(["contract", "start", "mine.yaml", "--site", "here", "--json"]) == 0
     return {one["criterion"]: one for one in json.loads(capsys.readouterr().out)["risks"]}
 
 
@@ -182,7 +182,7 @@ MIX = (
 def test_promises_that_cannot_be_are_refused_and_nothing_is_started(here, said, old, new, told):
     contract = CONTRACT if old in CONTRACT else MIX
     (here / "mine.yaml").write_text(contract.replace(old, new))
-    assert told in said(2, "acceptance", "start", "mine.yaml", "--site", "here")
+    assert told in said(2, "contract", "start", "mine.yaml", "--site", "here")
     assert not CONTRACTS.exists()
 
 

@@ -71,12 +71,12 @@ def test_the_schema_is_current_and_takes_the_shipped_contracts():
 )
 def test_a_fault_is_named_with_its_place_and_nothing_is_started(place, said, old, new, told):
     (place / "mine.yaml").write_text(CONTRACT.replace(old, new))
-    assert told in said(2, "acceptance", "start", "mine.yaml")
+    assert told in said(2, "contract", "start", "mine.yaml")
     assert not CONTRACTS.exists()
 
 
 def test_a_changed_or_shortened_log_is_refused(place):
-    assert main(["acceptance", "start", "mine.yaml"]) == 0
+    assert main(["contract", "start", "mine.yaml"]) == 0
     folder = open_contract("mine")
     folder.append("signed", by="A. Buyer", role="Buyer")
     lines = folder.log.read_bytes().splitlines(keepends=True)
@@ -90,8 +90,8 @@ def test_a_changed_or_shortened_log_is_refused(place):
 
 
 def test_a_started_contract_shows_its_stages_and_cannot_be_changed(place, said):
-    assert main(["acceptance", "start", "mine.yaml"]) == 0
-    assert "NOT RUN" in said(3, "acceptance", "status")
+    assert main(["contract", "start", "mine.yaml"]) == 0
+    assert "NOT RUN" in said(3, "contract", "status")
     folder = open_contract(None)
     folder.file.write_text(CONTRACT.replace("at_least: 1,", "at_least: 0,"))
     with pytest.raises(AssayError, match=r"contract\.yaml"):
@@ -100,21 +100,21 @@ def test_a_started_contract_shows_its_stages_and_cannot_be_changed(place, said):
 
 WALKED = CONTRACT.replace("at_least: 1,", "at_least: 1.0e+9,") + "    reruns_at_most: 0\n"
 WALKED = WALKED.replace("dgemm_rate", "stream_triad").replace("flop/s", "bytes/s")
-WAIVE = ["acceptance", "waive", "nodes", "--by", "A. Buyer", "--reason", "to be replaced"]
+WAIVE = ["contract", "waive", "nodes", "--by", "A. Buyer", "--reason", "to be replaced"]
 
 
 @pytest.fixture
 def walk(place):
     """A started contract, and how its stage ends with a run that was measured before."""
     (place / "mine.yaml").write_text(WALKED)
-    assert main(["acceptance", "start", "mine.yaml"]) == 0
+    assert main(["contract", "start", "mine.yaml"]) == 0
     folder = open_contract(None)
 
     def ended(number, **slow):
         run = runs.write_run(place / "results" / "a" / f"20261120T000000Z-000{number}", **slow)
         path = os.path.relpath(run, folder.path)
         folder.append("begun", stage="nodes", attempt=number, run=path)
-        return main(["acceptance", "next", "nodes"])
+        return main(["contract", "next", "nodes"])
 
     return folder, ended
 
@@ -124,14 +124,14 @@ def test_a_stage_that_was_killed_after_its_run_goes_on_to_its_verdict(walk, caps
     assert ended(1) == 0
     assert "PASS: Its stage is passed." in capsys.readouterr().out
     assert [one.what for one in folder.entries()] == ["started", "begun", "ended"]
-    assert "every stage has run" in said(2, "acceptance", "next")
+    assert "every stage has run" in said(2, "contract", "next")
 
 
 def test_a_repeated_stage_keeps_both_attempts_and_the_latest_counts(walk, said):
     _, ended = walk
     assert ended(1, slow_node={"n2": 0.02}) == 1
     assert ended(2) == 0
-    stage = published("acceptance", said(0, "acceptance", "report", "--json"))["stages"][0]
+    stage = published("acceptance", said(0, "contract", "report", "--json"))["stages"][0]
     assert [one["verdict"] for one in stage["attempts"]] == ["FAIL", "PASS"]
 
 
@@ -147,7 +147,7 @@ def test_a_waiver_by_name_and_reason_lets_it_pass_and_stays_in_the_document(walk
         assert more[1] in said(2, *waive, *more)
     assert folder.log.read_bytes() == before
     assert main([*waive, "--subject", "n2"]) == 0
-    assert main(["acceptance", "report"]) == 0
+    assert main(["contract", "report"]) == 0
     page = (folder.path / "document.html").read_text()
     assert all(told in page for told in ("A. Buyer", "to be replaced", "waived"))
     assert [one.verdict for one in folder.entries() if one.what == "ended"] == ["FAIL", "PASS"]
@@ -180,7 +180,7 @@ def test_a_contract_is_verified_down_to_its_records(walk, capsys, monkeypatch):
     assert ended(1, slow_node={"n2": 0.02}) == 1
     assert main(WAIVE) == 0
     assert verified(capsys, folder.path) == (0, [])
-    assert main(["acceptance", "report"]) == 0
+    assert main(["contract", "report"]) == 0
     document = folder.path / "document.html"
     assert verified(capsys, document, "--seal", folder.chain.head[:12]) == (0, [])
     copy = shutil.copy(document, "copy.html")
@@ -205,7 +205,7 @@ def test_a_contract_is_verified_down_to_its_records(walk, capsys, monkeypatch):
 
 def test_signatures_need_a_party_and_a_stage_that_has_ended(walk, capsys, said):
     folder, ended = walk
-    sign = ["acceptance", "sign", "--by", "A. Buyer", "--role"]
+    sign = ["contract", "sign", "--by", "A. Buyer", "--role"]
     assert "has not ended" in said(2, *sign, "Buyer")
     ended(1)
     assert "did you mean Buyer?" in said(2, *sign, "Byer")
@@ -219,11 +219,11 @@ def test_signatures_need_a_party_and_a_stage_that_has_ended(walk, capsys, said):
 def test_the_vendor_gets_what_fails_with_raw_output(walk):
     folder, ended = walk
     ended(1, slow_node={"n2": 0.02})
-    assert main(["acceptance", "report"]) == 1
+    assert main(["contract", "report"]) == 1
     page = (folder.path / "vendor.html").read_text()
     assert "n2" in page and "20261120T000000Z-0001/raw/" in page
     ended(2)
-    assert main(["acceptance", "report"]) == 0
+    assert main(["contract", "report"]) == 0
     assert not (folder.path / "vendor.html").exists()
 
 
@@ -232,15 +232,15 @@ def test_a_judgement_that_was_changed_is_refused(walk, said):
     ended(1)
     kept = next((folder.path / "judgements").iterdir())
     kept.write_bytes(kept.read_bytes().replace(b"PASS", b"FAIL"))
-    assert kept.name in said(2, "acceptance", "status")
+    assert kept.name in said(2, "contract", "status")
 
 
 def test_a_stage_that_holds_up_others_is_named(place, said):
     second = WALKED[WALKED.index("  - name: nodes") :].replace("name: nodes", "name: links")
     first = WALKED.replace("    checks: [node]\n", "    checks: [node]\n    holds_up: true\n")
     (place / "mine.yaml").write_text(first + second)
-    assert main(["acceptance", "start", "mine.yaml"]) == 0
-    assert "stage links waits: stage nodes" in said(2, "acceptance", "next", "links")
+    assert main(["contract", "start", "mine.yaml"]) == 0
+    assert "stage links waits: stage nodes" in said(2, "contract", "next", "links")
 
 
 PROMISED = {"mtbi_s": 1440.0, "availability": 0.9}
@@ -259,7 +259,7 @@ stages:
 def period(place):
     """A started period, and how it ends with looks that were booked by a timer."""
     (place / "mine.yaml").write_text(PERIOD)
-    assert main(["acceptance", "start", "mine.yaml"]) == 0
+    assert main(["contract", "start", "mine.yaml"]) == 0
     folder = open_contract(None)
 
     def ended(ledger):
@@ -268,7 +268,7 @@ def period(place):
         for entry in ledger.entries:
             watch.append(entry)
         folder.append("begun", stage="stability", attempt=1, file="stability-1")
-        return main(["acceptance", "next"])
+        return main(["contract", "next"])
 
     return folder, ended
 
@@ -284,8 +284,8 @@ def test_a_period_with_many_outages_fails_and_can_be_waived(period, capsys):
     assert ended(ledger) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "stability, MTBI of the period" in said
-    assert main(["acceptance", "waive", "stability", "mtbi", *WAIVE[3:]]) == 0
-    assert main(["acceptance", "report"]) == 0
+    assert main(["contract", "waive", "stability", "mtbi", *WAIVE[3:]]) == 0
+    assert main(["contract", "report"]) == 0
     assert "to be replaced" in (folder.path / "document.html").read_text()
     assert verified(capsys, folder.path) == (0, [])
 
@@ -295,11 +295,11 @@ def test_an_outage_that_gets_its_class_after_the_judgement_is_judged_again(perio
     ledger = Ledger().begin(**PROMISED)
     ended(ledger.look(nodes={"n2": DOWN}).look(nodes={"n2": UP}).until_the_end())
     (outage,) = ledger.booked.outages
-    watch = f"acceptance watch --folder {folder.path}/stability-1 --site virtual".split()
+    watch = f"contract watch --folder {folder.path}/stability-1 --site virtual".split()
     words = ["--class", f"{outage.id}=vendor", "--by", "A. Buyer", "--reason", "power"]
     assert main([*watch, *words]) == 0
-    main(["acceptance", "next", "stability"])
-    assert main(["acceptance", "report"]) != 2
+    main(["contract", "next", "stability"])
+    assert main(["contract", "report"]) != 2
     assert [one.attempt for one in folder.entries() if one.what == "ended"] == [1, 1]
     assert verified(capsys, folder.path) == (0, [])
 
@@ -310,13 +310,13 @@ def test_a_quiet_period_passes_and_its_ledger_cannot_be_changed_afterwards(perio
     assert "PASS" in capsys.readouterr().out
     ledger = folder.path / "stability-1" / "looks.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b'"n1"', b'"n9"'))
-    assert "looks.jsonl" in said(2, "acceptance", "report")
+    assert "looks.jsonl" in said(2, "contract", "report")
 
 
 def test_the_score_is_the_weighted_mean_of_values_over_limits(walk, place, said):
     _, ended = walk
     ended(1, noise=0.0)
-    form = published("acceptance", said(0, "acceptance", "status", "--json"))
+    form = published("acceptance", said(0, "contract", "status", "--json"))
     (item,) = form["stages"][0]["attempts"][0]["results"][1]["items"][:1]
     assert form["score"] == pytest.approx(item["median"] / 1.0e9, rel=0.05)
 
@@ -326,7 +326,7 @@ def test_a_key_signs_the_checksums_of_the_document(walk, place):
     folder, ended = walk
     ended(1)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key"], check=True)
-    assert main(["acceptance", "sign", "--role", "Buyer", "--by", "A. Buyer", "--key", "key"]) == 0
+    assert main(["contract", "sign", "--role", "Buyer", "--by", "A. Buyer", "--key", "key"]) == 0
     sums = folder.path / documents.SUMS
     assert "key" in signer(sums, None)
     subprocess.run(["sha256sum", "--check", "--quiet", sums.name], cwd=folder.path, check=True)

@@ -55,7 +55,7 @@ class Rehearsal:
         self.slurm("scontrol", "update", f"NodeName={name}", f"State={state}", *more)
 
     def book(self) -> None:
-        words = ["acceptance", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
+        words = ["contract", "watch", "--site", f"virtual:{NAME}", "--folder", str(self.folder)]
         words += ["--every", "19.2h", "--for", "34d", "--scale", str(SCALE), "--probe", "5s"]
         words += ["--file-system", str(self.full), "--file-system", str(self.closed)]
         with (self.folder.parent / "booker.log").open("ab") as log:

@@ -225,10 +225,10 @@ def booked(tmp_path, monkeypatch) -> WatchFolder:
 
 
 def test_a_class_needs_an_outage_a_name_and_a_reason_and_options_as_they_were(booked, capsys):
-    wanted = ["acceptance", "watch", "--site", "walk"]
+    wanted = ["contract", "watch", "--site", "walk"]
     assert main([*wanted, "--json"]) == 3
     report = capsys.readouterr().out
-    published("acceptance-watch", report)
+    published("contract-watch", report)
     outage = report.partition('"id": "')[2].partition('"')[0]
     named = ["--by", "A. Buyer", "--reason", "fuse"]
     other = "20010909T014641Z-node-down-n2"
@@ -252,7 +252,7 @@ def test_a_class_needs_an_outage_a_name_and_a_reason_and_options_as_they_were(bo
     ],
 )
 def test_a_phase_that_cannot_begin_is_refused_and_leaves_nothing(site, words, said, folder, capsys):
-    assert main(["acceptance", "watch", "--site", site, *words]) == 2
+    assert main(["contract", "watch", "--site", site, *words]) == 2
     assert said in capsys.readouterr().err
     assert list(folder.iterdir()) == []
 

@@ -13,12 +13,13 @@ import yaml
 from assay.cli import main
 from plugins.papers.beside import besides
 from plugins.papers.definition import FOLDER, load_study
-from plugins.papers.document import study_section
 from plugins.papers.fields import LENGTH, BlockValues, Field, Point
+from plugins.papers.result import report_section
 from plugins.papers.run_values import RunValues
 from plugins.papers.tables import as_printed, machine_tables, tables_of, words
 from reports.analysis.run import Analysis, analyse
 from reports.load.loading import load_run
+from reports.show.raw_links import RawLinks
 from reports.tests.synthetic import case, changed, metric, with_records, write_run
 from reports.tests.whole_campaigns import write_campaign
 
@@ -314,12 +315,14 @@ def test_a_calculation_in_yaml_names_the_file_that_it_belongs_in(tmp_path, capsy
 
 def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
     run = collective_run(tmp_path)
-    assert study_section(analyse(load_run(run))) is None
+    links = RawLinks("..")
+    assert report_section(analyse(load_run(run)), links) is None
     changed(run / "plan.json", campaign="collectives-1996")
-    section = study_section(analyse(load_run(run)))
+    section = report_section(analyse(load_run(run)), links)
     assert section is not None
-    assert section.command == "assay paper collectives-1996 RUN"
-    assert len(section.claims.rows) >= len(section.study.claims)
+    sentence, claims = section.blocks()
+    assert sentence.code == "assay paper collectives-1996 RUN"
+    assert len(claims.rows) >= len(load_study("collectives-1996").claims)
 
 
 def with_outlier(run: Path, *, slow: range) -> Analysis:

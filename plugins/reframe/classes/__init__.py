@@ -7,7 +7,7 @@ Without ReFrame, and without the suite: nothing of its code is executed here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,6 @@ from records.run.plan import canonical_json
 #: Seconds of a launch while none is known: at least, and as a share of the test's own limit, which
 #: tells little.
 _ROUGH_S, _LIMIT_SHARE = 0.5, 0.01
-
-
-class UnfitTestError(Exception):
-    """A launch that must not be started, as it was not planned or its test cannot be made; the
-    message says why, and what is allowed."""
 
 
 class TestParameters(Parameters):
@@ -44,7 +39,9 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
     """A class of a ReFrame suite. What it measures, and whether that is right, is its own."""
 
     parameters = TestParameters
+    line: ReframeTest
     deciding = ""
+    is_reread = False
     may_lack = frozenset({"metrics", "programs"})
 
     def __init__(self, name: str, line: ReframeTest) -> None:
@@ -62,6 +59,12 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
         """A rough time until launches were timed: most tests of suites are short."""
         limit_s = self.line.time_limit_s or 0.0
         return site.launch_overhead_s + max(_ROUGH_S, _LIMIT_SHARE * limit_s)
+
+    def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any]:
+        """What derives from the class of the suite."""
+        from plugins.reframe.classes.derived import maker_of  # slow: ReFrame
+
+        return maker_of(launch, self, name, module)
 
     def refuse_changed(self) -> None:
         """Raise AssayError where the file is not that of the plan any more."""
@@ -99,3 +102,7 @@ def digest_of(file: Path, cls: str) -> str:
     except OSError as error:
         raise AssayError(f"{file}: cannot be read ({error.strerror})") from None
     return hashlib.sha256(cls.encode() + b"\0" + content).hexdigest()
+
+
+#: What a plan brings, and the definition that is made of it.
+BROUGHT = ReframeTest, ReframeDefinition

@@ -20,6 +20,7 @@ from reframe.core.builtins import fixture, run_after, run_before
 from reframe.core.exceptions import ReframeFatalError, SkipTestError
 from reframe.core.meta import make_test
 
+from checks.common.guard import UnfitTestError
 from checks.common.json_lines import TOKEN
 from checks.common.session.builds import Programs
 from checks.common.session.outcome import Outcome, report_refusal, send
@@ -28,7 +29,6 @@ from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.sources import LAUNCH_SCRIPTS
 from plugins.reframe.classes import (
     ReframeDefinition,
-    UnfitTestError,
     no_modules,
     planned,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reframe.core.backends import register_launcher
@@ -21,7 +21,7 @@ from checks.common.base import MpiCheck
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launch_commands import Start, launch_words
 from checks.common.slurm.scheduler import run_options
-from records.run.brought import ReframeTest
+from records.run.brought import Brought, ReframeTest
 
 _OWN = (MpiCheck, MakeBuild)
 
@@ -64,10 +64,12 @@ def _seen_as(asked: str, extras: Mapping[str, Any], environment: Any) -> Any:
     return found
 
 
-def install(tests: Sequence[ReframeTest]) -> None:
+def install(brought: Iterable[Brought]) -> None:
     """Let tests of suites find their environment's launcher, and the name or features by which
     they ask for that environment from their hooks after `setup` on: of a launch those of its case,
-    of a fixture those of the first test in `tests` that says it."""
+    of a fixture those of the first test that says it."""
+    if not (tests := [line for line in brought if isinstance(line, ReframeTest)]):
+        return
     seen_as, extras = dict[str, str](), dict[str, Any]()
     for one in reversed(tests):
         seen_as |= one.seen_as

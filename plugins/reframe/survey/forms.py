@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of `assay history import` and `report` with `--json`."""
+"""The keys of `assay reframe import` and `report` with `--json`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class UnreadPart(Part):
 
 
 class ImportForm(Form, kw_only=True):
-    """`assay history import`: what was taken in."""
+    """`assay reframe import`: what was taken in."""
 
     history: Annotated[str, key("The history.")]
     files: Annotated[int, key("Files that had launches or were to have some.")]
@@ -89,7 +89,7 @@ class FailingTestPart(Part):
 
 
 class SurveyForm(Form, kw_only=True):
-    """`assay history report`: a history as a whole."""
+    """`assay reframe survey`: a history as a whole."""
 
     history: Annotated[str, key("The history.")]
     imported: Annotated[bool, key("Whether its launches were run by another harness.")]

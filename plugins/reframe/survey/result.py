@@ -224,7 +224,7 @@ def _references(surveys: Sequence[Survey]) -> Iterator[Block]:
     yield Sentence(
         f"{count_text(len(judged), 'reference')} judged in {_series_text(surveys)}{by}; write those"
         " that the data support with:",
-        code="assay export references",
+        code="assay reframe references",
     )
 
 

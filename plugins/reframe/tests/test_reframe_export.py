@@ -61,8 +61,8 @@ def test_an_export_comes_in_again_once(
     exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     history = ["--history", str(tmp_path / "h.sqlite")]
-    assert main(["history", "import", str(exported), *history, "--json"]) == 0
-    form = published("history-import", capsys.readouterr().out)
+    assert main(["reframe", "import", str(exported), *history, "--json"]) == 0
+    form = published("reframe-import", capsys.readouterr().out)
     records = (STORED / "records.jsonl").read_text().count("\n")
     assert (form["added"], form["unread"]) == (records, 0)
 
@@ -72,12 +72,12 @@ def test_references_are_what_a_test_takes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_logs(tmp_path / "logs", 2, 40, 3)
-    assert main(["history", "import", "logs"]) == 0
-    assert main(["history", "report"]) == 0
+    assert main(["reframe", "import", "logs"]) == 0
+    assert main(["reframe", "survey"]) == 0
     assert "<title>" in (tmp_path / "results/history-report/index.html").read_text()
-    assert main(["export", "references", "--output", "r.py"]) == 0
+    assert main(["reframe", "references", "--output", "r.py"]) == 0
     capsys.readouterr()
-    assert main(["export", "references"]) == 0
+    assert main(["reframe", "references"]) == 0
     told = json.loads(capsys.readouterr().out)
     value, lower, upper, unit = told["Stream1"]["gnu"]["daint:mc"]["triad"]
     assert 98 < value < 101

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from plugins.papers.definition import studies
 from records.flags import INVALID_ON_PURPOSE
+from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.neighbours import neighbours_of
@@ -83,10 +83,11 @@ def _resume(run: Run) -> NextCommand:
 
 
 def _onward(run: Run) -> NextCommand:
-    """Where a complete run leads by its kind: a study to its document, an acceptance to its
-    judgement."""
-    if run.plan.campaign in studies():
-        return commands.paper(run.plan.campaign, run)
+    """Where a complete run leads: to what a plugin says, an acceptance to its judgement."""
+    for leads_to in hooks("next_command"):
+        command: NextCommand | None = leads_to(run)
+        if command is not None:
+            return command
     if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
         return commands.accept(run, commands.name_of(run))
     return commands.NOTHING

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from plugins.papers.document import StudySection
 from records.errors import AssayError
 from records.run.run_directory import open_run
 from reports.analysis.cells import ComparisonJudgement
@@ -100,10 +99,10 @@ def choice_result(
     parts: Sequence[CheckPart],
     links: RawLinks,
     warnings: Sequence[str] = (),
-    study: StudySection | None = None,
+    further: Sequence[Section] = (),
 ) -> Result[VerdictsForm]:
     """A run as a result. `parts`: what each check shows; `links` lead to raw output, and learn of
-    the pages that they need; `study`: the one whose campaign the run is of."""
+    the pages that they need; `further`: sections of plugins, after the choice."""
     run, answer, sentences = analysis.run, answer_of(analysis), summary(analysis)
     harness = run.provenance.harness
     commit = f" ({harness.git_commit[:12]})" if harness.git_commit else ""
@@ -118,7 +117,7 @@ def choice_result(
         warnings=warnings,
         first=Section("first", "", lambda: _first(analysis, sentences)),
         sections=[
-            *_sections(analysis, parts, links, study),
+            *_sections(analysis, parts, links, further),
             *([] if answer.state is State.FAILED else _on_terminal(analysis)),
         ],
         looks=analysis.looks,
@@ -174,14 +173,15 @@ def _first(analysis: Analysis, sentences: Sequence[Sentence]) -> Iterator[Block 
 
 
 def _sections(
-    analysis: Analysis, parts: Sequence[CheckPart], links: RawLinks, study: StudySection | None
+    analysis: Analysis,
+    parts: Sequence[CheckPart],
+    links: RawLinks,
+    further: Sequence[Section],
 ) -> Iterator[Section]:
     title = "Which environment is best"
     yield Section("choice", title, lambda: _choice(analysis), short="Which is best")
     yield Section("mix", "The mix of jobs", lambda: _mix(analysis))
-    if study is not None:
-        title = f"Compared with the study of {study.study.year}"
-        yield Section("study", title, partial(_study, study, links), short="The study")
+    yield from further
     for part in parts:
         yield Section(f"check-{part.anchor}", part.title, partial(_check, analysis, part))
     note = (
@@ -253,13 +253,6 @@ def _mix(analysis: Analysis) -> Iterator[Block | None]:
     else:
         yield Facts(mix.facts)
         yield mix.table()
-
-
-def _study(study: StudySection, links: RawLinks) -> Iterator[Block]:
-    text = f"{study.study.authors}, {study.study.title}. Its tables and figures next to this run's:"
-    href = f"{links.root}/{study.file}" if study.file else ""
-    yield Sentence(text, href, code=study.command)
-    yield study.claims
 
 
 def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:

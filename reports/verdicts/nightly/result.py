@@ -306,7 +306,7 @@ def _changes(checked: Checked) -> list[Block]:
     )
     if table is None:
         return [Sentence("None was found so far.")]
-    command = "assay history accept-change NUMBER --author … --reason …"
+    command = "assay nightly accept-change NUMBER --author … --reason …"
     return [Sentence("Accept an intended change:", code=command), table]
 
 

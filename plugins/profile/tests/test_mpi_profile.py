@@ -3,15 +3,15 @@
 
 import pytest
 
-from reports.analysis.run import analyse
-from reports.load.loading import load_run
-from reports.show.mpi_profile import (
+from plugins.profile.pictures import (
     case_profiles,
     case_totals,
     profile_pictures,
     profile_tables,
     traffic,
 )
+from reports.analysis.run import analyse
+from reports.load.loading import load_run
 from reports.tests.synthetic import analysed, case, rewrite
 
 PARAMS = {"p": 1, "q": 2, "n": 1000, "mpi_profile": True}

@@ -8,9 +8,9 @@ again, and lines without one are passed over undecoded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 import numpy as np
@@ -307,3 +307,10 @@ def _sizes_panel(analysis: Analysis, label: str, found: dict[str, CaseTotals]) -
         Axis("messages a rank"),
         counted_footer(analysis, [len(item.elapsed_s) for item in found.values()]),
     )
+
+
+def check_parts(
+    analysis: Analysis, check: str
+) -> tuple[Callable[[], list[Picture]], Callable[[], list[Table]]]:
+    """Functions that make the pictures and the tables of a check."""
+    return partial(profile_pictures, analysis, check), partial(profile_tables, analysis, check)
