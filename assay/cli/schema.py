@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import Any
 
 from assay import ROOT, forms
@@ -24,6 +25,7 @@ from assay.requirements import DoctorForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
+from records.files import write_whole
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.plugins import loaded, plugins
 from records.run.plan import SCHEMA, Plan
@@ -89,6 +91,10 @@ def schema_command(arguments: argparse.Namespace) -> int:
             listed = ", ".join(forms)
             raise AssayError(f"--markdown: allowed with `schema site` and {listed}; not with {of}")
         print(key_tables() if of == "site" else key_table(form_schema(of)))
+    elif of == "forms" and arguments.out is not None:
+        for name in forms:
+            file = arguments.out / f"{name}.schema.json"
+            write_whole(file, (_text(form_schema(name), indent=2) + "\n").encode())
     elif of == "forms":
         print(*forms, sep="\n")
     elif of == "campaign":
@@ -129,12 +135,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
         schema_command,
         argument(
             "of OF",
-            "campaign (the default), criteria, site, what plugins add, or a form; `forms` lists those",
+            "campaign (the default), criteria, site, or a form; `forms` lists those",
             nargs="?",
             default="campaign",
         ),
         flag(
             "--markdown", "the keys of a site.yaml, or of a form, as tables in place of the schema"
         ),
+        argument("--out DIR", "with `forms`: write all of them there", type=Path),
         CHECK_FOLDERS,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site`: a site described from what is there and proven, and a folder for files of your own."""
+"""`assay site`: a site described and proven, and a folder for files of your own."""
 
 from __future__ import annotations
 
