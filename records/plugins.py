@@ -68,7 +68,6 @@ def _installed() -> list[str]:
     files = (
         file
         for folder in dict.fromkeys(sys.path)
-        if folder.endswith("-packages")
         for file in Path(folder).glob("*.dist-info/entry_points.txt")
     )
     if not any(f"[{GROUP}]" in file.read_text(encoding="utf-8") for file in files):

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.full, *NEEDS_CLUSTER, NEEDS_HPL]
 
 def in_order(*names: str) -> pytest.MarkDecorator:
     """Parametrize a class by its pages; later ones go on with what earlier ones made."""
-    return pytest.mark.parametrize("page", [ROOT / f"docs/{name}.md" for name in names], ids=names)
+    return pytest.mark.parametrize("page", [page for name in names for page in PAGES if page.stem == name], ids=names)
 
 
 @pytest.fixture(scope="class")

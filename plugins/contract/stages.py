@@ -127,7 +127,7 @@ def run_period(folder: ContractFolder, course: ContractCourse, stage: Stage) -> 
         share = percent(figures.period_s / (period.days * 86400)) if figures else "nothing"
         raise AssayError(
             f"stage {stage.name} goes on: {share} of {period.days:g} days is booked. Let a timer or"
-            " scrontab book it (docs/stability.md): assay contract watch --folder"
+            " scrontab book it (plugins/contract/docs/stability.md): assay contract watch --folder"
             f" {ledger.path} --site {course.site} --once; then judge it: assay contract next"
             f" {stage.name}",
             ExitStatus.INCONCLUSIVE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of vettings, which all nodes see; docs/vetting.md says what is in it."""
+"""The folder of vettings, which all nodes see; plugins/vetting/docs/vetting.md says what is in it."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def test_a_phase_that_cannot_begin_is_refused_and_leaves_nothing(site, words, sa
 def test_the_pages_units_are_accepted_by_systemd(tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze")
-    page = (ROOT / "docs" / "stability.md").read_text()
+    page = (ROOT / "plugins/contract/docs/stability.md").read_text()
     units = re.findall(r"```ini file=(\S+)\n(.*?)```", page, re.DOTALL)
     assert [name for name, _ in units] == ["assay-watch.service", "assay-watch.timer"]
     for name, text in units:

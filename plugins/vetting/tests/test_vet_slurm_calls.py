@@ -23,7 +23,7 @@ from virtual_cluster.state import folders
 from virtual_cluster.tests.clusters import made
 
 __all__ = ["pytestmark"]
-PAGE = Path(__file__).parents[3] / "docs" / "vetting.md"
+PAGE = Path(__file__).parents[1] / "docs" / "vetting.md"
 
 
 @pytest.fixture(scope="module")
