@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of vettings, which all nodes see; plugins/vetting/docs/vetting.md says what is in it."""
+"""Folder of vettings, which all nodes see (plugins/vetting/docs/vetting.md)."""
 
 from __future__ import annotations
 
