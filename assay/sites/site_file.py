@@ -8,14 +8,13 @@ other file is read, no program looked for and no cluster asked; that happens whe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from assay import BASE, IS_CLONE, ROOT, known_files, own_folder
-from assay.schema.document import Block, Items, Problem, place_of, read_text
+from assay.schema.document import Document, Location, Problem, read_text
 from assay.schema.problems import checked, did_you_mean, found, listed, model_problems, one_of
 from assay.sites.builds import with_spack
 from assay.sites.description import PartitionKeys, SiteDescription, SiteFile, of_partition
@@ -95,7 +94,7 @@ def chosen(file: SiteFile, partition: str = "") -> SiteDescription:
     return with_spack(described) if described.spack else described
 
 
-def _problems(value: Block, site: str) -> Iterator[Problem]:
+def _problems(value: Document, site: str) -> Iterator[Problem]:
     """Every fault of a file's value, each once, where the file writes it."""
     environments, whole = value.get("environments"), complete(value)
     wrong_likes = list(_like_problems(environments)) if isinstance(environments, dict) else []
@@ -104,67 +103,80 @@ def _problems(value: Block, site: str) -> Iterator[Problem]:
         faults = [] if wrong_likes else [*faults_between(file, site)]
     except ValidationError as error:
         faults = [*model_problems(error, SiteFile, whole)]
-    places = [(place_of(whole, p.location), p.message) for p in [*faults, *unset_variables(whole)]]
     # A fault of one environment is one of all that are like it, but reported once.
-    yield from dict.fromkeys(
-        [*wrong_likes, *(Problem(at, text, line) for (line, at), text in places)]
-    )
+    written = [
+        Problem(_written(value, problem.location), problem.message)
+        for problem in [*faults, *unset_variables(whole)]
+    ]
+    yield from dict.fromkeys([*wrong_likes, *written])
 
 
-def complete(value: Mapping[str, Any]) -> Block:
+def _written(value: Document, location: Location) -> Location:
+    """The place in the file of what its completed value has, or lacks, at `location`."""
+    match location:
+        case ("environments", str(name), *inside) if name in value["environments"]:
+            chain = _chain(name, value["environments"])
+            places = [("environments", link, *inside) for link in chain]
+            # What all of a chain lack, the first is to have.
+            lacking = max(reversed(places), key=lambda place: len(value.nearest(place)))
+        case ("partitions", _, "access", int(index)) if isinstance(value.get("access"), list):
+            index -= len(value["access"])
+            return location[2:] if index < 0 else (*location[:3], index)
+        case ("partitions", _, _, *_):
+            places, lacking = [location, location[2:]], location
+        case _:
+            return location
+    return next((place for place in places if place in value.lines), lacking)
+
+
+def complete(value: Mapping[str, Any]) -> dict[str, Any]:
     """The file's value with every environment and every partition complete.
 
     Maps merge by key; `access` of the top comes before that of a partition. An environment of a
     wrong `like` is left out.
     """
-    result = Block(place_of(value, ()), value)
+    result = dict(value)
     environments, partitions = value.get("environments"), value.get("partitions")
     if isinstance(environments, dict):
-        wholes = Block(place_of(value, ("environments",)), like=environments)
+        result["environments"] = wholes = dict[str, Any]()
         for name, own in environments.items():
             chain = _chain(name, environments)
             if not isinstance(own, dict):
                 wholes[name] = own
             elif "like" not in environments[chain[-1]]:
-                links = [environments[link] for link in reversed(chain)]
-                wholes[name] = reduce(_merged, links, Block(place_of(links[0], ())))
+                wholes[name] = dict[str, Any]()
+                for link in reversed(chain):
+                    wholes[name] = _merged(wholes[name], environments[link])
                 wholes[name].pop("like", None)
-                # What all of them lack, the first is to have.
-                wholes[name].place = place_of(links[0], ())
-        result["environments"] = wholes
     if isinstance(partitions, dict):
-        keys = value.keys() & PartitionKeys.model_fields.keys()
-        top = Block(result.place, {key: value[key] for key in keys}, value)
-        wholes = Block(place_of(value, ("partitions",)), like=partitions)
-        for name, own in partitions.items():
-            # `batch:` with nothing below it is a partition of defaults.
-            keys_of = Block(place_of(partitions, (name,))) if own is None else own
-            wholes[name] = _partition(top, keys_of) if isinstance(keys_of, dict) else own
-        result["partitions"] = wholes
+        top = {key: value[key] for key in value if key in PartitionKeys.model_fields}
+        # `batch:` with nothing below it is a partition of defaults.
+        result["partitions"] = {
+            name: _partition(top, own or {}) if own is None or isinstance(own, dict) else own
+            for name, own in partitions.items()
+        }
     return result
 
 
-def _partition(top: Block, own: Mapping[str, Any]) -> Block:
+def _partition(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     whole = _merged(top, own)
     first, then = top.get("access"), own.get("access")
     if isinstance(first, list) and isinstance(then, list):
-        places = [place_of(one, (i,)) for one in (first, then) for i in range(len(one))]
-        whole.put("access", Items([*first, *then], places), place_of(own, ("access",)))
+        whole["access"] = [*first, *then]
     return whole
 
 
-def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> Block:
+def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """`other` changed by `own`; a null that removes nothing is kept, for the model to refuse."""
-    result = Block(place_of(own, ()), other)
+    result = dict(other)
     for key, value in own.items():
-        place, before = place_of(own, (key,)), other.get(key)
+        before = other.get(key)
         if value is None and key in other:
             del result[key]
-            result.places[key] = place
         elif isinstance(value, dict) and isinstance(before, dict):
-            result.put(key, _merged(before, value), place)
+            result[key] = _merged(before, value)
         else:
-            result.put(key, value, place)
+            result[key] = value
     return result
 
 
