@@ -8,6 +8,7 @@ other file is read, no program looked for and no cluster asked; that happens whe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ _NEEDS = "a site is a mapping with at least the keys schema, name, partitions an
 Environments = Mapping[str, Any]
 
 
+def _site_files() -> dict[str, Path]:
+    """The site.yaml of each site, by name; those of the working folder come first."""
+    files = known_files(SITES, "site-config", "*/site.yaml")
+    return {path.parent.name: path for path in files}
+
+
 def site_names() -> list[str]:
     """Names of the sites in site-config/ of the working folder and of Assay."""
     return sorted(_site_files())
@@ -36,12 +43,6 @@ def site_names() -> list[str]:
 def folder_of_new_sites() -> Path:
     """Where `assay site init` writes: site-config/ of the working folder, or of the clone."""
     return own_folder("site-config") or (SITES if IS_CLONE else BASE / "site-config")
-
-
-def _site_files() -> dict[str, Path]:
-    """The site.yaml of each site, by name; those of the working folder come first."""
-    found = known_files(SITES, "site-config", "*/site.yaml")
-    return {path.parent.name: path for path in found}
 
 
 def site_file(site: str) -> Path:
@@ -61,9 +62,8 @@ def read_site_file(site: str) -> SiteFile:
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
     file = site_file(site)
-    return as_site_file(
-        checked(str(file), read_text(file), _NEEDS, lambda value: _problems(value, site))
-    )
+    problems_of = partial(_problems, site=site)
+    return as_site_file(checked(str(file), read_text(file), _NEEDS, problems_of))
 
 
 def as_site_file(value: Mapping[str, Any]) -> SiteFile:
@@ -135,46 +135,50 @@ def complete(value: Mapping[str, Any]) -> dict[str, Any]:
     Maps merge by key; `access` of the top comes before that of a partition. An environment of a
     wrong `like` is left out.
     """
-    result = dict(value)
-    environments, partitions = value.get("environments"), value.get("partitions")
+    whole, environments, partitions = (
+        dict(value),
+        value.get("environments"),
+        value.get("partitions"),
+    )
     if isinstance(environments, dict):
-        result["environments"] = wholes = dict[str, Any]()
-        for name, own in environments.items():
-            chain = _chain(name, environments)
-            if not isinstance(own, dict):
-                wholes[name] = own
-            elif "like" not in environments[chain[-1]]:
-                wholes[name] = dict[str, Any]()
-                for link in reversed(chain):
-                    wholes[name] = _merged(wholes[name], environments[link])
-                wholes[name].pop("like", None)
+        whole["environments"] = dict(_environments(environments))
     if isinstance(partitions, dict):
         top = {key: value[key] for key in value if key in PartitionKeys.model_fields}
         # `batch:` with nothing below it is a partition of defaults.
-        result["partitions"] = {
+        whole["partitions"] = {
             name: _partition(top, own or {}) if own is None or isinstance(own, dict) else own
             for name, own in partitions.items()
         }
-    return result
+    return whole
 
 
 def _partition(top: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    whole = _merged(top, own)
-    first, then = top.get("access"), own.get("access")
+    whole, first, then = _merged(top, own), top.get("access"), own.get("access")
     if isinstance(first, list) and isinstance(then, list):
         whole["access"] = [*first, *then]
     return whole
+
+
+def _environments(environments: Environments) -> Iterator[tuple[str, Any]]:
+    for name, own in environments.items():
+        chain = _chain(name, environments)
+        if not isinstance(own, dict):
+            yield name, own
+        elif "like" not in environments[chain[-1]]:
+            whole: dict[str, Any] = {}
+            for link in reversed(chain):
+                whole = _merged(whole, environments[link])
+            yield name, {key: inner for key, inner in whole.items() if key != "like"}
 
 
 def _merged(other: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """`other` changed by `own`; a null that removes nothing is kept, for the model to refuse."""
     result = dict(other)
     for key, value in own.items():
-        before = other.get(key)
         if value is None and key in other:
             del result[key]
-        elif isinstance(value, dict) and isinstance(before, dict):
-            result[key] = _merged(before, value)
+        elif isinstance(value, dict) and isinstance(other.get(key), dict):
+            result[key] = _merged(other[key], value)
         else:
             result[key] = value
     return result
@@ -185,7 +189,7 @@ def _chain(name: str, environments: Environments) -> list[str]:
     chain = [name]
     while isinstance(last := environments[chain[-1]], dict):
         other = last.get("like")
-        if not isinstance(other, str) or other in chain:
+        if other in chain or not isinstance(other, str):
             break
         if not isinstance(environments.get(other), dict):
             break
