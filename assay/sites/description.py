@@ -198,11 +198,6 @@ class SpackDescription(Section):
         " environment that it serves: another device has other variables.",
         default={},
     )
-    modules: dict[str, list[str]] = key(
-        "Module files to load for a view in place of its folder on PATH; assay build writes them"
-        " below the Spack home, for the site's modules_system.",
-        default={},
-    )
 
     def name_of(self, environment: str) -> str:
         """Name of what Spack builds for `environment` of the site."""

@@ -83,7 +83,7 @@ def _spack_faults(built: SpackDescription, file: SiteFile) -> Iterator[Problem]:
             if not built.alone and built.name_of(name) in file.environments:
                 taken = f"the name of its build, {built.name_of(name)}, is taken"
                 yield Problem(place, f"{taken} by an environment of the site; rename that")
-    for key in ("devices", "settings", "modules"):
+    for key in ("devices", "settings"):
         for view in getattr(built, key):
             yield from one_of(view, built.views, ("spack", key, view))
 
