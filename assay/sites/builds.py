@@ -66,7 +66,7 @@ def with_spack(described: SiteDescription) -> SiteDescription:
         for name in (name for name in names if name in described.environments):
             like = described.environments[name]
             starter = LAUNCHERS[like.launcher].mpirun
-            served = {
+            served: dict[str, Any] = {
                 "description": f"as {name}, with library and programs as Spack built them ({view})",
                 "compiler": str(folder / "bin" / "mpicc"),
                 # srun is Slurm's.
