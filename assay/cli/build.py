@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay build` and `assay mirror`: a site's MPI libraries and our programs, and their sources."""
+"""`assay build`: a site's MPI libraries and our programs, and their sources."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def build_command(arguments: argparse.Namespace) -> int:
 
 
 def _fill_mirror(arguments: argparse.Namespace) -> int:
-    """`assay mirror create`."""
+    """`assay build --mirror`."""
     built = spack_section(arguments.site)
     with building(spack_home()):
         if arguments.mirror == "distribution":

@@ -59,7 +59,7 @@ def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home):
     assert answer.returncode == 4
     (message,) = answer.stderr.strip().splitlines()
     assert "fetching sources: no source for" in message
-    assert "assay mirror create" in message
+    assert "assay build --mirror" in message
     assert not facts_file("virtual", "lam").exists()
 
 
