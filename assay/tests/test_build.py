@@ -204,10 +204,10 @@ def test_a_changed_source_changes_the_digest(tmp_path):
     shutil.copytree(CHECKS, copy)
     before = sources_digest(copy)
     assert before == sources_digest(CHECKS)
-    (copy / "ring" / "notes.py").write_text("pass\n")
+    (copy / "echo" / "notes.py").write_text("pass\n")
     (copy / "common" / "src" / "README.md").open("a").write("\n")
     assert sources_digest(copy) == before
-    for name in ("ring/ring.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
+    for name in ("echo/echo.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
         (copy / name).open("a").write("\n")
         assert sources_digest(copy) != before
         before = sources_digest(copy)
