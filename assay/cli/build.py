@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay build` and `assay mirror`: a site's MPI libraries and our programs, and their sources."""
+"""`assay build`: a site's MPI libraries and our programs, and their sources."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import argparse
 from assay.build.builder import BuildRequest, build, prepare, resolve, spack_section
 from assay.build.commands import say_with_time
 from assay.build.home_lock import building
-from assay.build.local_sources import local_sources
 from assay.build.mirror import fill_from_distribution, fill_from_web
 from assay.build.spack import find_spack
 from assay.cli import arguments as shared
-from assay.cli.arguments import argument, flag, repeated, site
+from assay.cli.arguments import argument, flag, site
 from assay.cli.doctor import tell
 from assay.requirements import cluster_machine, site_machine
 from assay.sites.builds import spack_home
@@ -24,10 +23,10 @@ def build_command(arguments: argparse.Namespace) -> int:
     if arguments.mirror is not None:
         return _fill_mirror(arguments)
     if arguments.builder == "distribution":
-        if arguments.offline or arguments.environments or arguments.source:
+        if arguments.offline or arguments.environments:
             raise AssayError(
-                "--with distribution takes no --offline, --environments, --source: its packages are"
-                " installed as a whole by apt-get, and our programs compiled as a run begins"
+                "--with distribution takes no --offline, --environments: its packages are installed"
+                " as a whole by apt-get, and our programs compiled as a run begins"
             )
         return tell([*site_machine(), *cluster_machine()])
     asked = tuple(word for word in arguments.environments.split(",") if word)
@@ -38,7 +37,6 @@ def build_command(arguments: argparse.Namespace) -> int:
         arguments.offline,
         arguments.anew,
         arguments.jobs,
-        local_sources(arguments.source, spack_home()),
     )
     request.views()
     spack = find_spack()
@@ -48,7 +46,7 @@ def build_command(arguments: argparse.Namespace) -> int:
 
 
 def _fill_mirror(arguments: argparse.Namespace) -> int:
-    """`assay build --mirror distribution`."""
+    """`assay build --mirror`."""
     built = spack_section(arguments.site)
     with building(spack_home()):
         if arguments.mirror == "distribution":
@@ -75,10 +73,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
             dest="builder",
             choices=["spack", "distribution"],
             default="spack",
-        ),
-        repeated(
-            "--source NAME=DIR",
-            "build package NAME from this folder, not from what its recipe fetches; repeatable",
         ),
         argument(
             "--mirror",

@@ -225,7 +225,7 @@ def _placed(
         refuse_own_nodes(site, plan)
         for note in refuse_unfit_shapes(site, plan, limits):
             progress.say(note)
-    return site.with_longest_job(limits.longest_job_s), shared
+    return site.changed(longest_job_s=limits.longest_job_s), shared
 
 
 def _drive(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay import ROOT, known_files
 from assay.schema.combinations import refuse_too_many_cases
-from assay.schema.document import clipped, place_of, read_text
+from assay.schema.document import clipped, read_text
 from assay.schema.model import Campaign, Origin
 from assay.schema.problems import checked, did_you_mean, listed
 from assay.schema.rules import campaign_problems
@@ -65,7 +65,7 @@ def campaign_from_text(file: str, text: str, known: Checks = CHECKS) -> Campaign
     problems_of = partial(campaign_problems, folder=Path(file).parent, checks=checks)
     value = checked(file, text, _NEEDS, problems_of)
     campaign = Campaign.model_validate(value)
-    lines = tuple(place_of(value, ("cases", i)).line for i in range(len(campaign.cases)))
+    lines = tuple(value.line_of(("cases", i)) for i in range(len(campaign.cases)))
     campaign._origin, campaign._checks = Origin(file, text, lines), checks
     refuse_too_many_cases(campaign)
     return campaign

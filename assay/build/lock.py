@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a view was built from: package, version, variants, compiler, hash."""
+"""Packages of a view by a spack.lock: version, variants, compiler, hash."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Lock:
 
     def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
         """Facts of each package below `roots` that is linked or run, by name."""
-        found = {}
+        packages = {}
         for spec_hash in self._below(roots, _STAYING):
             spec = self.specs[spec_hash]
             target = spec["arch"]["target"]
@@ -62,7 +62,7 @@ class Lock:
                 for dependency in spec.get("dependencies", ())
                 if "c" in dependency.get("parameters", {}).get("virtuals", ())
             )
-            found[spec["name"]] = {
+            packages[spec["name"]] = {
                 "version": spec["version"],
                 "variants": _variants(spec.get("parameters", {})),
                 "compiler": next((f"{c['name']}@{c['version']}" for c in compilers), None),
@@ -72,7 +72,7 @@ class Lock:
                 "external": (spec.get("external") or {}).get("path"),
                 "namespace": spec["namespace"],
             }
-        return dict(sorted(found.items()))
+        return dict(sorted(packages.items()))
 
     def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
         """Hashes of the packages of these names that `roots` need."""
