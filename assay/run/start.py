@@ -32,6 +32,7 @@ from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.login import python_folders
 from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
+from checks.common.base import leaf_of
 from checks.common.brought import checks_with
 from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import FOLDERS, GIVEN
@@ -154,8 +155,6 @@ def _refuse_unfit_checks(plan: Plan) -> None:
         if isinstance(check, ReframeDefinition):
             check.refuse_changed()
         if not check.is_shipped:
-            from checks.common.session.leaves import leaf_of  # slow: loads ReFrame
-
             leaf_of(check)
             launch_files(check.folder)
 

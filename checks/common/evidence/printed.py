@@ -47,11 +47,11 @@ def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
     return Printed(_decoded(lines), said)
 
 
-def last_line(path: Path, stdout: str = "") -> str | None:
-    """The last line of `path`, without one of a program's `stdout`, that is no epitaph of a
+def last_line(stderr: str, stdout: str = "") -> str | None:
+    """The last line of `stderr`, without one of a program's `stdout`, that is no epitaph of a
     launcher; of epitaphs alone the one that tells most; None if there is none."""
     lines = [line for line in stdout[-TAIL_BYTES:].split("\n") if '"assay"' not in line]
-    said = speaking([*lines, *read_printed(path, TAIL_BYTES).text.splitlines()])
+    said = speaking([*lines, *stderr.splitlines()])
     return said[-1] if said else None
 
 

@@ -16,9 +16,12 @@ from dataclasses import dataclass, field
 import msgspec
 
 from records.flags import DISTURBED, DISTURBED_SHARE, NETWORK_UNPROVEN, OVERSUBSCRIBED
+from records.site.node_lists import names_in
 
 #: What the probe sends at least; fewer bytes could be other traffic's.
 _PROBE_LEAST_BYTES = 2**16
+#: Variable in the evidence of a program without MPI: the nodes of its step, as Slurm lists them.
+STEP_NODES = "step_nodes"
 #: By how much the kernel's counts of a core may be off over a launch: two ticks.
 TICKS_S = 0.02
 
@@ -147,6 +150,9 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
             found.append(
                 f"the setting {name} reached rank 0 as {seen!r:.100}; asked for was {value!r}"
             )
+    step = evidence.variables.get(STEP_NODES, "")
+    if not {*names_in(step)} <= {*claim.nodes}:
+        found.append(f"Slurm's step ran on {step:.80}, outside the job's nodes")
     hosts = Counter(evidence.hosts())
     nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
     if len(evidence.ranks) != claim.ranks:

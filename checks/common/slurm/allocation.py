@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from checks.common.switches import Switches, drawn_at
 
-#: Environment variable with the path of the allocation as JSON.
-ALLOCATION = "ASSAY_ALLOCATION"
+#: Environment variables with the run's id, and with the path of the allocation as JSON.
+RUN_ID, ALLOCATION = "ASSAY_RUN_ID", "ASSAY_ALLOCATION"
 #: Seconds that Slurm needs at the end of an allocation; no launch is started within them.
 ENDING_S = 30.0
 #: Sets of nodes of which the one that shares the fewest cores is taken.
@@ -98,9 +98,3 @@ def told_allocation() -> Allocation | None:
     """The allocation in the file that the environment names; None without one."""
     file = os.environ.get(ALLOCATION)
     return None if file is None else Allocation.model_validate_json(Path(file).read_bytes())
-
-
-def granted_nodes() -> frozenset[str] | None:
-    """The nodes of that allocation; None without one."""
-    allocation = told_allocation()
-    return None if allocation is None else frozenset(allocation.nodes)

@@ -28,14 +28,13 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 from checks.common.evidence.clocks import Moment
 from checks.common.session.faults import Fault, Loss
 from checks.common.session.outcome import Outcome, send
+from checks.common.slurm.allocation import RUN_ID
 from checks.common.slurm.commands import HERE, Answer
 from checks.common.slurm.job import BEFORE, FORGOTTEN, QUIET_POLL_S, SlurmJob
 from checks.common.slurm.reasons import with_meaning
 from records.run.queue_state import QueueState
 from records.waiting import CONTROLLER_S, DOWN_NODES_S, PENDING_CONTROLLER_S, scaled
 
-#: Environment variable with the run's id.
-RUN_ID = "ASSAY_RUN_ID"
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
 #: Of a long wait a share passes between two looks, up to a limit: a controller has more to do.
