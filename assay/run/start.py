@@ -21,10 +21,10 @@ from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
-from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes, refuse_too_near
+from assay.run.nodes import own_allocation, partition_nodes
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
-from assay.run.shapes import partition_limits, refuse_unfit_shapes
+from assay.run.shapes import longest_job_s, refuse_unfit_shapes
 from assay.run.status import RunStatus, counted_text, run_status
 from assay.schema import load_campaign
 from assay.sites.builds import spack_folders, spack_home
@@ -192,7 +192,7 @@ def _placed(
 ) -> tuple[Site, InOneJob | None]:
     """The site with the longest job that Slurm's partition takes, and how launches share a job.
     Raises AssayError for a plan with launches that Slurm will never run there."""
-    limits, shared = partition_limits(site), None
+    longest_s, shared = longest_job_s(site), None
     cases = [case for case in plan.cases if case.skipped is None]
     asking = next((case_names(plan.cases)[case.id] for case in cases if case.resources), None)
     inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
@@ -212,13 +212,10 @@ def _placed(
             f"{suites[0]} is a test of a ReFrame suite, whose launches are jobs of their own:"
             " run it without --in-one-job, outside of a job"
         )
-    if shared is not None:
-        refuse_too_near(plan, site, inherited)
     if inherited is None:
-        refuse_own_nodes(site, plan)
-        for note in refuse_unfit_shapes(site, plan, limits):
+        for note in refuse_unfit_shapes(site, plan, longest_s):
             progress.say(note)
-    return site.with_longest_job(limits.longest_job_s), shared
+    return site.with_longest_job(longest_s), shared
 
 
 def _drive(
