@@ -41,7 +41,7 @@ from records.errors import AssayError, ClusterDownError, InfrastructureError
 from records.files import write_whole
 from records.run.brought import ReframeTest
 from records.run.plan import Plan
-from records.run.provenance import AsAsked
+from records.run.provenance import AsAsked, Provenance
 from records.run.record_lines import Ledger
 from records.run.run_directory import RunDirectory, create_run, open_run
 from reports.notation.labels import case_names
@@ -71,9 +71,8 @@ def start_run(
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
     campaign = with_suites(campaign, site)
-    plan = make_plan(
-        campaign, site.facts(), narrowing, durations=Durations(earlier_runs(site.provenance()))
-    )
+    earlier = Durations(earlier_runs(site.provenance()))
+    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
     refuse_stale_builds(site, plan.environments)
     _refuse_unfit_checks(plan)
     require_slurm(site)
@@ -89,18 +88,22 @@ def start_run(
         partition_nodes=partition_nodes(site),
         in_one_job=shared is not None or None,
     )
+    _write_provenance(run, plan, gather(site, asked, run.run_id, plan), campaign_name)
+    if begun is not None:
+        begun(run)
+    return _drive(run, run.ledger(), site, progress, shared)
+
+
+def _write_provenance(run: RunDirectory, plan: Plan, known: Provenance, campaign: str) -> None:
+    """Write the first provenance of a run, with the words that the campaign was asked for by."""
     folders = [GIVEN[Path(one)] for one in plan.checks_folders if Path(one) in GIVEN]
-    named = AsAsked(campaign=_from_here(campaign_name), checks=[*map(_from_here, folders)])
-    provenance = replace(gather(site, asked, run.run_id, plan), asked=named).without_secrets()
+    named = AsAsked(campaign=_from_here(campaign), checks=[*map(_from_here, folders)])
     try:
-        write_whole(run.provenance_file, provenance.to_json())
+        write_whole(run.provenance_file, replace(known, asked=named).without_secrets().to_json())
     except OSError as error:
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
         ) from error
-    if begun is not None:
-        begun(run)
-    return _drive(run, run.ledger(), site, progress, shared)
 
 
 def _from_here(path: str) -> str:

@@ -178,8 +178,6 @@ class CheckDefinition(Generic[P]):
     without_mpi: bool = False
     #: Whether ranks mostly wait for a device: "all" nodes take part even where they share cores.
     waits: ClassVar[bool] = False
-    #: Members of a record that an ok launch of it may lack.
-    may_lack: ClassVar[frozenset[str]] = frozenset()
     #: Parameters that say how often something is measured; `longer` multiplies them.
     repetitions: ClassVar[tuple[str, ...]] = ()
 

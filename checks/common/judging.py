@@ -191,6 +191,7 @@ def _by_its_answer(
     reading, hops = launch.read(output, text), hops_between(output, launch)
     setting, known = launch.setting, launch.definition.metrics_by_name
     wrong = reading.wrong or other_hops(hops, launch)
+    wrong = wrong or ("" if reading.metrics else "the check read no value")
     wrong = wrong or beyond_window(
         reading.metrics, known, output, setting.ranks, devices=setting.has_resources
     )

@@ -45,7 +45,6 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
 
     parameters = TestParameters
     deciding = ""
-    may_lack = frozenset({"metrics", "programs"})
 
     def __init__(self, name: str, line: ReframeTest) -> None:
         self.line = line
