@@ -95,7 +95,7 @@ class RecordMaker:
         return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]
 
     def fault(self, launch: Launch, record: Record) -> str | None:
-        """What in the record of a launch cannot be; the reason names the record's member."""
+        """Fault of a launch's record, which names the record's member; None: there is none."""
         try:
             if found := self._belonging.fault(as_read(record)):
                 return found

@@ -76,7 +76,7 @@ class Rereader:
         self._read: dict[str, str] = {}
 
     def faults(self, files: RawFiles, record: Record) -> Iterator[str]:
-        """How a launch's record differs from its raw output. Raises NotReadError, and AssayError
+        """Differences of a launch's record from its raw output. Raises NotReadError, and AssayError
         for an archive that is damaged."""
         raw = {kind: files.read(path) or b"" for kind, path in raw_paths(record.artifacts).items()}
         script = raw.get("script", b"").decode("utf-8", "replace")
@@ -99,7 +99,7 @@ class Rereader:
                 yield f"{name} is {recorded}, its raw output says {iso_time(at)}"
 
     def _of_another(self, record: Record, script: str, token: str) -> Iterator[str]:
-        """That the job's script, or its token, is that of another launch."""
+        """Faults of a job's script, or a token, that are those of another launch."""
         mine = record.case_id.replace("-", "_"), str(record.block)
         for name, block in _JOB.findall(script):
             if (name, block) != mine:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is: counts, failures with their reasons, time left."""
+"""Status of a run: counts, failures with their reasons, time left."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def counted_text(status: RunStatus) -> str:
 
 
 def now_text(status: RunStatus) -> str | None:
-    """What an unfinished run is doing; None where it was not looked for."""
+    """Sentence on what an unfinished run does; None where it was not looked for."""
     if status.driven is None:
         return None
     if not status.driven:

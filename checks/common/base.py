@@ -70,7 +70,7 @@ class Setting:
 
 
 class MpiCheck:
-    """One launch of a program under MPI or PVM: base of all checks.
+    """Launch of a program under MPI or PVM: base of all checks.
 
     A leaf implements `command()` and `read(output, text)`.
     """
@@ -97,12 +97,12 @@ class MpiCheck:
 
     @property
     def prints_metrics(self) -> bool:
-        """Whether the program itself prints metrics as JSON lines."""
+        """True of a program that itself prints metrics as JSON lines."""
         return False
 
     @property
     def may_be_unproven(self) -> bool:
-        """Whether the program may be one that gives no evidence; its launch is flagged then."""
+        """True of a program that may give no evidence; its launch is flagged then."""
         return False
 
     @property
@@ -118,7 +118,7 @@ class MpiCheck:
 
     @property
     def profiled(self) -> bool:
-        """Whether the MPI profile is preloaded (LD_PRELOAD)."""
+        """True if the MPI profile is preloaded (LD_PRELOAD)."""
         return bool(getattr(self.params, "mpi_profile", False))
 
     def command(self) -> list[str]:
@@ -152,7 +152,7 @@ class MpiCheck:
         return drawn_among(setting.switches, count, up, topology.leaves, dice)
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:
-        """Whether the program reached its end; our programs print a line."""
+        """True if the program reached its end; our programs print a line."""
         return output.ended
 
     def read(self, output: json_lines.Output, text: str) -> Reading:
@@ -172,7 +172,7 @@ class MpiCheck:
         return []
 
     def claim(self, nodes: Sequence[str]) -> Claim:
-        """What the evidence must show of a launch on these nodes."""
+        """Claim that the evidence must bear out, of a launch on these nodes."""
         setting = self.setting
         return Claim(
             nodes=nodes,

@@ -56,7 +56,7 @@ def clashes_of(check: _Definition) -> Iterator[tuple[str, str]]:
 
 
 def brought_by(checks: Checks) -> dict[str, Brought]:
-    """What of these checks a campaign brought, by name."""
+    """Checks among these that a campaign brought, by name."""
     return {name: one.line for name, one in checks.items() if isinstance(one, _Definition)}
 
 

@@ -242,7 +242,7 @@ def hops_between(output: json_lines.Output, launch: MpiCheck) -> list[Metric]:
 
 
 def other_hops(between: Sequence[Metric], launch: MpiCheck) -> str | None:
-    """What is wrong where other hops were asked for than are between the launch's nodes."""
+    """Fault of a launch whose nodes are not so many hops apart as it asked for, or None."""
     asked = launch.definition.hops_asked(launch.params)
     if not asked or [metric.value for metric in between] == [asked]:
         return None

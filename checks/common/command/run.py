@@ -18,7 +18,7 @@ from records.flags import UNPROVEN
 
 
 class Run(MpiCheck):
-    """One launch of a command."""
+    """Launch of a command."""
 
     definition: CommandDefinition
 

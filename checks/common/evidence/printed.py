@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch printed, read up to a limit, and only from an ordinary file.
+"""Output of a launch, read up to a limit, and only from an ordinary file.
 
 A broken program may put a link or a pipe in the place of a file.
 """
@@ -30,7 +30,7 @@ class Printed:
 
 
 def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
-    """What `path` holds; undecodable bytes are replaced. A file that is missing holds nothing."""
+    """Content of `path`; undecodable bytes are replaced. A file that is missing holds nothing."""
     try:
         with open_regular(path.parent, path.name) as file:
             head, size = file.read(limit_bytes), os.fstat(file.fileno()).st_size

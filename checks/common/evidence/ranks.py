@@ -62,7 +62,7 @@ class Link(
     rename={"from_rank": "from", "to_rank": "to"},
     forbid_unknown_fields=True,
 ):
-    """What the probe from one host to the next sent, and what came in there."""
+    """Probe from one host to the next: bytes sent, and bytes that came in there."""
 
     from_host: str
     to_host: str
@@ -111,7 +111,7 @@ def read_evidence(entry: object) -> Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the harness asked for: `nodes` in order, ranks on each, and the library's name.
+    """Request of the harness: `nodes` in order, ranks on each, and the library's name.
 
     `seen` are variables with the values that ranks must find, by which a setting was changed;
     `device` is what the site demands to carry messages, "" for any.
@@ -166,7 +166,7 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
 
 
 def is_device(found: str, demanded: str) -> bool:
-    """Whether a device is the one demanded, which may leave out parts from behind and name some of
+    """True if a device is the one demanded, which may leave out parts from behind and name some of
     several transports: ch4 is met by ch4:ofi, ob1:tcp by ob1:self,tcp,vader.
     """
     parts, wanted = found.split(":"), demanded.split(":")

@@ -152,7 +152,7 @@ class Programs(MakeBuild):
 
 
 class BlasPrograms(MakeBuild):
-    """Those of our programs that are linked with a BLAS."""
+    """Programs of ours that are linked with a BLAS."""
 
     target = "blas-programs"
 

@@ -84,7 +84,7 @@ class Reporter(TaskEventListener):
 
 
 class ReportingPolicy(SerialExecutionPolicy):
-    """One test after the other, as ReFrame's own."""
+    """Policy of one test after the other, as ReFrame's own."""
 
     def __init__(self) -> None:
         super().__init__()

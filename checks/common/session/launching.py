@@ -102,7 +102,7 @@ for _kind in LAUNCHERS:
 
 
 class LaunchTest(rfm.RunOnlyRegressionTest):
-    """One launch of a check, made for its definition (leaves.py) and parameters (launches.py)."""
+    """Launch of a check, made for its definition and its parameters."""
 
     #: The check, its class of run.py, the launch as it was asked for, and its parameters.
     definition: CheckDefinition[Any]

@@ -53,7 +53,7 @@ class Allocation(BaseModel):
         ranks_per_node: int,
         files: tuple[str, str] = ("-", "-"),
     ) -> list[str]:
-        """What precedes a command to run it in a step; `script` is launch/allocated.sh.
+        """Words that precede a command to run it in a step; `script` is launch/allocated.sh.
 
         `files` get the command's stdout and stderr; without them they are the step's own.
         """
@@ -89,7 +89,7 @@ class Allocation(BaseModel):
         return [node for node in self.nodes if node in chosen]
 
     def _sharing(self, nodes: Sequence[str]) -> int:
-        """How often a core is that of a further node."""
+        """Number of times that a core is that of a further node."""
         cores = [core for node in nodes for core in self.cores.get(node, ())]
         return len(cores) - len(set(cores))
 

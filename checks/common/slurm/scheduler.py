@@ -58,7 +58,7 @@ def run_options() -> list[str]:
 
 
 def step_name(name: str) -> str:
-    """What Slurm calls a launch's step in an allocation: it too names the run."""
+    """Name of a launch's step in an allocation: it too names the run."""
     return f"{_run_name()}.{name}"
 
 
@@ -183,7 +183,7 @@ def pause_s(slurm_job: SlurmJob) -> float:
 
 
 def _missing_nodes(job: Any, reason: str) -> str | None:
-    """Which nodes that the job cannot do without are down and not waited for, or None."""
+    """Names of nodes that the job cannot do without, and that are down for good, or None."""
     if reason in ("Priority", "", "BeginTime"):
         return None
     asked = job.slurm.get("ReqNodeList", "(null)")

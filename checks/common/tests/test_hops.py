@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a launch between two nodes does with hops: the nodes it asks for, and what it records."""
+"""Hops of a launch between two nodes: the nodes it asks for, and what it records."""
 
 from __future__ import annotations
 
