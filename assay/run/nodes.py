@@ -84,9 +84,8 @@ def own_allocation(
     """The job that this process runs in, where launches of these cases have room in it.
 
     None outside a job of the site's cluster, in one of fewer nodes or of another kind, and in one
-    that does not have them whole: others' ranks could run on them meanwhile. Launches that need its
-    nodes then wait for its end. The node that this process runs on is left out where the others
-    suffice.
+    that does not have them whole: others' ranks could run on them meanwhile. The node that this
+    process runs on is left out where the others suffice.
     """
     job = own_job(site)
     if job is None or job.get("Partition") != site.description.slurm_partition:
@@ -97,7 +96,6 @@ def own_allocation(
         return None
     nodes = named_nodes(site, job["NodeList"])
     if not _has_whole(job, len(nodes), site):
-        say(f"the nodes of {named} are not used: it has not all of their cores (--exclusive)")
         return None
     out, here = _left_out(site), socket.gethostname().partition(".")[0]
     mine = {node for node in nodes if node.partition(".")[0] == here} - out
@@ -110,8 +108,26 @@ def own_allocation(
             if mine - without:
                 say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
             return found
-    say(f"the nodes of {named} are not used: launches need more than it has")
     return None
+
+
+def refuse_own_nodes(site: Site, needed: int) -> None:
+    """Raise AssayError where launches of `needed` nodes would wait for ever for nodes that this
+    process's job has. They have nodes alone, so that a core of a node is as good as the node."""
+    job = own_job(site)
+    if job is None:
+        return
+    nodes = {*(partition_nodes(site) or node_states(site))} - _left_out(site)
+    free = nodes - {*named_nodes(site, job["NodeList"])}
+    if free != nodes and needed > len(free):
+        fewer = f", leave wider launches out by --nodes {len(free)}" if free else ""
+        raise AssayError(
+            f"job {job['JobId']}, in which assay runs, holds {len(nodes - free)} of the"
+            f" {len(nodes)} nodes of partition {site.description.partition}; launches of {needed}"
+            f" nodes would wait for it for ever. Run assay in a job of {needed} whole nodes"
+            f" (--exclusive){fewer}, or run it on a login node or in a job of another partition;"
+            " nothing was run"
+        )
 
 
 def partition_nodes(site: Site) -> list[str]:

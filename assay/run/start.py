@@ -21,7 +21,7 @@ from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
-from assay.run.nodes import own_allocation, partition_nodes
+from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.shapes import longest_job_s, refuse_unfit_shapes
@@ -216,6 +216,7 @@ def _placed(
             " run it without --in-one-job, outside of a job"
         )
     if inherited is None:
+        refuse_own_nodes(site, max((case.nodes for case in cases), default=0))
         for note in refuse_unfit_shapes(site, plan, longest_s):
             progress.say(note)
     return site.with_longest_job(longest_s), shared

@@ -4,7 +4,7 @@
 import pytest
 
 from assay.plan import make_plan
-from assay.run.nodes import own_allocation, own_job, partition_nodes
+from assay.run.nodes import own_allocation, own_job, partition_nodes, refuse_own_nodes
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.tests.test_shapes import say
@@ -118,11 +118,16 @@ def test_nodes_left_out_are_not_drawn_in_a_job_that_has_them(site):
     assert drawn_from(site.without_nodes(["n1", "n2", "n3"]), nodes=1)[0] is None
 
 
-def test_why_launches_get_no_nodes_of_the_job_is_told(site):
+def test_launches_do_not_wait_for_nodes_that_the_job_itself_holds(site, monkeypatch):
     in_job(site, nodes="n1,n2")
-    assert "launches need more than it has" in drawn_from(site, nodes=3)[1][0]
-    in_job(site, share="OK", cpus=1)
-    assert "not all of their cores (--exclusive)" in drawn_from(site)[1][0]
+    say(site, "sinfo", "printf 'n%s fat\\n' 1 2 3 4")
+    with_access(site, "--constraint=fat")
+    refuse_own_nodes(site, 2)
+    told = r"job 17.*holds 2 of the 3 nodes.*launches of 2 nodes.*out by --nodes 1"
+    with pytest.raises(AssayError, match=told):
+        refuse_own_nodes(site.without_nodes(["n4"]), 2)
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "another")
+    refuse_own_nodes(site, 4)
 
 
 @pytest.mark.parametrize(
