@@ -57,7 +57,7 @@ _OPEN = ExitStatus.INCONCLUSIVE
 
 
 class _PauseError(Exception):
-    """The same fault came at several launches in a row; the message is the last one's reason."""
+    """Repeated fault at several launches in a row; the message is the last reason."""
 
 
 class _AllocationOverError(Exception):

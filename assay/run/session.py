@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One ReFrame session: a list of launches goes in as a file, outcomes come out of a pipe.
+"""ReFrame session: a list of launches goes in as a file, outcomes come out of a pipe.
 
 ReFrame builds the programs, submits the jobs one by one in the order of the list, waits and
 verifies; each launch's outcome arrives as soon as it is known. The session ends with this process;

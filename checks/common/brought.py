@@ -57,7 +57,7 @@ def clashes_of(check: CheckDefinition[Any]) -> Iterator[tuple[str, str]]:
 
 
 def brought_by(checks: Checks) -> dict[str, Brought]:
-    """What of these checks a campaign brought, by name."""
+    """Checks among these that a campaign brought, by name."""
     return {name: check.line for name, check in checks.items() if check.line is not None}
 
 

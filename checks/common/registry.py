@@ -48,7 +48,7 @@ def metrics_of(checks: Iterable[CheckDefinition[Any]]) -> list[MetricDefinition]
 
 
 def descriptions_of(checks: Iterable[CheckDefinition[Any]]) -> list[CheckDescription]:
-    """How these checks are named to readers."""
+    """Descriptions of these checks for readers."""
     return [check.description() for check in checks]
 
 

@@ -67,8 +67,8 @@ def launch_files(folder: Path) -> list[Path]:
 
 
 def build_files(folder: Path) -> list[Path]:
-    """What is built of a check's folder, in a fixed order: the C sources of one of ours, of others
-    every file but Python's, for a program may include any."""
+    """Files that are built of a check's folder, in a fixed order: the C sources of one of ours, of
+    others every file but Python's, for a program may include any."""
     if folder.parent in shipped_folders():
         return c_sources(folder)
     return [path for path in launch_files(folder) if path.suffix != ".py"]

@@ -67,7 +67,8 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_this_machine(cores: int) -> dict[str, Any]:
-    """What ReFrame's own detection finds of this machine, cut to a node of so many cores."""
+    """Processor of this machine as ReFrame's own detection finds it, cut to a node of so many
+    cores."""
     found = cpuinfo()
 
     def cut(masks: list[str]) -> list[str]:
@@ -117,7 +118,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
 
 
 def _modules_system(site: dict[str, Any]) -> str:
-    """What loads the modules of tests of suites; it is asked only where a test asks it."""
+    """Module system for tests of suites; it is used only where a test asks for modules."""
     if BROUGHT_FILE not in os.environ:
         return "nomod"
     system: str = site["modules_system"]

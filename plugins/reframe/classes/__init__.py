@@ -42,7 +42,6 @@ class ReframeDefinition(CheckDefinition[TestParameters]):
     line: ReframeTest
     deciding = ""
     is_reread = False
-    may_lack = frozenset({"metrics", "programs"})
 
     def __init__(self, name: str, line: ReframeTest) -> None:
         self.line = line

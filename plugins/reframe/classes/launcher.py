@@ -17,13 +17,13 @@ from reframe.core.launchers import JobLauncher
 from reframe.core.pipeline import RegressionTest
 from reframe.frontend import executors
 
-from checks.common.base import MpiCheck
 from checks.common.session.builds import MakeBuild
 from checks.common.session.launch_commands import Start, launch_words
+from checks.common.session.launching import LaunchTest
 from checks.common.slurm.scheduler import run_options
 from records.run.brought import Brought, ReframeTest
 
-_OWN = (MpiCheck, MakeBuild)
+_OWN = (LaunchTest, MakeBuild)
 
 
 @register_launcher("assay-environment")

@@ -25,7 +25,7 @@ class Run(MpiCheck):
         """Our program that starts NetPIPE's two ends; None where NetPIPE is the program."""
         if self.params.transport == "tcp":
             return TCP_PAIR
-        return PVM_PAIR if "pvm" in self.current_environ.features else None
+        return PVM_PAIR if "pvm" in self.setting.features else None
 
     @property
     def foreign(self) -> str | None:
@@ -41,7 +41,7 @@ class Run(MpiCheck):
             "-n", str(asked.repeats),
             "-p", str(asked.perturbation_bytes),
         ]  # fmt: skip
-        programs, written = self.current_environ.extras["programs"], ["-o", "netpipe.out"]
+        programs, written = self.setting.programs, ["-o", "netpipe.out"]
         if self.starter == TCP_PAIR:
             ends = two_ends(
                 programs["netpipe-tcp"],
