@@ -13,7 +13,7 @@ from reports.checks.common.blocks import (
     together,
 )
 from reports.checks.common.curves import latency_and_bandwidth, of_check
-from reports.checks.common.fits import fits_picture, fits_table, switches_table
+from reports.checks.common.fits import fits_table, switches_table
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import measured_in, message_bytes, name_cell, range_cell
 from reports.show.section import Section
@@ -80,9 +80,6 @@ def netpipe_times(analysis: Analysis, environment: str, transport: str) -> dict[
 
 
 SECTION = Section(
-    pictures=(
-        latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),
-        *of_check("netpipe", fits_picture),
-    ),
+    pictures=(latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),),
     tables=(comparison_table, *of_check("netpipe", fits_table, switches_table)),
 )

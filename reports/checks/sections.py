@@ -26,7 +26,7 @@ _OURS = frozenset({"assay", "bench", "checks", "records", "reports", "virtual_cl
 
 @dataclass(frozen=True, slots=True)
 class CheckPart:
-    """What the report shows of one check; `constant` is what all its cases have in common."""
+    """Part of a report that shows a check; `constant` is what all its cases have in common."""
 
     check: str
     anchor: str
@@ -98,9 +98,10 @@ def read_section(file: Path) -> Section:
 def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -> CheckPart:
     drawn: list[Picture] = []
     if pictures:
-        launches = launches_picture(analysis, check)
         drawn = [picture for make in section.pictures if (picture := make(analysis))]
-        drawn += [*profile_pictures(analysis, check), *([launches] if launches else [])]
+        if not drawn and (launches := launches_picture(analysis, check)):
+            drawn = [launches]
+        drawn += profile_pictures(analysis, check)
     tables = [table for make in section.tables if (table := make(analysis))]
     tables += profile_tables(analysis, check)
     own = section.statistics

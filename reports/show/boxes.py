@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every launch of what stands for a check: dots, and a box from five launches on."""
+"""Every launch of a check that has no other picture: dots, and a box from five launches on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from records.axes import along_curve
 from records.flags import shares_cores
 from reports.analysis.run import Analysis
 from reports.notation.units import readable_unit, significant
@@ -21,26 +20,19 @@ MOST_PANELS = 4
 
 
 def launches_picture(analysis: Analysis, check: str) -> Picture | None:
-    """A panel a case; of a curve its ends. None where no case was launched twice."""
+    """A panel a case. None where no case was launched twice."""
     described = analysis.register.checks.get(check)
     rows = analysis.rows_of(check, described.shown) if described and described.shown else []
     if max((row.summary.n for row in rows), default=0) < 2:
         return None
-    places = [along_curve(row.series.at) for row in rows]
-    known = [place[1] for place in places if place is not None]
-    ends = {min(known), max(known)} if known else set()
-    kept = [
-        row for row, place in zip(rows, places, strict=True) if place is None or place[1] in ends
-    ]
     return picture_of(
         analysis,
-        grouped(analysis, kept),
+        grouped(analysis, rows),
         lambda item: _panel(analysis, item),
         anchor=f"picture-{check}-launches",
         title=f"Every launch: {analysis.register.metric_title(rows[0].series.metric)}",
         caption=f"Dots: launches; from {LEAST_BOXED} on a box over the middle half, a line at the"
-        " median, whiskers to the last launch within 1.5 boxes."
-        + (" Of each curve its ends." if ends else ""),
+        " median, whiskers to the last launch within 1.5 boxes.",
         most=MOST_PANELS,
     )
 
@@ -50,7 +42,7 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
     by_name = {analysis.case(row).environment: row for row in item.rows}
     names = measured_in(analysis, item.rows)
     marks: list[Mark] = []
-    told = []
+    alt = []
     for place, name in enumerate(names):
         row, look = by_name[name], analysis.looks[name]
         values, hollow = row.series.values / unit.factor, [shares_cores(row.flags)] * row.summary.n
@@ -60,13 +52,13 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
         if len(values) >= LEAST_BOXED:
             marks.append(Box(values.tolist(), place, look.colour))
         ends = f"{significant(values.min())} to {significant(values.max())}"
-        told.append(f"{name} {ends}, median {significant(float(np.median(values)))}")
+        alt.append(f"{name} {ends}, median {significant(float(np.median(values)))}")
     metric = analysis.register.metrics[item.rows[0].series.metric]
     title = analysis.register.metric_title(metric.name)
     return Panel(
         item.title,
         marks,
-        f"{item.title}: {'; '.join(told)} {unit.label}",
+        f"{item.title}: {'; '.join(alt)} {unit.label}",
         Axis(joined(title, unit.label, f"{metric.better} is better")),
         rows_axis(names),
         footer(analysis, item.rows),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report shows of one check; for checks that bring none each metric against each axis.
+"""Section of a check in a report; for checks that bring none each metric against its axes.
 
 What varies is a coordinate of the points or a parameter of the cases; where it is a number
 throughout it is an axis.
@@ -21,7 +21,7 @@ from reports.show.rows import in_reading_order, measured_in, metric_table, side_
 from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section; what is beyond stands in the tables.
-MOST_PICTURES = 12
+MOST_PICTURES = 3
 #: Names of environments of more letters than this do not stand side by side below a picture.
 MOST_TICK_LETTERS = 30
 #: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
@@ -53,11 +53,12 @@ def generic_section(analysis: Analysis, check: str) -> Section:
     """Pictures and tables of every measured metric of a check."""
     metrics = analysis.register.metrics
     names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
-    drawn = [
-        (name, axis)
-        for name in names
-        for axis in axes_of(analysis, analysis.rows_of(check, name)) or [None]
-    ]
+    axes = {name: axes_of(analysis, analysis.rows_of(check, name)) or [None] for name in names}
+    # The first axis of every metric comes before the second of any.
+    drawn = sorted(
+        ((name, axis) for name in names for axis in axes[name]),
+        key=lambda item: axes[item[0]].index(item[1]),
+    )
     left = count_text(len(drawn) - MOST_PICTURES, "further picture")
     note = f" {left} left out: the tables have all." if len(drawn) > MOST_PICTURES else ""
     return Section(
@@ -70,12 +71,12 @@ def generic_section(analysis: Analysis, check: str) -> Section:
 
 
 def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
-    """What varies over the rows, of the points and then of the cases, with each row's value."""
+    """Coordinates of points, then parameters of cases that vary, with the value of each row."""
     names = dict.fromkeys(name for row in rows for name, _ in row.series.at)
     for check in {analysis.case(row).check for row in rows}:
         names |= dict.fromkeys(analysis.labels[check].varying)
-    found = {name: [_value(analysis, row, name) for row in rows] for name in names}
-    return {name: values for name, values in found.items() if len(set(map(repr, values))) > 1}
+    every = {name: [_value(analysis, row, name) for row in rows] for name in names}
+    return {name: values for name, values in every.items() if len(set(map(repr, values))) > 1}
 
 
 def _value(analysis: Analysis, row: Row, name: str) -> object:
@@ -84,10 +85,10 @@ def _value(analysis: Analysis, row: Row, name: str) -> object:
 
 
 def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str | None]:
-    """What varies and is a number in every row; of those that vary in step the first."""
+    """Names that vary and are numbers in every row; of those that vary in step the first."""
     axes: dict[str | None, list[object]] = {}
     for name, values in varying(analysis, rows).items():
-        in_step = (_follows(values, one) and _follows(one, values) for one in axes.values())
+        in_step = (_follows(values, own) and _follows(own, values) for own in axes.values())
         if _are_numbers(values) and not any(in_step):
             axes[name] = values
     return list(axes)
@@ -98,7 +99,7 @@ def _are_numbers(values: Sequence[object]) -> bool:
 
 
 def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
-    """Whether `other` alone determines `values`."""
+    """True where `other` alone determines `values`."""
     pairs = {(repr(a), repr(b)) for a, b in zip(other, values, strict=True)}
     return len(pairs) == len({first for first, _ in pairs})
 
@@ -135,15 +136,14 @@ def _x_axis(
 ) -> tuple[Axis, list[str], Callable[[Row], float]]:
     """The x axis of a picture, what one curve goes over, and where a row is on it."""
     if axis is None:
-        names = measured_in(analysis, rows)
-        fit = sum(map(len, names)) <= MOST_TICK_LETTERS
-        ticks = {float(place): name if fit else "" for place, name in enumerate(names)}
-        places = {name: float(place) for place, name in enumerate(names)}
+        places = {name: float(n) for n, name in enumerate(measured_in(analysis, rows))}
+        fit = sum(map(len, places)) <= MOST_TICK_LETTERS
+        ticks = {place: name if fit else "" for name, place in places.items()}
         x = Axis("environment", ticks=ticks)
         return x, [], lambda row: places[analysis.case(row).environment]
-    found = varying(analysis, rows)
-    without = [name for name, values in found.items() if _follows(values, found[axis])]
-    values = sorted({float(str(value)) for value in found[axis]})
+    names = varying(analysis, rows)
+    without = [name for name, values in names.items() if _follows(values, names[axis])]
+    values = sorted({float(str(value)) for value in names[axis]})
     title = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
     wide = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
     x = Axis(title, scale="log" if wide else "linear", counts=True)
@@ -154,10 +154,10 @@ def _x_axis(
 
 
 def side_by_side_table(
-    analysis: Analysis, check: str, metric: str, found: Sequence[Row] | None = None, of: str = ""
+    analysis: Analysis, check: str, metric: str, some: Sequence[Row] | None = None, of: str = ""
 ) -> Table | None:
-    """A metric by all that varies, a column an environment; of these rows, named `of`, or all."""
-    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if found is None else found)
+    """A metric by all that varies, a column an environment; of `some` rows, named `of`, or all."""
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric) if some is None else some)
     if not rows:
         return None
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))

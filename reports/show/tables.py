@@ -193,7 +193,8 @@ def table_of(
     """
     if not (every := list(rows)):
         return None
-    columns = _described(type(every[0]))
+    struct: type = type(every[0])
+    columns = _described(struct)
     chosen = [(name, columns[name]) for name in names or columns]
     cells = [
         [_shown(getattr(row, name), row, column["show"]) for name, column in chosen]
