@@ -257,13 +257,13 @@ def _draw_series(mark: Series, axes: Axes) -> None:
         markerfacecolor=mark.face or look.colour,
         markeredgecolor=PAPER if filled else look.colour,
         markeredgewidth=0.6 if filled else 1.0,
-        gid=_HOVER if mark.told else None,
+        gid=_HOVER if mark.hovered else None,
     )
     if any(mark.hollow):  # over the filled ones
         x, y = ([*compress(places, mark.hollow)] for places in (mark.x, mark.y))
         how: Any = {"color": look.colour, "linestyle": "none", "markerfacecolor": PAPER}
         how |= {"marker": look.marker, "markersize": mark.size}
-        axes.plot(x, y, **how, gid=_HOVER if mark.told else None)
+        axes.plot(x, y, **how, gid=_HOVER if mark.hovered else None)
 
 
 def _draw_text(mark: Text, axes: Axes) -> None:
@@ -306,7 +306,7 @@ def texts_of(panel: Panel) -> Iterator[list[str]]:
     """What the markers of each series say under the pointer: environment, value, place."""
     named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
     for mark in panel.marks:
-        if isinstance(mark, Series) and mark.told:
+        if isinstance(mark, Series) and mark.hovered:
             texts = list(mark.texts) or [
                 f"{mark.name}: {as_stated(y)} at {named.get(x) or as_stated(x)} ({panel.y.title})"
                 for x, y in zip(mark.x, mark.y, strict=True)

@@ -18,10 +18,8 @@ from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
 from records.history.store import Store
-from reports.analysis.run import Analysis, analyse
-from reports.checks.common.roofline import reached, roof_of, roofline_picture
+from reports.analysis.run import Analysis
 from reports.checks.sections import check_parts
-from reports.load.loading import load_run
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
 from reports.render import html
@@ -53,7 +51,6 @@ from reports.tests.synthetic import (
     HPL_FIXED,
     analysed,
     case,
-    changed,
     metric,
     quick_cases,
     write_run,
@@ -72,58 +69,27 @@ from reports.verdicts.papers.document import make_document
 LOOK = Look("#0072B2", "o", ())
 
 
-#: Per environment of the synthetic roofline: flop/s of HPL on two nodes.
+#: Flop/s of HPL on two nodes, by environment.
 RATES = {"mpich": 6e9, "lam": 3e9}
-PEAK, MEMORY = 5e9, 10e9
 
 
-def node_and_hpl(folder: Path, *, blocks: int, nodes_measured: bool = True) -> Analysis:
-    """Nodes of 5 Gflop/s and 10 GB/s, and HPL on two of them."""
+def hpl_run(folder: Path, *, blocks: int) -> Analysis:
+    """HPL on two nodes, of one N."""
     params = {"p": 1, "q": 2, "n": 2000, **HPL_FIXED, "nb": 64}
-    cases = [case("hpl", name, params) for name in RATES]
-    if nodes_measured:
-        cases.append(case("node", "mpich", {}))
 
     def edit(record: dict[str, Any]) -> dict[str, Any]:
-        if record["check"] == "node":
-            both = ("dgemm_rate", PEAK), ("stream_triad", MEMORY)
-            return record | {"metrics": [metric(name, value, node="n1") for name, value in both]}
         # 0, 1, 2, … per cent above: ends and median are known.
         rate = RATES[record["environment"]] * (1 + 0.01 * (record["block"] - 1))
         return record | {"metrics": [metric("rate", rate)]}
 
+    cases = [case("hpl", name, params) for name in RATES]
     return analysed(folder, cases, blocks=blocks, edit=edit)
-
-
-def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Path) -> None:
-    analysis = node_and_hpl(tmp_path / "run", blocks=3)
-    roof = roof_of(analysis)
-    assert roof and (roof.flop_per_s, roof.bytes_per_s) == (PEAK, MEMORY)
-    assert [roof.at(intensity) for intensity in (0.1, 0.5, 8.0)] == [1e9, PEAK, PEAK]
-    points = {point.environment: point for point in reached(analysis)}
-    assert {point.intensity for point in points.values()} == {64 / 8}
-    assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
-    picture = roofline_picture(analysis, "hpl")
-    assert roofline_picture(analysis, "su3_rmd") is None
-    assert picture and picture.caption.startswith("HPL reaches 61 % of its roof at best.")
-    assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt
-    assert "peak 5.00 Gflop/s" in svg_of(picture.panels[0])
-
-
-def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) -> None:
-    run = node_and_hpl(tmp_path / "run", blocks=2, nodes_measured=False).run.directory
-    assert roof_of(analyse(load_run(run))) is None
-    nominal = {"core_peak_flop_per_s": 2e9, "cores_per_node": 4, "memory_bytes_per_second": 2e10}
-    changed(run / "provenance.json", site={"name": "virtual", **nominal})
-    roof = roof_of(analyse(load_run(run)))
-    assert roof and (roof.flop_per_s, roof.bytes_per_s) == (8e9, 2e10)
-    assert roof.source == "the site's nominal rates"
 
 
 def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
     drawn = {}
     for blocks in (LEAST_BOXED - 1, LEAST_BOXED):
-        analysis = node_and_hpl(tmp_path / str(blocks), blocks=blocks, nodes_measured=False)
+        analysis = hpl_run(tmp_path / str(blocks), blocks=blocks)
         picture = launches_picture(analysis, "hpl")
         assert picture is not None
         (panel,) = picture.panels
@@ -131,7 +97,7 @@ def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
     assert "mpich 6.00 to 6.24, median 6.12; lam 3.00 to 3.12, median 3.06 Gflop/s" in panel.alt
     # Box, median, two whiskers, two caps, for each of two environments.
     assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
-    assert launches_picture(node_and_hpl(tmp_path / "1", blocks=1), "hpl") is None
+    assert launches_picture(hpl_run(tmp_path / "1", blocks=1), "hpl") is None
 
 
 @pytest.mark.parametrize("scale", [shares("the best"), multiples("the best")])
