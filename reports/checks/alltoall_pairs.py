@@ -58,12 +58,12 @@ class Seen:
 
     @property
     def by_switch(self) -> bool:
-        """Whether the machine is too large for a matrix of its nodes."""
+        """True where the machine is too large for a matrix of its nodes."""
         return len(self.names) > MOST_NODES
 
     @cached_property
     def level(self) -> float:
-        """What pairs are held against: the best, of a large machine the median."""
+        """Value that pairs are held against: the best, of a large machine the median."""
         best = np.max if self.higher else np.min
         return float(np.median(self.values) if self.by_switch else best(self.values))
 
@@ -81,7 +81,7 @@ class Seen:
         return rows[order if self.higher else order[::-1]]
 
     def pair(self, of: Sequence[str], row: int) -> str:
-        """What the ends of a pair have of their names or switches."""
+        """Names or switches of the ends of a pair."""
         return "–".join(of[int(end[row])] for end in (self.low, self.high)) if of else "–"
 
 

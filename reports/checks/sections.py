@@ -13,11 +13,15 @@ from pathlib import Path
 from records.axes import axis_of
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
-from reports.show.boxes import launches_picture
 from reports.show.draw import svg_of
 from reports.show.mpi_profile import profile_pictures, profile_tables
 from reports.show.panel import Picture
-from reports.show.section import Section, generic_section, statistics_tables
+from reports.show.section import (
+    Section,
+    generic_section,
+    launches_picture,
+    statistics_tables,
+)
 from reports.show.tables import Cell, Table, slug
 
 #: Packages of ours, of which a section from outside imports `reports.show` alone.

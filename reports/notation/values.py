@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One notation for a value and its spread: "12.34 ± 0.05 ms", "4.0 (2.0 … 6.0)", "0.93 … 0.97".
+"""Notation of a value and its spread: "12.34 ± 0.05 ms", "4.0 (2.0 … 6.0)", "0.93 … 0.97".
 
 Values come in SI base units and are shown in a readable one. The digits follow the spread: two
 significant digits of it; without a spread four significant digits of the value.
@@ -67,7 +67,7 @@ def interval_text(interval: Interval, show: int | Callable[[float], str]) -> str
 
 
 def not_resolved(n: int) -> str:
-    """What is said instead of "equal"."""
+    """Words instead of "equal"."""
     return f"not resolved at n = {n}"
 
 

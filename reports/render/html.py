@@ -97,7 +97,7 @@ def _kind(block: Block) -> str:
 
 
 class Fragment(NamedTuple):
-    """What no page is broken within: a picture, a table, a case; its id and its title."""
+    """Picture, table or case, within which no page is broken; its id and its title."""
 
     anchor: str
     title: str
@@ -129,7 +129,7 @@ class Piece:
 
     @property
     def link(self) -> str:
-        """What stands in the page once it has moved."""
+        """Link that stands in the page once it has moved."""
         href = f"{FOLDER}/{self.section.page}.html"
         title = escape(self.section.title)
         return f'<p class="rest"><a href="{href}">{title}</a>{self._note}</p>'

@@ -38,7 +38,6 @@ from reports.show.panel import (
     WIDTH_IN,
     Axis,
     Bars,
-    Box,
     Heat,
     Mark,
     Panel,
@@ -220,13 +219,6 @@ def _draw(mark: Mark, axes: Axes) -> None:
             look |= {"edgecolor": mark.edge} if mark.edge else {}
             bars = axes.barh if mark.level else axes.bar
             bars(mark.at, mark.lengths, mark.thickness, mark.base, **look)
-        case Box():
-            look = {
-                part: {"color": mark.colour} for part in ("boxprops", "whiskerprops", "capprops")
-            }
-            look |= {"medianprops": {"color": INK, "linewidth": 1.6}, "orientation": "horizontal"}
-            look |= {"manage_ticks": False, "showfliers": False}
-            axes.boxplot(mark.values, positions=[mark.at], widths=0.55, **look)
 
 
 def _draw_series(mark: Series, axes: Axes) -> None:
@@ -303,7 +295,7 @@ def _for_a_page(text: str, panel: Panel) -> str:
 
 
 def texts_of(panel: Panel) -> Iterator[list[str]]:
-    """What the markers of each series say under the pointer: environment, value, place."""
+    """Texts of the markers of each series under the pointer: environment, value, place."""
     named = panel.x.ticks if isinstance(panel.x.ticks, Mapping) else {}
     for mark in panel.marks:
         if isinstance(mark, Series) and mark.hovered:

@@ -53,8 +53,9 @@ def settle(figure: Figure) -> None:
     figure.set_layout_engine(None)
     for part in figure.axes:
         # The title of the y axis reads level and begins where the panel's title does.
-        left, frame = part._left_title, part.get_figure(root=False).bbox  # type: ignore[attr-defined, union-attr]
-        left.set_x((frame.x0 + EDGE * figure.dpi - part.bbox.x0) / part.bbox.width)
+        axes: Any = part
+        left = axes.get_figure(root=False).bbox.x0 + EDGE * figure.dpi
+        axes._left_title.set_x((left - axes.bbox.x0) / axes.bbox.width)
 
 
 def thin_ticks(axes: Axes, room_in: float = 0.0, *, named: bool = False) -> None:

@@ -44,7 +44,7 @@ MOST_LINE_POINTS = 250
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What one panel shows."""
+    """Rows of a panel, with its title."""
 
     title: str
     rows: list[Row]
@@ -60,7 +60,7 @@ def picture_of(
     caption: str,
     most: int = MOST_PANELS,
 ) -> Picture | None:
-    """One panel for each group, at most `most`; None without any."""
+    """Picture with a panel for each group, at most `most`; None without any."""
     every = list(groups)
     panels = [draw(item) for item in every[:most]]
     if not panels:
@@ -117,7 +117,7 @@ def lines_picture(
     line_rate: float | None = None,
     most: int = MOST_PANELS,
 ) -> Picture | None:
-    """One panel for each of `curves`, its rows at their `place` on `axis`; None without any.
+    """Picture with a panel for each of `curves`, its rows at their `place` on `axis`, or None.
 
     `log_y` is for times, else `from_zero`; `line_rate` in SI units is drawn across rates.
     """
@@ -234,7 +234,7 @@ def _longest(analysis: Analysis, rows: Iterable[Row], place: Callable[[Row], flo
 
 
 def iterations(analysis: Analysis, row: Row) -> int:
-    """How often a launch took the value; 0 where its case does not say."""
+    """Number of times that a launch took the value; 0 where its case does not say."""
     params = analysis.case(row).params
     return int(params.get("iterations") or params.get("repeats") or 0)
 
@@ -312,7 +312,7 @@ def footer(analysis: Analysis, rows: Iterable[Row]) -> str:
 
 
 def counted_footer(analysis: Analysis, launches: Sequence[int]) -> str:
-    """The same for counts of launches."""
+    """Footer of counts of launches."""
     run = analysis.run
     least, most = min(launches, default=0), max(launches, default=0)
     n = f"{least}" if least == most else f"{least}–{most}"

@@ -137,15 +137,6 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A level box plot of values at a height: quartiles, median, whiskers within 1.5 boxes."""
-
-    values: Sequence[float]
-    at: float
-    colour: str
-
-
-@dataclass(frozen=True, slots=True)
 class Scale:
     """A colour bar from `dark` (bad) to `bright` (good): its title, its ticks with their texts."""
 
@@ -198,7 +189,7 @@ def rows_above(names: Sequence[str], bold: str = "") -> list[Text]:
     ]
 
 
-Mark = Series | Rule | Text | Bars | Box | Heat
+Mark = Series | Rule | Text | Bars | Heat
 
 
 @dataclass(frozen=True, slots=True, eq=False)

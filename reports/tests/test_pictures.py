@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Roofline, launches as boxes, heat maps; and every picture taken out, as SVG and as PNG."""
+"""Launches as dots, heat maps; and every picture taken out, as SVG and as PNG."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from reports.checks.sections import check_parts
 from reports.notation.palette import BAD, GOOD, Look
 from reports.notation.units import ReadableUnit
 from reports.render import html
-from reports.show.boxes import LEAST_BOXED, launches_picture
 from reports.show.draw import svg_of
 from reports.show.heat import SHADES
 from reports.show.lines import line_of
@@ -31,7 +30,6 @@ from reports.show.panel import (
     HOLLOW,
     Axis,
     Bars,
-    Box,
     Heat,
     Mark,
     Panel,
@@ -45,6 +43,7 @@ from reports.show.panel import (
     shares,
 )
 from reports.show.raw_links import RawLinks
+from reports.show.section import launches_picture
 from reports.show.slides import PNG_DPI, write_pictures
 from reports.tests import acceptance_runs
 from reports.tests.synthetic import (
@@ -86,17 +85,14 @@ def hpl_run(folder: Path, *, blocks: int) -> Analysis:
     return analysed(folder, cases, blocks=blocks, edit=edit)
 
 
-def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
-    drawn = {}
-    for blocks in (LEAST_BOXED - 1, LEAST_BOXED):
-        analysis = hpl_run(tmp_path / str(blocks), blocks=blocks)
-        picture = launches_picture(analysis, "hpl")
-        assert picture is not None
-        (panel,) = picture.panels
-        drawn[blocks] = svg_of(panel).count('id="\x02line2d_')
+def test_launches_are_dots_with_a_bar_at_the_median(tmp_path: Path) -> None:
+    picture = launches_picture(hpl_run(tmp_path / "5", blocks=5), "hpl")
+    assert picture is not None
+    (panel,) = picture.panels
     assert "mpich 6.00 to 6.24, median 6.12; lam 3.00 to 3.12, median 3.06 Gflop/s" in panel.alt
-    # Box, median, two whiskers, two caps, for each of two environments.
-    assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
+    dots, bar, *_ = (mark for mark in panel.marks if isinstance(mark, Series))
+    assert len(dots.x) == 5
+    assert [*bar.x] == pytest.approx([6.12])
     assert launches_picture(hpl_run(tmp_path / "1", blocks=1), "hpl") is None
 
 
@@ -214,7 +210,6 @@ def test_each_mark_is_drawn_and_twice_the_same() -> None:
         Rule(1, "x", BAD, to=1.5),
         Text("note", 1, 1),
         Bars([1], [2], 0.5, BAD, edge=GOOD),
-        Box([1, 2, 3], 1, GOOD),
     ]
     x, y = Axis("across", counts=True), Axis("up", low=0)
     panel = Panel("title", marks, "alt", x, y, key={"call": BAD})

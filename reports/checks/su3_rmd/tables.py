@@ -73,7 +73,7 @@ def _scaling(
 
 
 def strong_scaling(analysis: Analysis) -> Table | None:
-    """One lattice over more and more ranks: speed-up and efficiency over the fewest ranks."""
+    """Lattice over more and more ranks: speed-up and efficiency over the fewest ranks."""
     first = {item: series[0] for series in strong_series(analysis) for item in series}
     return _scaling(
         analysis,
