@@ -12,9 +12,11 @@ from reports.checks.common.hops import hops_table
 from reports.show.lines import size_picture
 from reports.show.panel import Picture
 from reports.show.section import Section, side_by_side_table
-from reports.show.tables import Table
+from reports.show.tables import MOST_ROWS, Table
 
 METRICS = ("half_round_trip", "bandwidth")
+#: Lines of the tables of all constructs together.
+MOST_LINES = 2400
 
 
 def other_constructs(analysis: Analysis) -> Picture | None:
@@ -37,8 +39,9 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
         " complete statistics in SI units; so does summary.csv, with the least, mean and greatest"
         " of each launch."
     )
+    most = min(MOST_ROWS, MOST_LINES // max(1, len(groups)))
     tables = (
-        side_by_side_table(analysis, "pt2pt", metric, rows, construct)
+        side_by_side_table(analysis, "pt2pt", metric, rows, of=construct, most=most)
         for (construct, metric), rows in groups.items()
     )
     return [replace(table, note=note) for table in tables if table]

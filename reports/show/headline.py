@@ -108,7 +108,7 @@ def invalid_picture(analysis: Analysis) -> Picture | None:
 def invalid_table(analysis: Analysis) -> Table | None:
     """The apparent bandwidth by all that varies, environments side by side."""
     rows = _apparent(analysis)
-    return side_by_side_table(analysis, "invalid", "bandwidth", rows, "Before the wait")
+    return side_by_side_table(analysis, "invalid", "bandwidth", rows, of="Before the wait")
 
 
 def _apparent(analysis: Analysis) -> list[Row]:

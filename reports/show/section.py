@@ -25,20 +25,10 @@ from reports.notation.units import (
     sentence_case,
     significant,
 )
-from reports.show.lines import (
-    EFFORT,
-    MESSAGE_LENGTH,
-    Curves,
-    footer,
-    grouped,
-    joined,
-    line_rate,
-    lines_picture,
-    picture_of,
-)
+from reports.show import lines
 from reports.show.panel import Axis, Mark, Panel, Picture, Series, rows_axis
 from reports.show.rows import in_reading_order, measured_in, metric_table, side_by_side, value_cell
-from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
+from reports.show.tables import MOST_ROWS, Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section; what is beyond stands in the tables.
 MOST_PICTURES = 3
@@ -139,9 +129,9 @@ def metric_picture(
     x, without, place = _x_axis(analysis, rows, axis)
     size, is_time = x.scale == "bytes", rows[0].unit == "s"
     log_y = x.scale != "linear" and is_time and all(row.summary.least > 0 for row in rows)
-    return lines_picture(
+    return lines.lines_picture(
         analysis,
-        grouped(analysis, rows, without, place if size else None),
+        lines.grouped(analysis, rows, without, place if size else None),
         place,
         x,
         anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
@@ -149,7 +139,7 @@ def metric_picture(
         caption="One panel for each combination of what else varies." + note,
         log_y=log_y,
         from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
-        line_rate=line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
+        line_rate=lines.line_rate(analysis) if size and rows[0].unit == "bytes/s" else None,
     )
 
 
@@ -166,17 +156,23 @@ def _x_axis(
     names = varying(analysis, rows)
     without = [name for name, values in names.items() if _follows(values, names[axis])]
     values = sorted({float(str(value)) for value in names[axis]})
-    title = MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
+    title = lines.MESSAGE_LENGTH if axis == MESSAGE_BYTES else axis_of(axis).title
     wide = values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO
     x = Axis(title, scale="log" if wide else "linear", counts=True)
     if axis_of(axis).unit == "bytes":
         x = Axis(title, scale="bytes")
-        without += EFFORT
+        without += lines.EFFORT
     return x, without, lambda row: float(str(_value(analysis, row, axis)))
 
 
 def side_by_side_table(
-    analysis: Analysis, check: str, metric: str, some: Sequence[Row] | None = None, of: str = ""
+    analysis: Analysis,
+    check: str,
+    metric: str,
+    some: Sequence[Row] | None = None,
+    *,
+    of: str = "",
+    most: int = MOST_ROWS,
 ) -> Table | None:
     """A metric by all that varies, a column an environment; of `some` rows, named `of`, or all."""
     rows = in_reading_order(analysis, analysis.rows_of(check, metric) if some is None else some)
@@ -198,9 +194,9 @@ def side_by_side_table(
             badges = (f"n = {rows[0].summary.n}", *badges)
         return replace(value_cell(rows, unit), badges=badges)
 
-    title = f"{joined(analysis.register.metric_title(metric), unit.label)}: "
+    title = f"{lines.joined(analysis.register.metric_title(metric), unit.label)}: "
     title += f"{mean_words(rows[0].unit)} ± s"
-    title = joined(of, sentence_case(title))
+    title = lines.joined(of, sentence_case(title))
     return pivot(
         rows,
         [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
@@ -209,6 +205,7 @@ def side_by_side_table(
         title=title,
         note=f"Over n = {blocks} launches unless a cell says otherwise; intervals, medians and"
         " extremes stand in the tables below.",
+        most=most,
     )
 
 
@@ -218,9 +215,9 @@ def launches_picture(analysis: Analysis, check: str) -> Picture | None:
     rows = analysis.rows_of(check, described.shown) if described and described.shown else []
     if max((row.summary.n for row in rows), default=0) < 2:
         return None
-    return picture_of(
+    return lines.picture_of(
         analysis,
-        grouped(analysis, rows),
+        lines.grouped(analysis, rows),
         lambda item: _launches_panel(analysis, item),
         anchor=f"picture-{check}-launches",
         title=f"Every launch: {analysis.register.metric_title(rows[0].series.metric)}",
@@ -229,7 +226,7 @@ def launches_picture(analysis: Analysis, check: str) -> Picture | None:
     )
 
 
-def _launches_panel(analysis: Analysis, item: Curves) -> Panel:
+def _launches_panel(analysis: Analysis, item: lines.Curves) -> Panel:
     unit = readable_unit(item.rows[0].unit, [row.summary.median for row in item.rows])
     by_name = {analysis.case(row).environment: row for row in item.rows}
     names = measured_in(analysis, item.rows)
@@ -251,8 +248,8 @@ def _launches_panel(analysis: Analysis, item: Curves) -> Panel:
         item.title,
         marks,
         f"{item.title}: {'; '.join(alt)} {unit.label}",
-        Axis(joined(title, unit.label, f"{metric.better} is better")),
+        Axis(lines.joined(title, unit.label, f"{metric.better} is better")),
         rows_axis(names),
-        footer(analysis, item.rows),
+        lines.footer(analysis, item.rows),
         0.95 + 0.4 * len(names),
     )

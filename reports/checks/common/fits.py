@@ -15,16 +15,7 @@ from reports.checks.common.curves import chosen_construct
 from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import MOST_SIZES, Line, Segmentation, segmented
-from reports.notation.units import (
-    ReadableUnit,
-    about_bytes_text,
-    bytes_text,
-    p_text,
-    percent,
-    readable_unit,
-    signed_percent,
-    significant,
-)
+from reports.notation import units
 from reports.notation.values import between, quantity
 from reports.show.lines import EFFORT, iterations, line_rate
 from reports.show.rows import message_bytes, name_cell
@@ -137,13 +128,13 @@ def fits_table(analysis: Analysis, check: str) -> Table | None:
     """Start-up time, rate and n½ of each protocol segment of a check."""
     every = curves(analysis, check)
     rates = (line.bandwidth_bytes_per_s for curve in every for line in curve.model.segments)
-    unit = readable_unit("bytes/s", filter(None, rates))
+    unit = units.readable_unit("bytes/s", filter(None, rates))
     more = len(_groups(analysis, check)) - MOST_CURVES
     return _lines(
         [
             (
                 curve,
-                between(line.first_bytes, line.last_bytes, bytes_text),
+                between(line.first_bytes, line.last_bytes, units.bytes_text),
                 _numbers(line, unit, curve.limit_bytes_per_s, curve.launches),
             )
             for curve in every
@@ -167,30 +158,30 @@ def fits_table(analysis: Analysis, check: str) -> Table | None:
 
 
 def _numbers(
-    line: Line, unit: ReadableUnit, limit: float | None, launches: int = LEAST_FOR_HALF
+    line: Line, unit: units.ReadableUnit, limit: float | None, launches: int = LEAST_FOR_HALF
 ) -> list[str | Cell]:
     """Points, α, R∞, n½, rms and lack of fit of a line.
 
     What no machine has, no start-up time or a rate above the line rate `limit`, is not shown as a
     number, nor n½ of fewer than LEAST_FOR_HALF launches; the reason stands in its place.
     """
-    points, rms, lack = str(line.points), percent(line.rms), line.lack_of_fit
-    fit = "–" if lack is None else p_text(lack)
+    points, rms, lack = str(line.points), units.percent(line.rms), line.lack_of_fit
+    fit = "–" if lack is None else units.p_text(lack)
     if line.poor:
         why = Cell("–", title=f"no line: {line.poor}")
         return [points, why, why, why, rms, Cell(fit, badges=(f"no line: {line.poor}",))]
     start_text, beta = f"{line.alpha_s:.9g} s", f"β = {line.beta_s_per_byte:.9g} s/byte"
-    start = _known(line.alpha_s, line.alpha, lambda s: significant(s * 1e6), start_text)
+    start = _known(line.alpha_s, line.alpha, lambda s: units.significant(s * 1e6), start_text)
     fastest = line.bandwidth_bytes_per_s
-    rate = _known(fastest, line.bandwidth, lambda rate: significant(rate / unit.factor), beta)
-    half = _known(line.half_length_bytes, line.half_length, about_bytes_text)
+    rate = _known(fastest, line.bandwidth, lambda rate: units.significant(rate / unit.factor), beta)
+    half = _known(line.half_length_bytes, line.half_length, units.about_bytes_text)
     if launches < LEAST_FOR_HALF:
         half = Cell("–", badges=(f"needs {LEAST_FOR_HALF} launches",))
     no_half = Cell("–", title="needs a start-up time and a rate")
     if (line.alpha is None or line.alpha.low > 0) and line.alpha_s < LEAST_START_S:
         start, half = Cell("–", title=start_text, badges=("no start-up time is seen",)), no_half
     if limit is not None and fastest is not None and fastest > MOST_OF_LIMIT * limit:
-        above = f"above the line rate, {quantity(limit, readable_unit('bytes/s', [limit]))}"
+        above = f"above the line rate, {quantity(limit, units.readable_unit('bytes/s', [limit]))}"
         rate, half = Cell("–", title=beta, badges=(above,)), no_half
     return [points, start, rate, half, rms, fit]
 
@@ -214,9 +205,9 @@ def switches_table(analysis: Analysis, check: str) -> Table | None:
     lines: list[_Told] = []
     for curve in curves(analysis, check):
         for end in curve.model.breaks:
-            sizes = between(end.below_bytes, end.above_bytes, bytes_text)
-            interval = between(end.low_bytes, end.high_bytes, bytes_text)
-            step, support = signed_percent(1 + end.step), percent(end.support, 0)
+            sizes = between(end.below_bytes, end.above_bytes, units.bytes_text)
+            interval = between(end.low_bytes, end.high_bytes, units.bytes_text)
+            step, support = units.signed_percent(1 + end.step), units.percent(end.support, 0)
             kind = "switch" if end.is_switch else "bend"
             lines.append((curve, sizes, [kind, step, support, interval]))
         if not curve.model.breaks:

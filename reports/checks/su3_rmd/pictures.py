@@ -48,8 +48,7 @@ def scaling_picture(analysis: Analysis) -> Picture | None:
         lambda panel: _scaling_panel(analysis, *panel),
         anchor="picture-su3-scaling",
         title="Speed-up and efficiency",
-        caption=f"Over the fewest ranks; grey: the ideal. {_slower_than_alone(groups)}Lines: ratios"
-        " of means.",
+        caption="Over the fewest ranks; grey: the ideal. Lines: ratios of means.",
     )
 
 
@@ -80,15 +79,3 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, is_share: boo
         Axis("efficiency / %" if is_share else over, low=0),
         footer(analysis, [item.rows["program_time"] for cases in series for item in cases]),
     )
-
-
-def _slower_than_alone(groups: dict[str, _Series]) -> str:
-    """Sentences on cases in which more ranks are slower than the fewest; "" without any."""
-    sentences = [
-        f"{first.case.environment} on {count_text(second.case.ranks, 'rank')} has"
-        f" {first.time_s / second.time_s:.2f} of its speed on {first.case.ranks} ({name}). "
-        for name, series in groups.items()
-        for first, second, *_ in series
-        if second.time_s > first.time_s
-    ]
-    return "".join(sentences[:3])
