@@ -63,7 +63,7 @@ def tree_without(folder: Path, without: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "without", [pytest.param(one, marks=pytest.mark.full) for one in NAMES] + WITHOUT[-1:]
+    "without", [*(pytest.param(name, marks=pytest.mark.full) for name in NAMES), WITHOUT[-1]]
 )
 def test_choice_acceptance_and_nightly_work_without(tmp_path, without):
     tree = tree_without(tmp_path, without)

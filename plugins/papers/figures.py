@@ -15,7 +15,7 @@ from records.flags import shares_cores
 from reports.analysis.run import Row, flags_of
 from reports.notation.palette import QUIET, Look
 from reports.notation.units import as_stated, significant
-from reports.show.lines import LOG_BANDS, MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
+from reports.show.lines import MESSAGE_LENGTH, joined, line_of, picture_of, ranges_text
 from reports.show.panel import HEIGHT_IN, WIDE_ANCHOR, Axis, Panel, Picture, Series
 from reports.show.rows import environments
 
@@ -46,7 +46,7 @@ def _figure(one: Beside, anchor: str) -> Picture | None:
     for point in one.points:
         panels.setdefault((*point[:x], *point[x + 1 :]), []).append(point)
     drawn = "closed forms of then" if one.is_by_law else f"then, {one.column.were}"
-    caption = f"Thin, named in the picture: {drawn}; thick: this run's means ± s{LOG_BANDS}."
+    caption = f"Thin, named in the picture: {drawn}; thick: this run's means ± s."
     if table.libraries:
         caption += " A library of then has the colour of today's."
     return picture_of(

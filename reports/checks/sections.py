@@ -14,10 +14,14 @@ from records.axes import axis_of
 from records.plugins import hooks, section_packages
 from reports.analysis.run import Analysis
 from reports.notation.labels import value_text
-from reports.show.boxes import launches_picture
 from reports.show.draw import svg_of
 from reports.show.panel import Picture
-from reports.show.section import Section, generic_section, statistics_tables
+from reports.show.section import (
+    Section,
+    generic_section,
+    launches_picture,
+    statistics_tables,
+)
 from reports.show.tables import Cell, Table, slug
 
 #: Packages of ours, of which a section from outside imports `reports.show` alone.
@@ -26,7 +30,7 @@ _OURS = frozenset({"assay", "bench", "checks", "plugins", "records", "reports", 
 
 @dataclass(frozen=True, slots=True)
 class CheckPart:
-    """What the report shows of one check; `constant` is what all its cases have in common."""
+    """Part of a report that shows a check; `constant` is what all its cases have in common."""
 
     check: str
     anchor: str
@@ -100,10 +104,10 @@ def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -
     drawn: list[Picture] = []
     further = [make(analysis, check) for make in hooks("check_parts")]
     if pictures:
-        launches = launches_picture(analysis, check)
         drawn = [picture for make in section.pictures if (picture := make(analysis))]
+        if not drawn and (launches := launches_picture(analysis, check)):
+            drawn = [launches]
         drawn += [picture for pictures_of, _ in further for picture in pictures_of()]
-        drawn += [launches] if launches else []
     tables = [table for make in section.tables if (table := make(analysis))]
     tables += [table for _, tables_of in further for table in tables_of()]
     own = section.statistics

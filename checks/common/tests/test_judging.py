@@ -19,7 +19,6 @@ from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.evidence.printed import TAIL_BYTES, Printed, read_printed
 from checks.common.judging import JudgingError
-from plugins.reframe.classes import outcomes as of_suites
 from checks.common.session import outcome as outcomes
 from checks.common.session.outcome import Outcome
 from checks.common.tests.judged import OURS, Launch

@@ -4,16 +4,9 @@
 from __future__ import annotations
 
 from reports.analysis.run import Analysis
-from reports.checks.common.blocks import (
-    ByBlock,
-    by_block,
-    compared_cells,
-    echo_times,
-    rows_where,
-    together,
-)
+from reports.checks.common import blocks
 from reports.checks.common.curves import latency_and_bandwidth, of_check
-from reports.checks.common.fits import fits_picture, fits_table, switches_table
+from reports.checks.common.fits import fits_table, switches_table
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.show.rows import measured_in, message_bytes, name_cell, range_cell
 from reports.show.section import Section
@@ -33,7 +26,7 @@ def comparison_table(analysis: Analysis) -> Table | None:
     """A line a length, transport and environment: both half round trips and their ratio."""
     pairs = {
         (name, transport): [
-            times(analysis, name, transport) for times in (echo_times, netpipe_times)
+            times(analysis, name, transport) for times in (blocks.echo_times, netpipe_times)
         ]
         for transport in TRANSPORTS
         for name in measured_in(analysis, analysis.rows_of("netpipe"))
@@ -44,8 +37,8 @@ def comparison_table(analysis: Analysis) -> Table | None:
         echo, netpipe = (times.get(size, {}) for times in pairs[name, transport])
         alone = pairs[name, "tcp"][0].get(size, {}) if transport == "library" else {}
         return [
-            *compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
-            range_cell(whole / part for whole, part in together(echo, alone)),
+            *blocks.compared_cells(echo, netpipe, ReadableUnit("µs", 1e-6)),
+            range_cell(whole / part for whole, part in blocks.together(echo, alone)),
         ]
 
     return pivot(
@@ -71,18 +64,17 @@ def comparison_table(analysis: Analysis) -> Table | None:
     )
 
 
-def netpipe_times(analysis: Analysis, environment: str, transport: str) -> dict[int, ByBlock]:
+def netpipe_times(
+    analysis: Analysis, environment: str, transport: str
+) -> dict[int, blocks.ByBlock]:
     """NetPIPE's half round trips in s between two nodes, by message length and block."""
     asked = {"placement": "between-nodes", "transport": transport}
-    rows = rows_where(analysis, "netpipe", "netpipe_half_round_trip", asked)
+    rows = blocks.rows_where(analysis, "netpipe", "netpipe_half_round_trip", asked)
     mine = (row for row in rows if analysis.case(row).environment == environment)
-    return by_block(mine, message_bytes)
+    return blocks.by_block(mine, message_bytes)
 
 
 SECTION = Section(
-    pictures=(
-        latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),
-        *of_check("netpipe", fits_picture),
-    ),
+    pictures=(latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),),
     tables=(comparison_table, *of_check("netpipe", fits_table, switches_table)),
 )

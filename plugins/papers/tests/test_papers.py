@@ -31,7 +31,7 @@ from reports.notation.units import unbroken
 from reports.render import html, markdown, terminal
 from reports.render.markdown import md
 from reports.show.draw import draw, put
-from reports.show.layout import Canvas, settle
+from reports.show.layout import settle
 from reports.show.panel import HEIGHT_IN, WIDTH_IN, Axis, Panel, Series
 from reports.tests.synthetic import case, write_run
 
@@ -206,10 +206,9 @@ def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_names_stand_past_the_curves_in_their_order(scale):
     figure = Figure((WIDTH_IN, HEIGHT_IN))
-    Canvas(figure)
     lines = [Series([1, 5, 10], [height] * 3) for height in (1.0, 2.0, 2.1)]
     axes = put(figure, Panel("rates", lines, "", Axis(scale=scale)))
-    settle(figure, [axes])
+    settle(figure)
     labels = [Label(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
     label_beside(axes, labels)
     boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
