@@ -7,12 +7,12 @@ import argparse
 from itertools import islice
 
 from assay import criteria_files
-from assay.contracts.judging import STATUS, judged_run, kept_acceptance
+from assay.contracts.judging import STATUS, judged_run
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
-from assay.screens.pages import show_pages, tell_pictures
+from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from checks.common.brought import checks_with
 from records.errors import AssayError
@@ -22,8 +22,6 @@ from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
-from reports.verdicts.acceptance.against import against_result, compared
-from reports.verdicts.acceptance.bounds import worst
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
 
@@ -47,9 +45,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
     where = {"site": arguments.site, "live": False if arguments.json else None}
     dossier = judged_run(run, criteria, text, added, rerun=arguments.rerun, **where)
     result = acceptance_result(dossier, str(run.path))
-    if arguments.json and arguments.against is None:
+    if arguments.json:
         print(as_text(result.data), end="")
-    elif not arguments.json:
+    else:
         folder = run.path / FOLDER
         names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
@@ -58,15 +56,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         drawn = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(drawn, as_json=arguments.json)
-    verdicts = [dossier.judgement.verdict]
-    if arguments.against is not None:
-        accepted = kept_acceptance(open_run(arguments.against))
-        form = compared(dossier, accepted, arguments.at_least)
-        show_pages(
-            against_result(form, run.plan().site), run.path / "against", as_json=arguments.json
-        )
-        verdicts.append(form.verdict)
-    return STATUS[worst(verdicts)]
+    return STATUS[dossier.judgement.verdict]
 
 
 def _default(run: RunDirectory) -> str:

@@ -387,17 +387,6 @@ COMMANDS: dict[str, Command] = {
             dest="reruns",
         ),
         argument(
-            "--against RUN",
-            "also compare every criterion of the acceptance of this earlier run with the run",
-        ),
-        argument(
-            "--at-least",
-            "with --against: what must be left of what was accepted; default: 90%%",
-            metavar="SHARE",
-            type=shared.share,
-            default=0.9,
-        ),
-        argument(
             "--sign KEY",
             "sign SHA256SUMS of the folder with this private key (ssh-keygen -Y sign)",
             type=Path,

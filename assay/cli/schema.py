@@ -28,7 +28,6 @@ from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.run.plan import SCHEMA, Plan
 from reports.analysis.forms import VerdictsForm
-from reports.verdicts.acceptance.against import AgainstForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.advice.outcome import AdviceForm
 from reports.verdicts.choice.form import ReportForm
@@ -45,7 +44,6 @@ FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
-    "accept-against": AgainstForm,
     "acceptance": ContractForm,
     "advise": AdviceForm,
     "acceptance-watch": StabilityForm,

@@ -14,9 +14,9 @@ from assay.tests.test_contracts import CONTRACT
 from bench.claims.contracts import Noisy, at_limit, peers
 from records.contract.log import CONTRACTS
 from records.criteria import Criteria
+from reports.statistics.bounds import decide, level_of_look, median_bounds
 from reports.statistics.descriptive import clopper_pearson
 from reports.statistics.serial import lag_1, widening
-from reports.verdicts.acceptance.bounds import decide, level_of_look, median_bounds
 
 
 def criteria(**more):

@@ -28,13 +28,13 @@ from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
 from records.stability import Classed, WatchTerms
+from reports.statistics.bounds import share_bounds
 from reports.statistics.reliability import (
     Demonstration,
     availability_pass_chance,
     mean_time_bounds,
     pass_chance,
 )
-from reports.verdicts.acceptance.bounds import share_bounds
 from reports.verdicts.stability.booking import Booked, Outage, Spell
 from reports.verdicts.stability.judge import Figures
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from records.site.pair_places import sampled_pairs
-from reports.verdicts.acceptance.bounds import decide, median_bounds, spread_bounds
+from reports.statistics.bounds import decide, median_bounds, spread_bounds
+from reports.statistics.levels import peers_of, reach_of, top_of
 from reports.verdicts.acceptance.fabric import fabric_of
-from reports.verdicts.acceptance.levels import peers_of, reach_of, top_of
 
 pytestmark = pytest.mark.numerical
 

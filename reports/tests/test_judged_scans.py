@@ -8,8 +8,9 @@ from datetime import date
 import numpy as np
 import pytest
 
-from reports.verdicts.acceptance import bounds, reruns, values
-from reports.verdicts.acceptance.bounds import LOWEST_KEPT, decide, median_bounds, rows_by_medians
+from reports.statistics import bounds
+from reports.statistics.bounds import LOWEST_KEPT, decide, median_bounds, rows_by_medians
+from reports.verdicts.acceptance import reruns, values
 from reports.verdicts.acceptance.judge import judge
 
 from .scanned_machine import criteria, measured, scan

@@ -31,7 +31,7 @@ from reports.notation.units import (
 )
 from reports.notation.values import about, quantity
 from reports.render.markdown import md
-from reports.verdicts.acceptance.bounds import Bounds
+from reports.statistics.bounds import Bounds
 from reports.verdicts.acceptance.model import Item
 from reports.verdicts.acceptance.wording import margin_text
 

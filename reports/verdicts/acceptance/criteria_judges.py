@@ -27,7 +27,7 @@ from records.run.plan import PlannedCase
 from records.site.pair_scans import NODE, PEER
 from reports.notation.labels import CheckLabels, check_labels
 from reports.notation.units import as_stated, count_text, significant
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     Bounds,
     Limits,
     decide,

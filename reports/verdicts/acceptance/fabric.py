@@ -24,9 +24,9 @@ from scipy.sparse.csgraph import connected_components  # type: ignore[import-unt
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from records.site.pair_places import Indices, positions_of
+from reports.statistics.bounds import Flags
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.bounds import Flags
-from reports.verdicts.acceptance.levels import APART, top_of
+from reports.statistics.levels import APART, top_of
 
 Nodes = tuple[int, ...]
 

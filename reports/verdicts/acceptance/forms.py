@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType, to_builtins
 
 from records.forms import Form, Part, key
 from reports.answers import AnswerPart
-from reports.verdicts.acceptance.bounds import Bounds, Verdict
+from reports.statistics.bounds import Bounds, Verdict
 from reports.verdicts.acceptance.model import (
     AcceptanceFinding,
     AcceptanceJudgement,

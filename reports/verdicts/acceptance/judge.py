@@ -24,8 +24,7 @@ from records.run.plan import PlannedCase
 from records.text.natural import natural
 from reports.notation.units import count_text
 from reports.notation.values import about
-from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     HEAVY_TAILED,
     Bounds,
     Verdict,
@@ -33,6 +32,7 @@ from reports.verdicts.acceptance.bounds import (
     share_bounds,
     worst,
 )
+from reports.statistics.serial import LEAST_BLOCKS, serial_dependence, widening
 from reports.verdicts.acceptance.criteria_judges import (
     NOT_COUNTED,
     Context,

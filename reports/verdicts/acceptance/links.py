@@ -12,7 +12,7 @@ import numpy as np
 from records.criteria import LinksCriterion
 from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
-from reports.verdicts.acceptance.bounds import rows_kept
+from reports.statistics.bounds import rows_kept
 from reports.verdicts.acceptance.criteria_judges import Context
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
 from reports.verdicts.acceptance.model import (

@@ -13,7 +13,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import Criterion, Waiver
 from reports.notation.units import as_stated, fixed, readable_unit, significant
-from reports.verdicts.acceptance.bounds import Bounds, Verdict, worst
+from reports.statistics.bounds import Bounds, Verdict, worst
 
 State = Literal["suspected", "confirmed", "not confirmed", "missing"]
 #: What an item or a finding speaks of: a value; a node, several nodes, a node's link, a cut between

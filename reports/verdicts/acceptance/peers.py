@@ -18,8 +18,7 @@ import numpy as np
 from records.criteria import LinksCriterion, NodesCriterion
 from records.site.pair_places import Indices
 from reports.notation.units import as_stated
-from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.bounds import (
+from reports.statistics.bounds import (
     Bounds,
     Flags,
     Limits,
@@ -27,8 +26,9 @@ from reports.verdicts.acceptance.bounds import (
     decide,
     rows_kept,
 )
+from reports.statistics.descriptive import Matrix
+from reports.statistics.levels import Peers, Reach, peers_of, reach_of, scores_of
 from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.levels import Peers, Reach, peers_of, reach_of, scores_of
 from reports.verdicts.acceptance.model import Item, JudgedCriterion, Subject, listed_nodes
 from reports.verdicts.acceptance.peer_groups import PeerGroup, Place, peer_groups
 from reports.verdicts.acceptance.reruns import settled

@@ -17,7 +17,7 @@ import numpy as np
 from records.run.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.site.pair_places import Indices, positions_of
 from reports.notation.units import count_text
-from reports.verdicts.acceptance.levels import MOST_MISSES
+from reports.statistics.levels import MOST_MISSES
 from reports.verdicts.acceptance.model import Item, JudgedCriterion
 from reports.verdicts.acceptance.values import CriterionEvidence
 

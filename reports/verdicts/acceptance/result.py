@@ -31,8 +31,8 @@ from reports.show.panel import Picture
 from reports.show.provenance import provenance_rows
 from reports.show.raw_links import PAGES, RawLinks
 from reports.show.tables import TONES, Cell, Lead, numeric, pivot
+from reports.statistics.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.answer import answer_of_acceptance
-from reports.verdicts.acceptance.bounds import ORDER, Verdict
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier
 from reports.verdicts.acceptance.forms import AcceptanceForm
 from reports.verdicts.acceptance.model import AcceptanceFinding, Item, JudgedCriterion

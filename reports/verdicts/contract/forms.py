@@ -13,7 +13,7 @@ import msgspec
 from records.contract.course import ContractCourse, ContractVerdict, StageAttempt
 from records.contract.log import LogEntry
 from records.forms import Form, Part, key
-from reports.verdicts.acceptance.bounds import Verdict
+from reports.statistics.bounds import Verdict
 from reports.verdicts.acceptance.forms import CriterionPart, FindingPart, criterion_of
 from reports.verdicts.acceptance.model import JudgedCriterion
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from reports.verdicts.acceptance.bounds import Verdict, worst
+from reports.statistics.bounds import Verdict, worst
 from reports.verdicts.acceptance.forms import CriterionPart, ItemPart
 from reports.verdicts.contract.forms import PERIOD, KeptJudgement
 from reports.verdicts.stability.judge import Figures, JudgedPromise
