@@ -26,8 +26,8 @@ from records.errors import AssayError, ExitStatus
 from records.files import write_whole
 from records.forms import as_text
 from records.run.checksums import sign
+from reports.judgement import Item
 from reports.render.terminal import show
-from reports.verdicts.acceptance.model import Item
 from reports.verdicts.contract.forms import ContractRisksForm
 from reports.verdicts.contract.result import contract_result
 

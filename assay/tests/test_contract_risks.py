@@ -2,10 +2,10 @@
 """Declared risks: what a design cannot decide is named before anything runs, with what decides."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from assay.cli import main
 from assay.contracts.risks import chances, machine_chances, share_chances

@@ -13,9 +13,9 @@ from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_places import Indices, positions_of
 from records.site.pair_scans import NODE, PEER, chance_node_missed
 from records.text.natural import natural_order
+from reports.judgement import Item, LaunchKey
 from reports.statistics.descriptive import Matrix
 from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.model import Item, LaunchKey
 from reports.verdicts.acceptance.values import ScanValues, Values
 
 Place = tuple[str, ...]

@@ -9,12 +9,14 @@ when its own is beyond it by a test over all items. Re-runs confirm what is beyo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import SpreadCriterion
+from reports.judgement import Item, JudgedCriterion, LaunchKey
 from reports.notation.units import as_stated, significant
 from reports.statistics.bounds import (
     Bounds,
@@ -32,7 +34,6 @@ from reports.statistics.levels import (
     typical_deviation,
 )
 from reports.verdicts.acceptance.criteria_judges import Context
-from reports.verdicts.acceptance.model import Item, JudgedCriterion, LaunchKey
 from reports.verdicts.acceptance.reruns import settled
 from reports.verdicts.acceptance.values import Blocks, Values
 
