@@ -54,7 +54,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     best = [float(np.nanmax(p.centres)) if criterion.of == "best" else None for p in every]
     pairs = group.ends, len(group.names), gap
     fabrics = [
-        fabric_of(peers.centres, *pairs, peers.error, level=level, switches=group.switches)
+        fabric_of(peers.centres, *pairs, peers.error, level=level)
         for peers, level in zip(every, best, strict=True)
     ]
     limits = criterion.at_least, criterion.at_most
