@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from datetime import UTC, date, datetime
-from functools import partial
+from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.criteria.loading import criteria_from_text
 from assay.documents import acceptance_files as store
-from assay.documents.verify import unproven, verify
+from assay.documents.verify import unproven
 from assay.run.provenance import made_with
 from assay.run.start import start_run
-from checks.common.brought import checks_with
 from records.criteria import Criteria
 from records.errors import AssayError, ExitStatus
-from records.input_files import kind_at, read_whole
 from records.run.run_directory import RunDirectory, open_run
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
 
@@ -84,30 +79,3 @@ def _refuse_unproven(run: RunDirectory, *, suites: bool) -> None:
             f" {'; '.join(faults[:3])}; {len(faults)} such faults. assay verify {run.path} names"
             " them; put back the files that the run wrote, or run those launches anew"
         )
-
-
-def kept_acceptance(run: RunDirectory) -> Dossier:
-    """The acceptance that a run was judged to be, judged again as on its day. Raises AssayError
-    where there is none, or it does not verify."""
-    folder = run.path / FOLDER
-    if kind_at(folder / store.MACHINE) is None:
-        raise AssayError(
-            f"{run.path}: has no acceptance to compare with; judge it with: assay accept {run.path}"
-        )
-    read = partial(criteria_from_text, checks=checks_with(run.plan().brought))
-    checks = verify(run.path, read, made_with=made_with())
-    if faults := [fault for check in checks for fault in check.faults]:
-        raise AssayError(
-            f"{run.path}: its acceptance does not verify: {'; '.join(faults[:3])}. Bring back the"
-            f" run as it was accepted, then see: assay verify {run.path}"
-        )
-    text = read_whole(folder / store.CRITERIA).decode()
-    kept = json.loads(read_whole(folder / store.MACHINE))
-    return make_dossier(
-        run.path,
-        store.known_reruns(run.path),
-        criteria=read(str(folder / store.CRITERIA), text),
-        criteria_text=text,
-        day=date.fromisoformat(kept["judged_on"]),
-        made_with=kept["made_with"],
-    )

@@ -5,8 +5,8 @@ from plugins.predict.predict import predict
 from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome, races
+from reports.judgement import Finding, Judgement
 from reports.verdicts.acceptance.judge import judge as judge_acceptance
-from reports.verdicts.acceptance.model import AcceptanceFinding, AcceptanceJudgement
 from reports.verdicts.acceptance.values import (
     CriterionEvidence,
     LaunchRef,
@@ -23,10 +23,10 @@ from reports.verdicts.nightly.tonight import Nights
 
 __all__ = [
     "LEAST_DIFFERENCE",
-    "AcceptanceFinding",
-    "AcceptanceJudgement",
     "Comparisons",
     "CriterionEvidence",
+    "Finding",
+    "Judgement",
     "Judgements",
     "LaunchRef",
     "NightFinding",

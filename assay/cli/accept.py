@@ -22,10 +22,10 @@ from assay.cli.arguments import (
 )
 from assay.criteria.loading import load_criteria
 from assay.documents import acceptance_files as store
-from assay.judging import STATUS, judged_run, kept_acceptance
+from assay.judging import STATUS, judged_run
 from assay.run.named_runs import MOST_OFFERED, fitting, unsaid
 from assay.schema.problems import listed
-from assay.screens.pages import show_pages, tell_pictures
+from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from checks.common.brought import checks_with
 from records.errors import AssayError
@@ -35,8 +35,6 @@ from records.run.checksums import sign
 from records.run.run_directory import RunDirectory, open_run
 from reports.render.terminal import show
 from reports.show.slides import write_pictures
-from reports.verdicts.acceptance.against import against_result, compared
-from reports.verdicts.acceptance.bounds import worst
 from reports.verdicts.acceptance.dossier import FOLDER
 from reports.verdicts.acceptance.result import acceptance_result
 
@@ -60,9 +58,9 @@ def accept_command(arguments: argparse.Namespace) -> int:
     where = {"site": arguments.site, "live": False if arguments.json else None}
     dossier = judged_run(run, criteria, text, added, rerun=arguments.rerun, **where)
     result = acceptance_result(dossier, str(run.path))
-    if arguments.json and arguments.against is None:
+    if arguments.json:
         print(as_text(result.data), end="")
-    elif not arguments.json:
+    else:
         folder = run.path / FOLDER
         names = (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN)
         show(result, Screen(), [str(folder / one) for one in names if (folder / one).is_file()])
@@ -71,15 +69,7 @@ def accept_command(arguments: argparse.Namespace) -> int:
     if arguments.pictures is not None:
         drawn = write_pictures(result.pictures(), {}, arguments.pictures)
         tell_pictures(drawn, as_json=arguments.json)
-    verdicts = [dossier.judgement.verdict]
-    if arguments.against is not None:
-        accepted = kept_acceptance(open_run(arguments.against))
-        form = compared(dossier, accepted, arguments.at_least)
-        show_pages(
-            against_result(form, run.plan().site), run.path / "against", as_json=arguments.json
-        )
-        verdicts.append(form.verdict)
-    return STATUS[worst(verdicts)]
+    return STATUS[dossier.judgement.verdict]
 
 
 def _default(run: RunDirectory) -> str:
@@ -119,17 +109,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
             "--with RUN",
             "a run of the acceptance/rerun.yaml that was written before",
             dest="reruns",
-        ),
-        argument(
-            "--against RUN",
-            "also compare every criterion of the acceptance of this earlier run with the run",
-        ),
-        argument(
-            "--at-least",
-            "with --against: what must be left of what was accepted; default: 90%%",
-            metavar="SHARE",
-            type=share,
-            default=0.9,
         ),
         argument(
             "--sign KEY",

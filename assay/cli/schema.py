@@ -30,7 +30,6 @@ from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.plugins import loaded, plugins
 from records.run.plan import SCHEMA, Plan
 from reports.analysis.forms import VerdictsForm
-from reports.verdicts.acceptance.against import AgainstForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.choice.form import ReportForm
 from reports.verdicts.comparison.result import ComparisonForm
@@ -41,7 +40,6 @@ FOLDER = ROOT / "docs" / "schemas"
 #: Form → its type; None: plan.json. A command's words are joined by "-".
 FORMS: dict[str, type[Part] | None] = {
     "accept": AcceptanceForm,
-    "accept-against": AgainstForm,
     "campaigns": CampaignsForm,
     "check": CheckForm,
     "checks": ChecksForm,

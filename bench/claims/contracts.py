@@ -30,13 +30,16 @@ from plugins.contract.stability.ledger import Classed, WatchTerms
 from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
+from plugins.contract.stability.ledger import Classed, WatchTerms
+from reports.statistics.bounds import share_bounds
 from reports.statistics.reliability import (
     Demonstration,
     availability_pass_chance,
     mean_time_bounds,
     pass_chance,
 )
-from reports.verdicts.acceptance.bounds import share_bounds
+from plugins.contract.stability.booking import Booked, Outage, Spell
+from plugins.contract.stability.judge import Figures
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)

@@ -8,13 +8,13 @@ from functools import partial
 
 from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
 from reports.answers import Answer, State, fitting, listed
+from reports.headline import place_text
+from reports.judgement import Finding, Item, JudgedCriterion
 from reports.notation.units import count_text, sentence_case
 from reports.result import Badge, Block, Facts, FileText, Result, SealMark, Section, Sentence
 from reports.show.tables import pivot
-from reports.verdicts.acceptance.forms import CriterionPart, FindingPart, ItemPart, criterion_of
-from reports.verdicts.acceptance.model import FINDING_WORDS
 from reports.verdicts.acceptance.result import NUMBERS, number_cells
-from reports.verdicts.acceptance.wording import place_text
+from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
 
 #: Items of a criterion, and launches of one whose output is shown.
 MOST_ITEMS, MOST_LAUNCHES = 20, 2
@@ -35,7 +35,7 @@ def evidence_result(
     if not bad:
         return None
     named = [f"{title} ({name})" for name, one in bad for title in one.named]
-    failed = [part.title for _, one in bad for part in one.results if part.without_waived != "PASS"]
+    failed = [part.title for _, one in bad for part in one.results if part.effective != "PASS"]
     what = f"{count_text(len(failed), 'criterion is', 'criteria are')} not met or not decided"
     variants = (f"{what}; named: {listed(named, most)}." for most in (6, 3) if named)
     return Result(
@@ -60,17 +60,17 @@ def _sections(
     """The findings of a stage, then each criterion that is not met."""
     for number, finding in enumerate(judgement.findings):
         if finding.state != "not confirmed":
-            title = f"Stage {stage}: {FINDING_WORDS[finding.kind]} {finding.name}"
+            title = f"Stage {stage}: {finding.title}"
             make = partial(_finding, stage, finding, oddities)
             yield Section(f"{stage}-finding-{number}", title, make, Badge(finding.state, "bad"))
     for part in judgement.results:
-        if part.without_waived != "PASS":
+        if part.effective != "PASS":
             title = f"Stage {stage}: {part.title}"
-            badge = Badge(part.without_waived, "bad" if part.without_waived == "FAIL" else "open")
+            badge = Badge(part.effective, "bad" if part.effective == "FAIL" else "open")
             yield Section(f"{stage}-{part.id}", title, partial(_criterion, part, raw), badge)
 
 
-def _finding(stage: str, finding: FindingPart, oddities: Oddities) -> Iterator[Block | None]:
+def _finding(stage: str, finding: Finding, oddities: Oddities) -> Iterator[Block | None]:
     if finding.note:
         yield Sentence(f"{sentence_case(finding.note)}.")
     yield Sentence(f"Beyond the limits of: {', '.join(finding.criteria)}.")
@@ -78,12 +78,12 @@ def _finding(stage: str, finding: FindingPart, oddities: Oddities) -> Iterator[B
     yield Facts(facts, "Unlike the other nodes") if facts else None
 
 
-def _criterion(part: CriterionPart, raw: RawText) -> Iterator[Block | None]:
+def _criterion(part: JudgedCriterion, raw: RawText) -> Iterator[Block | None]:
     """The values that are beyond the limit, and what the launches behind them printed."""
     yield Sentence(f"{sentence_case(part.statement)}.")
     if part.note:
         yield Sentence(f"{sentence_case(part.note)}.")
-    items = criterion_of(part).items
+    items = part.items
     bad = [number for number, item in enumerate(items) if item.verdict != "PASS"][:MOST_ITEMS]
     yield pivot(
         [items[number] for number in bad],
@@ -106,5 +106,5 @@ def _criterion(part: CriterionPart, raw: RawText) -> Iterator[Block | None]:
             yield FileText(name, cut, "\n".join(lines[-MOST_LINES:]))
 
 
-def _launches(part: CriterionPart, item: ItemPart) -> list[str]:
+def _launches(part: JudgedCriterion, item: Item) -> list[str]:
     return [*part.launches[item.launches]][-MOST_LAUNCHES:]

@@ -13,9 +13,8 @@ import msgspec
 from plugins.contract.course import ContractCourse, ContractVerdict, StageAttempt
 from plugins.contract.log import LogEntry
 from records.forms import Form, Part, key
-from reports.verdicts.acceptance.bounds import Verdict
-from reports.verdicts.acceptance.forms import CriterionPart, FindingPart, criterion_of
-from reports.verdicts.acceptance.model import JudgedCriterion
+from reports.judgement import Finding, JudgedCriterion
+from reports.statistics.bounds import Verdict
 
 
 class ContractRisk(Part, kw_only=True):
@@ -53,7 +52,7 @@ class AttemptPart(Part, kw_only=True):
     ]
     verdict: Annotated[str, key("The verdict; empty: it is under way.")]
     seal: Annotated[str, key("The SHA-256 of its judgement.")]
-    results: Annotated[list[CriterionPart], key("The criteria.")]
+    results: Annotated[list[JudgedCriterion], key("The criteria.")]
     named: Annotated[list[str], key("What is named, in words.")]
 
 
@@ -95,21 +94,21 @@ class KeptJudgement(Part, kw_only=True):
     kind: Annotated[str, key("assay-acceptance, of a run, or assay-stability, of a period.")]
     verdict: Annotated[Verdict, key("The verdict.")]
     judged_on: Annotated[str, key("The day.")]
-    results: Annotated[list[CriterionPart], key("The criteria.")]
+    results: Annotated[list[JudgedCriterion], key("The criteria.")]
     named: Annotated[list[str], key("What is named, in words.")] = msgspec.field(
         default_factory=list
     )
     files: Annotated[dict[str, str], key("Checksums of what it rests on.")] = msgspec.field(
         default_factory=dict
     )
-    findings: Annotated[list[FindingPart], key("What is or was suspected.")] = msgspec.field(
+    findings: Annotated[list[Finding], key("What is or was suspected.")] = msgspec.field(
         default_factory=list
     )
 
     @property
     def criteria(self) -> list[JudgedCriterion]:
         """The judged criteria."""
-        return [criterion_of(part) for part in self.results]
+        return self.results
 
 
 @dataclass(frozen=True)
@@ -150,10 +149,10 @@ class ContractFile:
             weights = {one.id: one.weight for one in (stage.criteria if stage else ())}
             for result in judgement.criteria:
                 item, weight = result.most_telling(), weights.get(result.id, 1.0)
-                if item is None or item.bounds.centre <= 0 or item.bounds.method == "count":
+                if item is None or item.centre <= 0 or item.method == "count":
                     continue
-                shares = [item.bounds.centre / item.at_least] if item.at_least else []
-                shares += [item.at_most / item.bounds.centre] if item.at_most else []
+                shares = [item.centre / item.at_least] if item.at_least else []
+                shares += [item.at_most / item.centre] if item.at_most else []
                 if shares:
                     total, logs = total + weight, logs + weight * log(min(shares))
         return exp(logs / total) if total else None

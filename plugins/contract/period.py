@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from reports.judgement import Item, JudgedCriterion
+from reports.statistics.bounds import Verdict, worst
 from plugins.contract.forms import PERIOD, KeptJudgement
 from plugins.contract.stability.judge import Figures, JudgedPromise
-from reports.verdicts.acceptance.bounds import Verdict, worst
-from reports.verdicts.acceptance.forms import CriterionPart, ItemPart
 
 _VERDICTS: dict[str, Verdict] = {"PASS": "PASS", "FAIL": "FAIL"}
 
@@ -25,7 +25,7 @@ def period_judgement(
     ]
     return KeptJudgement(
         kind=PERIOD,
-        verdict=worst([one.without_waived for one in found]),
+        verdict=worst([one.effective for one in found]),
         judged_on=day,
         results=found,
         named=[f"outage {one.id} ({one.word})" for one in figures.found.outages],
@@ -40,35 +40,34 @@ def period_id(name: str) -> str:
 
 def _criterion(
     one: JudgedPromise, site: str, where: str, waived: bool, files: list[str]
-) -> CriterionPart:
+) -> JudgedCriterion:
     verdict = _VERDICTS.get(one.verdict, "INCONCLUSIVE")
     waived = waived and verdict != "PASS"
-    return CriterionPart(
+    return JudgedCriterion(
         id=period_id(one.name),
         kind="limit",
         title=f"{one.name} of the period",
         statement=f"{one.name} at least what is promised, by outages of the vendor's and of none",
         verdict=verdict,
-        without_waived="PASS" if waived else verdict,
+        effective="PASS" if waived else verdict,
         note="",
         absolute=True,
-        further_passed=0,
-        items=[_item(one, verdict, {"subject": site, "environment": where, "waived": waived})],
-        launches=[files],
+        items=(_item(one, verdict, {"subject": site, "environment": where, "waived": waived}),),
+        launches=(tuple(files),),
     )
 
 
-def _item(one: JudgedPromise, verdict: Verdict, more: dict[str, Any]) -> ItemPart:
+def _item(one: JudgedPromise, verdict: Verdict, more: dict[str, Any]) -> Item:
     """What was seen, with the bounds of a mean time, or of an availability its range."""
     is_share, seen = one.name == "availability", one.least or 0.0
     low, high = (one.least, one.most) if is_share else (*one.bounds, None)[:2]
-    return ItemPart(
+    return Item(
         n=max(one.failures, default=1),
-        median=seen,
+        centre=seen,
         low=low,
         high=high,
         level=1.0 if is_share else 0.9,
-        bound="observed" if is_share else "chi-squared",
+        method="observed" if is_share else "chi-squared",
         about="value",
         point="",
         metric=one.name,

@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
+from msgspec.structs import replace
+
 from plugins.contract.course import ContractVerdict
-from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import LogEntry
 from reports import commands
 from reports.answers import Answer, State, fitting, listed
 from reports.commands import NextCommand
+from reports.headline import centre_text, item_text, limit_words
+from reports.judgement import JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
 from reports.result import (
     EVERYWHERE,
@@ -29,7 +31,6 @@ from reports.result import (
 )
 from reports.show.panel import Picture
 from reports.show.tables import TONES, Cell, Lead, numeric, pivot
-from reports.verdicts.acceptance.model import JudgedCriterion
 from reports.verdicts.acceptance.pictures import margins
 from reports.verdicts.acceptance.result import (
     NUMBERS,
@@ -37,7 +38,8 @@ from reports.verdicts.acceptance.result import (
     judged_cell,
     telling_cells,
 )
-from reports.verdicts.acceptance.wording import REHEARSAL, centre_text, item_text, limit_words
+from reports.verdicts.acceptance.wording import REHEARSAL
+from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 
 _METHOD = (
     "A stage is a run of a campaign, judged by its criteria. Each verdict rests on a bound, not on"
@@ -147,7 +149,7 @@ def _open(contract: ContractFile) -> Iterator[Block | None]:
                 left = tuple(item for item in result.items if not item.waived)
                 item = replace(result, items=left).most_telling()
                 why = (item.note if item else "") or result.note
-                said = item_text(item) if item and item.bounds.low is not None else ""
+                said = item_text(item) if item and item.low is not None else ""
                 text = f"{stage}, {result.title}: {'; '.join(filter(None, (said, why)))}"
                 badge = Badge(result.effective, TONES[result.effective])
                 yield Sentence(text.rstrip(": ") + ".", f"#{stage}-{result.id}", badge=badge)
@@ -329,9 +331,7 @@ def _attempt(contract: ContractFile, stage: str, number: int) -> Iterator[Block 
     for part in judgement.results if judgement else ():
         anchor = f"{stage}-{part.id}" if latest else ""
         text = f"{part.title}: {part.statement}. {part.verdict}"
-        text += f", {part.without_waived} without what is waived" * (
-            part.without_waived != part.verdict
-        )
+        text += f", {part.effective} without what is waived" * (part.effective != part.verdict)
         lists = [raw for raws in part.launches for raw in raws]
         make = partial(_one, text, part.note, lists)
         yield Section(anchor or f"{stage}-{number}-{part.id}", part.id, make)

@@ -38,13 +38,13 @@ from records.criteria import (
 from records.errors import AssayError
 from records.run.plan import Plan
 from records.site.limits import Nominal, bound, is_beyond
+from reports.headline import limit_text
 from reports.notation.units import count_text, percent
 from reports.notation.values import about
+from reports.statistics.bounds import level_of_look, row_bounds, share_bounds
 from reports.statistics.descriptive import clopper_pearson
 from reports.statistics.reliability import Demonstration, availability_pass_chance
 from reports.statistics.serial import lag_1, widening
-from reports.verdicts.acceptance.bounds import level_of_look, row_bounds, share_bounds
-from reports.verdicts.acceptance.model import limit_text
 from reports.verdicts.acceptance.values import NOMINAL_KEYS, Values
 
 #: Contracts drawn for a declared risk, and for each design that is looked at in search of one.

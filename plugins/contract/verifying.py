@@ -97,7 +97,7 @@ def _judgement(folder: ContractFolder, then: ContractFile, entry: LogEntry) -> C
             entries = ledger.entries()[: lines_judged(ledger.ledger, seal)]
             again = judged_period(entries, waivers, day, {})
             verdicts = [
-                [(o.id, o.verdict, o.without_waived) for o in one.results] for one in (kept, again)
+                [(o.id, o.verdict, o.effective) for o in one.results] for one in (kept, again)
             ]
             return Check(what, () if verdicts[0] == verdicts[1] else ("its ledger gives others",))
         first, *others = (found_run(folder, path) for path in attempt.runs)

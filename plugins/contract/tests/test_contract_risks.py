@@ -2,10 +2,10 @@
 """Declared risks: what a design cannot decide is named before anything runs, with what decides."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from assay.cli import main
 from assay.tests.campaign_texts import SITE_FILE
@@ -14,9 +14,9 @@ from plugins.contract.log import CONTRACTS
 from plugins.contract.risks import chances, machine_chances, share_chances
 from plugins.contract.tests.test_contracts import CONTRACT
 from records.criteria import Criteria
+from reports.statistics.bounds import decide, level_of_look, median_bounds
 from reports.statistics.descriptive import clopper_pearson
 from reports.statistics.serial import lag_1, widening
-from reports.verdicts.acceptance.bounds import decide, level_of_look, median_bounds
 
 
 def criteria(**more):

@@ -23,7 +23,7 @@ from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.statistics.descriptive import MAD, Matrix
-from reports.verdicts.acceptance.levels import Peers, deviations_of, reach_of, scores_of
+from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
 from reports.verdicts.nightly.lasting import level_shift
 from reports.verdicts.nightly.rules import Rules, rules_for

@@ -15,7 +15,7 @@ import numpy as np
 from records.history.model import Change, History, Launches, Night
 from records.site.pair_scans import NODE
 from reports.statistics.descriptive import Matrix
-from reports.verdicts.acceptance.levels import peers_of, reach_of, scores_of
+from reports.statistics.levels import peers_of, reach_of, scores_of
 from reports.verdicts.nightly.reference import Counts, Mask
 from reports.verdicts.nightly.rules import Rules
 

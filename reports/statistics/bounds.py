@@ -9,16 +9,16 @@ values those that plainly pass are counted; the others get an item each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import Criteria
+from records.forms import Part, key
 from records.site.pair_places import Indices
 from reports.statistics.descriptive import Matrix, one_sided_bound
 from reports.statistics.spending import spent_share
@@ -40,19 +40,15 @@ HEAVY_TAILED = "heavy-tailed"
 Limits = tuple[float | None, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """`low` and `high` are each a one-sided bound at `level` or above, in the values' unit.
+class Bounds(Part, rename={"centre": "median", "method": "bound"}):
+    """A value with its bounds, in its unit: each is one-sided, at `level` or above."""
 
-    None: n is too small for any bound.
-    """
-
-    n: int
-    centre: float
-    low: float | None
-    high: float | None
-    level: float
-    method: str
+    n: Annotated[int, key("Launches.")]
+    centre: Annotated[float, key("The centre.")]
+    low: Annotated[float | None, key("Lower bound; null: n is too small for any.")]
+    high: Annotated[float | None, key("Upper bound.")]
+    level: Annotated[float, key("The level of each bound, one-sided.")]
+    method: Annotated[str, key("How they were made.")]
 
 
 def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:
@@ -118,11 +114,15 @@ def spread_factors(freedom: float, confidence: float) -> tuple[float, float]:
 
 
 def decide(
-    bounds: Bounds, at_least: float | None, at_most: float | None, least_n: int
+    bounds: Bounds,
+    at_least: float | None,
+    at_most: float | None,
+    least_n: int,
+    counted: str = "launches",
 ) -> tuple[Verdict, str]:
-    """The verdict, and why it is INCONCLUSIVE (else "")."""
+    """The verdict, and why it is INCONCLUSIVE (else ""); `counted` is the noun of n."""
     if bounds.low is None or bounds.high is None or bounds.n < least_n:
-        return "INCONCLUSIVE", f"n = {bounds.n}; a verdict needs {least_n} launches"
+        return "INCONCLUSIVE", f"n = {bounds.n}; a verdict needs {least_n} {counted}"
     if (at_least is not None and bounds.high < at_least) or (
         at_most is not None and bounds.low > at_most
     ):

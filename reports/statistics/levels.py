@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
+from reports.statistics.bounds import Flags, bound_rank
 from reports.statistics.descriptive import MAD, Matrix
 from reports.statistics.serial import lag_1, widening
-from reports.verdicts.acceptance.bounds import Flags, bound_rank
 
 #: Power of the widening for correlated launches that bounds of peers take: the block effects that
 #: are taken off them hide some of it. With it one at its limit passes in at most 8 % at AR(1) 0.7.
