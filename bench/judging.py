@@ -4,6 +4,7 @@
 from reports.analysis.cells import LEAST_DIFFERENCE
 from reports.analysis.compare import Comparisons, Judgements, compare_environments
 from reports.analysis.races import outcome, races
+from reports.load.nights import nights_of
 from reports.verdicts.acceptance.judge import judge as judge_acceptance
 from reports.verdicts.acceptance.model import AcceptanceFinding, AcceptanceJudgement
 from reports.verdicts.acceptance.values import (
@@ -18,7 +19,7 @@ from reports.verdicts.nightly.check import check_history
 from reports.verdicts.nightly.findings import NightFinding
 from reports.verdicts.nightly.judge import judge as judge_night
 from reports.verdicts.nightly.rules import Rules, rules_for
-from reports.verdicts.nightly.tonight import Nights
+from reports.verdicts.nightly.tonight import evidence
 from reports.verdicts.prediction.predict import predict
 
 __all__ = [
@@ -30,15 +31,16 @@ __all__ = [
     "Judgements",
     "LaunchRef",
     "NightFinding",
-    "Nights",
     "Rules",
     "Values",
     "check_history",
     "compare_environments",
     "day_spreads",
+    "evidence",
     "gather",
     "judge_acceptance",
     "judge_night",
+    "nights_of",
     "outcome",
     "predict",
     "races",
