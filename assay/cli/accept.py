@@ -17,7 +17,6 @@ from assay.cli.arguments import (
     flag,
     pictures,
     repeated,
-    share,
     site,
 )
 from assay.criteria.loading import load_criteria

@@ -30,7 +30,6 @@ from plugins.contract.stability.ledger import Classed, WatchTerms
 from records.criteria import Criteria
 from records.run.plan import Plan
 from records.site.limits import Nominal
-from plugins.contract.stability.ledger import Classed, WatchTerms
 from reports.statistics.bounds import share_bounds
 from reports.statistics.reliability import (
     Demonstration,
@@ -38,8 +37,6 @@ from reports.statistics.reliability import (
     mean_time_bounds,
     pass_chance,
 )
-from plugins.contract.stability.booking import Booked, Outage, Spell
-from plugins.contract.stability.judge import Figures
 
 TOPIC = "Contracts: the risks of buyer and vendor against those declared"
 RUNS = efforts(300, 10_000, 10_000)

@@ -54,8 +54,6 @@ from records.input_files import kind_at
 from records.run.checksums import sign
 from reports.judgement import Item
 from reports.render.terminal import show
-from plugins.contract.forms import ContractRisksForm
-from plugins.contract.result import contract_result
 
 #: How long a waiver holds where no day is given.
 WAIVED_DAYS = 365

@@ -14,7 +14,6 @@ from reports.notation.units import count_text, sentence_case
 from reports.result import Badge, Block, Facts, FileText, Result, SealMark, Section, Sentence
 from reports.show.tables import pivot
 from reports.verdicts.acceptance.result import NUMBERS, number_cells
-from plugins.contract.forms import ContractFile, ContractForm, KeptJudgement
 
 #: Items of a criterion, and launches of one whose output is shown.
 MOST_ITEMS, MOST_LAUNCHES = 20, 2

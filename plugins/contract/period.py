@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from reports.judgement import Item, JudgedCriterion
-from reports.statistics.bounds import Verdict, worst
 from plugins.contract.forms import PERIOD, KeptJudgement
 from plugins.contract.stability.judge import Figures, JudgedPromise
+from reports.judgement import Item, JudgedCriterion
+from reports.statistics.bounds import Verdict, worst
 
 _VERDICTS: dict[str, Verdict] = {"PASS": "PASS", "FAIL": "FAIL"}
 

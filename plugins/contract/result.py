@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from plugins.contract.course import ContractVerdict
+from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import LogEntry
 from reports import commands
 from reports.answers import Answer, State, fitting, listed
@@ -39,7 +40,6 @@ from reports.verdicts.acceptance.result import (
     telling_cells,
 )
 from reports.verdicts.acceptance.wording import REHEARSAL
-from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 
 _METHOD = (
     "A stage is a run of a campaign, judged by its criteria. Each verdict rests on a bound, not on"

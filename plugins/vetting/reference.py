@@ -17,7 +17,6 @@ from records.site.pair_scans import NODE
 from reports.notation.units import percent, time_of
 from reports.statistics.descriptive import MAD
 from reports.statistics.levels import deviations_of, top_of, typical_deviation
-from plugins.vetting.judge import FOUND_LOSS, LEAST_LOSS
 
 #: Vettings of a kind that a level needs; the latest of each node that enter it.
 LEAST_VETTINGS, MOST_VETTINGS = 5, 30

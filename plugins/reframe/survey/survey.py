@@ -27,7 +27,7 @@ from reports.statistics.levels import Peers, deviations_of, reach_of, scores_of
 from reports.verdicts.nightly.check import Checked, newest_night
 from reports.verdicts.nightly.lasting import level_shift
 from reports.verdicts.nightly.rules import Rules, rules_for
-from reports.verdicts.nightly.tonight import Nights
+from reports.verdicts.nightly.tonight import floors_of
 from reports.verdicts.nightly.wording import case_names
 
 #: Launches of a series below which its reference, or of a node below which the node, is not judged.
@@ -42,6 +42,8 @@ LEAST_OF_A_LIMIT = ONE_IN - 1
 LOOSE = 2.0
 #: Misses of a reference are no chance of one in `ONE_IN` if so many are less probable than this.
 _LITTLE = 0.01
+#: The level of the two-sided prediction limit of normal noise.
+_LEVEL = 0.999
 
 Advice = Literal["missed", "too tight", "too loose", "no limit", "no reference", "fits"]
 
@@ -169,14 +171,14 @@ def found_changes(history: History, rules: Rules) -> list[Change]:
     """The lasting changes of all series by the test of the nightly judgement, night after night,
     numbered in order of time; after one the series begins with the new level. A regression that a
     later change of its series took back is closed."""
-    floors, found = Nights(history, rules).floors.tolist(), list[Change]()
+    floors, found = floors_of(history, rules).tolist(), list[Change]()
     for row, values in enumerate(history.values):
         nights = np.flatnonzero((history.counts[row] >= rules.least_launches) & (values > 0))
-        begin, mine, limits = 0, list[Change](), (floors[row], np.inf)
+        begin, mine = 0, list[Change]()
         for end in range(1, len(nights) + 1):
             proven = False if mine and mine[-1].open else None
             known = nights[begin:end]
-            if shift := level_shift(row, values, known, limits, proven=proven, rules=rules):
+            if shift := level_shift(row, values, known, floors[row], proven=proven, rules=rules):
                 change = shift.change(history, history.nights[known[-1]].id)
                 if change.kind == "improvement":
                     mine = [replace(one, closed=change.since) if one.open else one for one in mine]
@@ -228,7 +230,7 @@ def _referenced(
     sign = {"higher": -1, "lower": 1}.get(better)
     seen = np.sort(sign * (shares - 1) if sign else np.abs(shares - 1))
     spread = max(_spread(shares) or 0.0, rules.least_spread)
-    quantile = float(stats.t.ppf((1 + rules.level_suspect) / 2, n - 1))
+    quantile = float(stats.t.ppf((1 + _LEVEL) / 2, n - 1))
     reach = spread * float(np.sqrt(1 + np.pi / (2 * n))) * quantile
     rank = (n + 1) // ONE_IN
     supported = max(rules.floor, reach, float(seen[-rank])) if rank else None
