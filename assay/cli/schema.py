@@ -27,11 +27,10 @@ from records.application_profile import ApplicationProfile
 from records.errors import AssayError, ExitStatus
 from records.forms import DIALECT, Part, json_schema, key_table, struct_schema
 from records.run.plan import SCHEMA, Plan
-from reports.analysis.forms import VerdictsForm
 from reports.verdicts.acceptance.against import AgainstForm
 from reports.verdicts.acceptance.forms import AcceptanceForm, VerifyForm
 from reports.verdicts.advice.outcome import AdviceForm
-from reports.verdicts.choice.form import ReportForm
+from reports.verdicts.choice.forms import ReportForm, VerdictsForm
 from reports.verdicts.comparison.result import ComparisonForm
 from reports.verdicts.contract.forms import ContractForm
 from reports.verdicts.nightly import forms as nightly
