@@ -26,7 +26,7 @@ from records.forms import as_text
 from reports.analysis.run import Analysis
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Section
-from reports.verdicts.choice.form import report_form
+from reports.verdicts.choice.forms import report_form
 
 
 def report_command(arguments: argparse.Namespace) -> int:

@@ -17,7 +17,6 @@ from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.plugins import hooks
 from records.run.run_directory import refuse_other
-from reports.analysis.forms import VerdictsForm, cell_part
 from reports.analysis.run import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
@@ -28,6 +27,7 @@ from reports.render.pdf import BackgroundPrint, find_browser
 from reports.result import Result, Section
 from reports.show.raw_links import RawLinks
 from reports.show.slides import write_pictures
+from reports.verdicts.choice.forms import VerdictsForm, cell_part
 from reports.verdicts.choice.launches import listed_with_raw_output
 from reports.verdicts.choice.result import choice_result, run_pictures
 

@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""verdicts.json: every key with its meaning."""
+"""Machine forms of a run's result: verdicts.json and `assay report --json`, each key with its
+meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import inf
 from typing import Annotated, Any
 
 from msgspec import UNSET, UnsetType, to_builtins
 
+from records.flags import OVERSUBSCRIBED
 from records.forms import Form, Part, key
-from records.run.interims import Interim
 from reports.analysis.cells import Comparison
 from reports.analysis.compare import Comparisons
-from reports.analysis.leaders import Ranking, rankings
-from reports.analysis.ranking import Standing
+from reports.analysis.ranking import Ends, Standing
+from reports.analysis.run import STATUSES, Analysis
 from reports.analysis.score import OverallScore
-from reports.answers import AnswerPart
-from reports.statistics.descriptive import Interval
+from reports.answers import Answer, AnswerPart
+from reports.load.loading import Run
 from reports.statistics.serial import lag_1_limit
-
-Ends = tuple[float, float]
+from reports.verdicts.choice.answer import answer_of
+from reports.verdicts.choice.leaders import Leader, leaders
 
 
 class LaunchesPart(Part):
@@ -36,25 +37,6 @@ class LaunchesPart(Part):
     not_run: Annotated[int, key("Planned, and without a record.")]
     replaced: Annotated[int, key("Replaced by a later attempt.")]
     oversubscribed: Annotated[int, key("Ok launches whose busy ranks shared cores.")]
-
-
-class StandingPart(Part):
-    """An environment in the ranking by the campaign's weights."""
-
-    environment: Annotated[str, key("The environment.")]
-    place: Annotated[tuple[int, int], key("Best and worst place within the bounds; 1 is first.")]
-    cost: Annotated[float, key("What the workload costs, over what it costs in the reference.")]
-    bounds: Annotated[Ends | None, key("Joint bounds of that ratio over all questions; or null.")]
-    failed: Annotated[int, key("Failed launches.")]
-    launched: Annotated[int, key("Launches.")]
-    unreliable: Annotated[bool, key("Whether it ranks behind another because it fails more often.")]
-
-
-class PlacePart(StandingPart):
-    """The same with the interval's ends."""
-
-    interval: Annotated[Ends | None, key("Interval of that ratio alone; null for the reference.")]
-    level: Annotated[float | None, key("Level of the interval.")]
 
 
 class PairPart(Part):
@@ -83,33 +65,10 @@ class ScorePart(Part):
 
     reference: Annotated[str, key("The environment that costs are over.")]
     n: Annotated[int, key("Blocks that count.")]
-    places: Annotated[list[PlacePart], key("Environments, best first.")]
+    places: Annotated[list[Standing], key("Environments, best first.")]
     pairs: Annotated[list[PairPart], key("What the places rest on.")]
     excluded: Annotated[list[ExcludedPart], key("Environments without a place.")]
     sensitivity: Annotated[dict[str, Any], key("Which weights would change the order.")]
-
-
-class AheadPart(Part):
-    """Who leads a check, and by how much."""
-
-    scope: Annotated[str, key("The check, and the placement where there are several.")]
-    metric: Annotated[str, key("The deciding metric.")]
-    best: Annotated[str, key("The environment with the best estimate.")]
-    runner_up: Annotated[str, key("The next one.")]
-    n: Annotated[int, key("Common blocks.")]
-    advantage: Annotated[float, key("Best over runner-up in the good direction; 1.05: 5 %.")]
-    bounds: Annotated[Ends | None, key("Joint bounds over all questions; null below six blocks.")]
-    verdict: Annotated[str, key("faster, equivalent, not slower, not resolved, …")]
-
-
-class CheckLeaderPart(AheadPart):
-    """The same with the interval's ends, and who was left out."""
-
-    check: Annotated[str, key("The check.")]
-    interval: Annotated[Ends, key("Interval of the advantage, by itself.")]
-    level: Annotated[float, key("Level of the interval.")]
-    unranked: Annotated[list[str], key("Environments left out for wrong answers.")]
-    failing: Annotated[list[str], key("Environments that cannot lead: they fail more often.")]
 
 
 class CellPart(Part, kw_only=True):
@@ -154,7 +113,7 @@ class ChoicePart(Part):
 
     reference: Annotated[str, key("The environment that the others are compared with first.")]
     score: Annotated[ScorePart | None, key("The overall score; null below two environments.")]
-    leaders: Annotated[list[CheckLeaderPart], key("Who leads each check.")]
+    leaders: Annotated[list[Leader], key("Who leads each check.")]
     interims: Annotated[list[dict[str, Any]], key("The judgements of a sequential design.")]
     not_ranked: Annotated[list[NotRankedPart], key("Environments with wrong answers.")]
     overall: Annotated[list[CellPart], key("Comparisons over all points of a check.")]
@@ -177,82 +136,110 @@ class VerdictsForm(Form, kw_only=True):
     choice: Annotated[ChoicePart, key("Environments against each other.")]
 
 
-def choice_part(
-    found: Comparisons, interims: Iterable[Interim], check_title: Callable[[str], str]
-) -> ChoicePart:
+class ReportForm(Form, kw_only=True):
+    """`assay report`: the answer of a run, and where its report is."""
+
+    schema: Annotated[int, key("The version of this form.")] = 2
+    run_id: Annotated[str, key("The run's id.")]
+    run: Annotated[str, key("The run directory.")]
+    campaign: Annotated[str, key("The campaign.")]
+    site: Annotated[str, key("The site.")]
+    complete: Annotated[bool, key("Whether every planned launch has its record.")]
+    launches: Annotated[dict[str, int], key("Launches by how they ended, zeros too.")]
+    answer: Annotated[AnswerPart, key("The answer.")]
+    reference: Annotated[str, key("The environment that costs are over.")]
+    ranking: Annotated[
+        list[Standing],
+        key("The environments by cost, best first; empty where nothing is ranked."),
+    ]
+    leaders: Annotated[list[Leader], key("Who leads each check.")]
+    files: Annotated[
+        dict[str, str],
+        key("The files written, by format: html, pdf, md, csv, parquet, junit, json."),
+    ]
+
+
+def report_form(analysis: Analysis, files: Mapping[str, str]) -> ReportForm:
+    """The answer of a run, its ranking, who leads, and the files of its report by format."""
+    run, found = analysis.run, analysis.comparisons
+    return ReportForm(
+        run_id=run.run_id,
+        run=str(run.directory),
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        complete=analysis.complete,
+        launches={status: analysis.counts[status] for status in STATUSES},
+        answer=answer_of(analysis).part,
+        reference=found.reference,
+        ranking=found.score.standings if found.score else [],
+        leaders=leaders(found),
+        files=dict(files),
+    )
+
+
+def verdicts_form(
+    analysis: Analysis, answer: Answer, warnings: Sequence[str], summary: Sequence[str]
+) -> VerdictsForm:
+    """verdicts.json without the comparisons of single points, which end it."""
+    run, counts = analysis.run, analysis.counts
+    return VerdictsForm(
+        run_id=run.run_id,
+        campaign=run.plan.campaign,
+        site=run.plan.site,
+        complete=analysis.complete,
+        launches=LaunchesPart(
+            **{status: counts[status] for status in STATUSES},
+            wrong_on_purpose=analysis.on_purpose,
+            not_run=len(analysis.holes),
+            replaced=analysis.replaced,
+            oversubscribed=analysis.flagged(OVERSUBSCRIBED),
+        ),
+        answer=answer.part,
+        warnings=[*warnings],
+        summary=[*summary],
+        choice=_choice(run, analysis.comparisons),
+    )
+
+
+def _choice(run: Run, found: Comparisons) -> ChoicePart:
     """The environments against each other, without the comparisons at single points: there may be
     very many, see `cell_part`."""
-    leaders = []
-    for ranking in rankings(found):
-        keys = ahead_keys(ranking) | {"check": ranking.comparison.check}
-        leaders.append(CheckLeaderPart.filled(ranking, **keys | _ends(keys["interval"])))
+    title = run.plan.register.check_title
     return ChoicePart(
         reference=found.reference,
         score=None if found.score is None else _score(found.score),
-        leaders=leaders,
-        interims=[to_builtins(interim) for interim in interims],
-        not_ranked=[NotRankedPart(check_title(c), name) for c, name in sorted(found.unranked)],
+        leaders=leaders(found),
+        interims=[to_builtins(interim) for interim in run.interims],
+        not_ranked=[NotRankedPart(title(c), name) for c, name in sorted(found.unranked)],
         overall=[cell_part(cell) for cell in found.overall],
         groups=[cell_part(cell) for cell in found.groups],
         points=[],
     )
 
 
-def _ends(interval: Interval | None) -> dict[str, Any]:
-    """The keys of an interval."""
-    ends = interval and (interval.low, interval.high)
-    return {"interval": ends, "level": interval and interval.level}
-
-
 def _score(score: OverallScore) -> ScorePart:
     pairs = [
-        PairPart.filled(
-            pair,
+        PairPart(
             environments=(pair.first, pair.second),
             ratio=pair.effect.ratio,
-            bounds=pair.judgement and pair.judgement.ends,
-            p_family=pair.judgement and pair.judgement.p,
+            interval=(pair.effect.interval.low, pair.effect.interval.high),
+            level=pair.effect.interval.level,
+            bounds=pair.judgement.ends if pair.judgement else None,
+            p_family=pair.judgement.p if pair.judgement else None,
             lag_1=pair.lag,
+            separated=pair.separated,
             carried_by=dict(pair.carried),
-            **_ends(pair.effect.interval),
         )
         for pair in score.pairs
     ]
-    return ScorePart.filled(
-        score,
-        places=[
-            PlacePart.filled(item, **standing_keys(item) | _ends(item.interval))
-            for item in score.standings
-        ],
+    return ScorePart(
+        reference=score.reference,
+        n=score.n,
+        places=score.standings,
         pairs=pairs,
-        excluded=[ExcludedPart(*one) for one in score.excluded],
+        excluded=[ExcludedPart(*names) for names in score.excluded],
         sensitivity={"lowest": score.lowest, "turns": [asdict(turn) for turn in score.turns]},
     )
-
-
-def standing_keys(item: Standing) -> dict[str, Any]:
-    """The keys of a StandingPart that are not attributes of the standing."""
-    return {
-        "place": (item.best, item.worst),
-        "cost": item.score,
-        "bounds": item.judgement and item.judgement.ends,
-        "failed": item.failures.failed,
-        "launched": item.failures.launched,
-    }
-
-
-def ahead_keys(ranking: Ranking) -> dict[str, Any]:
-    """The keys of an AheadPart that are not attributes of the ranking, and the interval; ratios are
-    advantages of the best over the runner-up."""
-    cell = ranking.comparison
-    assert cell.effect is not None
-    return {
-        "n": cell.n,
-        "advantage": cell.effect.ratio,
-        "bounds": cell.judgement and cell.judgement.ends,
-        "verdict": cell.word,
-        "interval": cell.effect.interval,
-    }
 
 
 def cell_part(cell: Comparison) -> CellPart:
