@@ -12,6 +12,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from statistics import fmean, median
 
 import pytest
