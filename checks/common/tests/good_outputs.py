@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
 from msgspec import to_builtins
