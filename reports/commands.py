@@ -45,7 +45,7 @@ TIME_LIMIT_HINT = (
 )
 
 
-def _command(*words: str, **options: object) -> NextCommand:
+def command(*words: str, **options: object) -> NextCommand:
     """A command: its words, then its options; those of None, "" or nothing are left out, True is a
     flag, a list repeats its option."""
     told = ["assay", *map(quote, words)]
@@ -56,7 +56,7 @@ def _command(*words: str, **options: object) -> NextCommand:
     return NextCommand(" ".join(told))
 
 
-def _again(command: str, run: AskedRun, **options: object) -> NextCommand:
+def _again(word: str, run: AskedRun, **options: object) -> NextCommand:
     """A command on the campaign of a run, as that was asked for."""
     narrowed = {
         option: ",".join(value) if isinstance(value, list) else value
@@ -64,8 +64,8 @@ def _again(command: str, run: AskedRun, **options: object) -> NextCommand:
         if option != "checks"
     }
     checks = run.plan.narrowed.get("checks")
-    return _command(
-        *(command, campaign_of(run)),
+    return command(
+        *(word, campaign_of(run)),
         site=_site(run.provenance, run.plan.site),
         with_=run.provenance.site.builds,
         **narrowed,
@@ -94,17 +94,17 @@ def campaign_of(run: AskedRun) -> str:
 
 def more_blocks(run: AskedRun, blocks: int) -> NextCommand:
     """The same run with so many more blocks."""
-    return _command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
+    return command("run", resume=name_of(run), blocks=blocks, checks=run.provenance.asked.checks)
 
 
 def resume(name: str, checks: Iterable[str] = ()) -> NextCommand:
     """Go on with a run where it stopped; `checks`: folders of checks outside the tree."""
-    return _command("run", resume=name, checks=[*checks])
+    return command("run", resume=name, checks=[*checks])
 
 
 def doctor(site: str) -> NextCommand:
     """What a site lacks."""
-    return _command("doctor", site=site)
+    return command("doctor", site=site)
 
 
 def time_is_up(reason: str) -> bool:
@@ -117,34 +117,24 @@ def remedy(run: AskedRun, reason: str) -> NextCommand:
     return plan(run) if time_is_up(reason) else doctor(_site(run.provenance, run.plan.site))
 
 
-def paper(study: str, run: AskedRun) -> NextCommand:
-    """A study compared with a run."""
-    return _command("paper", study, name_of(run))
-
-
 def accept(run: AskedRun, name: str, *, rerun: bool = False) -> NextCommand:
     """Judge a run by the criteria of its campaign, or of its last judgement."""
-    return _command("accept", name, rerun=rerun, checks=run.provenance.asked.checks)
+    return command("accept", name, rerun=rerun, checks=run.provenance.asked.checks)
 
 
 def verify(run: AskedRun, name: str) -> NextCommand:
     """Hold an acceptance's document against its records."""
-    return _command("verify", name, checks=run.provenance.asked.checks)
-
-
-def contract(folder: str, action: str) -> NextCommand:
-    """A step of a started contract."""
-    return _command("acceptance", action, contract=folder)
+    return command("verify", name, checks=run.provenance.asked.checks)
 
 
 def night_status(run: str) -> NextCommand:
     """How the launches of a night's run ended."""
-    return _command("status", run)
+    return command("status", run)
 
 
 def night_again(began: Provenance, campaign: str, site: str, history: str) -> NextCommand:
     """The next night of a campaign on a site."""
-    return _command(
+    return command(
         *("nightly", "run"),
         campaign=_campaign(began, campaign),
         site=_site(began, site),
@@ -155,7 +145,7 @@ def night_again(began: Provenance, campaign: str, site: str, history: str) -> Ne
 
 def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) -> NextCommand:
     """Run the suspicious cases of the newest night again."""
-    return _command(
+    return command(
         *("nightly", "check"),
         rerun=True,
         campaign=campaign,
@@ -167,17 +157,17 @@ def rerun_suspects(began: Provenance, campaign: str, site: str, history: str) ->
 
 def accept_changes(changes: Iterable[int], history: str) -> NextCommand:
     """Take changes of a history as the new reference."""
-    return _command("nightly", "accept-change", *map(str, changes), history=_history(history))
+    return command("nightly", "accept-change", *map(str, changes), history=_history(history))
 
 
 def first_run(site: str) -> NextCommand:
     """The first campaign on a site."""
-    return _command("run", "quick", site=site)
+    return command("run", "quick", site=site)
 
 
 def site_init(folder: str) -> NextCommand:
     """Describe a site in a folder of one's own."""
-    return NextCommand(f"cd {quote(folder)} && {_command('site', 'init')}")
+    return NextCommand(f"cd {quote(folder)} && {command('site', 'init')}")
 
 
 def _history(path: str) -> str:

@@ -50,7 +50,7 @@ RENAMED = {
     "acceptance": "contract",
     "campaigns": "plan",
     "completion": "--print-completion",
-    "history": "nightly",
+    "history": "nightly` (import and report: `assay reframe",
     "init": "site folder",
     "mirror": "build --mirror",
 }

@@ -45,4 +45,5 @@ def _describe(parser: argparse.ArgumentParser) -> None:
                 _describe(below)
         word = str(action.metavar).partition("|")[0]
         complete = shtab.cmd(f"assay --names {word} 2>/dev/null") if word in NAMES else None
-        action.complete = complete or _PATHS.get(word)  # type: ignore[attr-defined]
+        if complete := complete or _PATHS.get(word):
+            action.complete = complete  # type: ignore[attr-defined]

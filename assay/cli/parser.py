@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from assay.cli.commands import COMMANDS, RENAMED, plugin_commands
 from records.errors import AssayError, ExitStatus
-from records.plugins import Command, loaded
+from records.plugins import loaded
 
 _EPILOG = "\n".join(["exit status:", *(f"  {one:d}  {one.meaning}" for one in ExitStatus)])
 
@@ -61,7 +61,7 @@ def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="assay",
         description="Evaluation campaigns for HPC clusters.",
-        epilog="\n".join([_listed(further), "", _EPILOG]),
+        epilog=f"commands of plugins: {', '.join(further)}\n\n{_EPILOG}",
         formatter_class=_formatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
@@ -75,19 +75,8 @@ def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(
         title="commands, in the order of use", dest="command", required=True, metavar="COMMAND"
     )
-    for name, command in COMMANDS.items():
+    for name, command in {**COMMANDS, **further}.items():
         below = subparsers.add_parser(name, help=command.text, description=command.text)
         if name in complete:
             loaded(command.declare)(below)
-    for name, command in further.items():  # without `help`: the epilog lists them
-        below = subparsers.add_parser(name, description=command.text)
-        if name in complete:
-            loaded(command.declare)(below)
     return parser
-
-
-def _listed(further: Mapping[str, Command]) -> str:
-    """Commands of plugins with their help, a line each."""
-    wide = max(map(len, (*COMMANDS, *further)))
-    lines = (f"  {name:{wide}}  {command.text}" for name, command in further.items())
-    return "\n".join(["of plugins:", *lines])

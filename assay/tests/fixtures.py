@@ -3,10 +3,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from assay.cli import main
+from assay.tests.published_forms import published
 from virtual_cluster import Cluster, ClusterSpec, up
 
 
@@ -38,3 +40,23 @@ def said(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         return " ".join((told.err if status in (2, 4) else told.out).split())
 
     return ended
+
+
+@pytest.fixture
+def told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Any]:
+    """Gives the form that a command's words print, in an empty working folder: `told(words, status,
+    form)`; by default the form is named as the first word."""
+    from assay.documents import acceptance_files, report  # slow: pages
+
+    monkeypatch.chdir(tmp_path)
+    for printer in (acceptance_files, report):
+        monkeypatch.setattr(printer, "find_browser", lambda: None)
+
+    def form(words: str, status: int = 0, form: str = "") -> Any:
+        capsys.readouterr()
+        assert main([*words.split(), "--json"]) == status, words
+        return published(form or words.split(maxsplit=1)[0], capsys.readouterr().out)
+
+    return form

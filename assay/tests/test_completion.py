@@ -12,7 +12,7 @@ import pytest
 
 from assay import criteria_files
 from assay.cli import main
-from assay.cli.commands import COMMANDS
+from assay.cli.commands import COMMANDS, plugin_commands
 from assay.schema import campaign_names
 from assay.sites.site_file import SITES
 from checks.common.registry import CHECKS
@@ -22,14 +22,14 @@ ASKING = {
     "bash": """\
 source ./script
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-_assay
+_shtab_assay
 printf '%s\\n' "${COMPREPLY[@]}"
 """,
     # zsh completes in its line editor only: one in a pseudo-terminal gets the line and a Tab.
     "zsh": """\
 cat > setup.zsh <<'END'
 autoload -Uz compinit && compinit -u -D
-source ./script
+eval "$(cat ./script)"
 compadd() { builtin compadd -O found "$@"; print -rl -- $found >> offered; builtin compadd "$@" }
 comppostfuncs=(completed)
 completed() { print -- COMPLETED }
@@ -51,7 +51,7 @@ def shell_and_script(request):
     shell = request.param
     if shutil.which(shell) is None:
         pytest.skip(f"needs {shell}: make packages, as root")
-    command = [Path(sys.executable).with_name("assay"), "completion", shell]
+    command = [Path(sys.executable).with_name("assay"), "--print-completion", shell]
     return shell, subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -74,9 +74,9 @@ def complete(shell_and_script, folder, monkeypatch):
 
 @pytest.mark.full(sample=1)
 def test_commands_options_and_their_values(complete):
-    assert complete("assay", "") == set(COMMANDS)
+    assert complete("assay", "") == {*COMMANDS, *plugin_commands()}
     assert complete("assay", "st") == {"status"}
-    assert complete("assay", "history", "accept") == {"accept-change"}
+    assert complete("assay", "nightly", "accept") == {"accept-change"}
     assert complete("assay", "report", "--f") == {"--format"}
     assert complete("assay", "report", "--format", "p") == {"parquet", "pdf"}
     assert complete("assay", "cluster", "up", "--") >= {"--nodes", "--network", "--switches"}

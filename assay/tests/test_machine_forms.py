@@ -10,16 +10,12 @@ from typing import Any
 
 import pytest
 
-from assay.cli import main
-from assay.cli.commands import COMMANDS
+from assay.cli.commands import COMMANDS, plugin_commands
 from assay.cli.parser import make_parser
 from assay.cli.report import end
-from assay.documents import acceptance_files as store
-from assay.documents import report
 from assay.run.status import run_status
 from assay.tests.campaign_texts import CRITERIA
 from assay.tests.published_forms import published
-from plugins.predict.tests.scaling_machine import machine_run
 from records.errors import ExitStatus
 from records.run.run_directory import open_run
 from reports.tests import acceptance_runs, synthetic
@@ -28,21 +24,6 @@ from reports.tests.test_nightly_history import write_night
 Capture = pytest.CaptureFixture[str]
 #: The form that a command's words print: `told(words, status, form)`; by default the first word.
 Told = Callable[..., Any]
-
-
-@pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Told:
-    """A teller, in an empty working folder."""
-    monkeypatch.chdir(tmp_path)
-    for printer in (store, report):
-        monkeypatch.setattr(printer, "find_browser", lambda: None)
-
-    def form(words: str, status: int = 0, form: str = "") -> Any:
-        capsys.readouterr()
-        assert main([*words.split(), "--json"]) == status, words
-        return published(form or words.split(maxsplit=1)[0], capsys.readouterr().out)
-
-    return form
 
 
 def with_campaign(run: Path) -> Path:
@@ -66,7 +47,6 @@ def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyP
     changes = told(f"compare {first} {second}")["changes"]
     assert {one["reading"] for one in changes} <= {"beyond launches", "not resolved"}
     assert changes[0]["ratio"] > 1.2
-    assert told(f"paper 2003 {first}")["claims"]
     for with_report in (False, True):
         capsys.readouterr()
         status = run_status(open_run(str(first)))
@@ -74,19 +54,6 @@ def test_forms_of_a_run(told: Told, capsys: Capture, monkeypatch: pytest.MonkeyP
         assert bool(published("run", capsys.readouterr().out)["report"]) is with_report
     older_plan = Path(__file__).parents[2] / "reports/tests/stored_run"
     assert told(f"status {older_plan}")["state"] == "stopped"
-
-
-def test_the_form_of_a_prediction(told: Told, capsys: Capture) -> None:
-    words = f"predict {with_campaign(machine_run(Path('results/quick/machine'), (1, 2, 4)))}"
-    further = "--nodes 64 --leave-out 4 --pictures pictures"
-    found = told(f"{words} {further}")
-    assert (found["held_out"], len(found["pictures"])) == (2, 2)
-    assert all(Path(path).stat().st_size > 1000 for path in found["pictures"])
-    assert main(f"{words} {further}".split()) == 0
-    assert f"{found['inside']} of 2 measured points that were left" in capsys.readouterr().out
-    assert told(f"{words} --nodes 1000 --leave-out 2 --leave-out 4", 3)["missing"]
-    for wrong in ("", "--nodes 0", "--leave-out 3", "--nodes 2 --environment x"):
-        assert main(f"{words} {wrong}".split()) == 2
 
 
 def test_forms_of_a_history(told: Told) -> None:
@@ -126,8 +93,8 @@ def test_forms_of_plans_and_an_acceptance(told: Told) -> None:
 
 #: Commands that act, or print what is a file itself; what they say is for people.
 WITHOUT = {
-    *("build", "mirror create", "schema", "completion", "nightly install", "cluster", "export"),
-    "init",
+    *("build", "schema", "nightly install", "cluster", "export", "site folder"),
+    *("reframe references", "reframe export"),
 }
 
 
@@ -141,7 +108,7 @@ def options(parser: ArgumentParser, words: str = "") -> dict[str, set[str]]:
 
 
 def test_every_command_that_tells_something_has_a_machine_form() -> None:
-    found = options(make_parser(COMMANDS))
+    found = options(make_parser({*COMMANDS, *plugin_commands()}))
     lacking = {words for words, named in found.items() if "--json" not in named}
     assert not {words for words in lacking if not {words, words.split()[0]} & WITHOUT}
     assert "cluster status" in {*found} - lacking

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from assay.cli.campaign import narrowing_of
-from assay.cli.commands import COMMANDS
+from assay.cli.commands import COMMANDS, plugin_commands
 from assay.cli.parser import make_parser
 from assay.plan import make_plan
 from assay.schema import load_campaign
@@ -40,10 +40,8 @@ CALLS: dict[str, Callable[[Run], str]] = {
     "resume": lambda run: commands.resume("results/a b/c", run.provenance.asked.checks),
     "doctor": lambda run: commands.doctor(run.plan.site),
     "remedy": lambda run: commands.remedy(run, "time limit: ended"),
-    "paper": lambda run: commands.paper("ornl-1996", run),
     "accept": lambda run: commands.accept(run, run.run_id, rerun=True),
     "verify": lambda run: commands.verify(run, run.run_id),
-    "contract": lambda _: commands.contract("small-20261127T120000Z-1a2b", "next"),
     "night_status": lambda run: commands.night_status(run.run_id),
     "night_again": lambda run: commands.night_again(run.provenance, "hello", "virtual", HISTORY),
     "rerun_suspects": lambda run: commands.rerun_suspects(run.provenance, "a", "b", HISTORY),
@@ -77,7 +75,7 @@ def asked(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def parsed(command: str) -> Namespace:
     program, *words = shlex.split(command.removeprefix("cd 'my site' && "))
     assert program == "assay"
-    return make_parser(COMMANDS).parse_args(words)
+    return make_parser({*COMMANDS, *plugin_commands()}).parse_args(words)
 
 
 def test_every_function_that_makes_a_command_is_run_here() -> None:
@@ -85,6 +83,7 @@ def test_every_function_that_makes_a_command_is_run_here() -> None:
         name
         for name, one in inspect.getmembers(commands, inspect.isfunction)
         if one.__annotations__.get("return") == "NextCommand" and not name.startswith("_")
+        if name != "command"
     }
     assert made == {*CALLS}
 
@@ -138,7 +137,6 @@ def test_a_run_of_an_earlier_assay_is_named_by_its_campaign(asked: Run) -> None:
 @pytest.mark.parametrize(
     ("campaign", "blocks", "judged_by", "leads_to"),
     [
-        ("wyeast-2003", 3, {}, "assay paper wyeast-2003 "),
         ("mine", 3, {"real": "standard"}, "assay accept "),
         ("mine", 1, {}, "assay run --resume "),
     ],

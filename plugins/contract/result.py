@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from plugins.contract.course import ContractVerdict
 from plugins.contract.forms import ContractFile, ContractForm, ContractRisk
 from plugins.contract.log import LogEntry
-from reports import commands
 from reports.answers import Answer, State, fitting, listed
-from reports.commands import NextCommand
+from reports.commands import NextCommand, command
 from reports.headline import centre_text, item_text, limit_words
 from reports.judgement import JudgedCriterion
 from reports.notation.units import count_text, fixed, moment_text, percent, sentence_case
@@ -390,4 +389,4 @@ def _tests(contract: ContractFile) -> Iterator[Test]:
 def _next_command(contract: ContractFile) -> NextCommand:
     """The next stage, or once all have run the document."""
     pending = contract.course.next_stage is not None
-    return commands.contract(contract.name, "next" if pending else "report")
+    return command("contract", "next" if pending else "report", contract=contract.name)

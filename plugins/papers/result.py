@@ -12,9 +12,8 @@ from plugins.papers.definition import load_study, studies
 from plugins.papers.document import StudyOutcome, StudyPart, claims_table
 from plugins.papers.tables import LONG
 from records.forms import Form, Part, key
-from reports import commands
 from reports.analysis.run import Analysis
-from reports.commands import NextCommand
+from reports.commands import NextCommand, command, name_of
 from reports.load.loading import Run
 from reports.result import (
     ON_TERMINAL,
@@ -164,4 +163,4 @@ def report_section(analysis: Analysis, links: RawLinks) -> Section | None:
 def next_command(run: Run) -> NextCommand | None:
     """Where a complete run of a study leads: to its document."""
     name = run.plan.campaign
-    return commands.paper(name, run) if name in studies() else None
+    return command("paper", name, name_of(run)) if name in studies() else None

@@ -19,9 +19,6 @@ from pypdf import PdfReader
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import build_report
 from bench.simulated.nights import Event, normal, simulate
-from plugins.papers.definition import load_study
-from plugins.papers.document import make_document
-from plugins.papers.result import paper_result
 from records.history.model import NightValues
 from records.history.store import Store
 from reports.render import html
@@ -52,7 +49,7 @@ LOOKS = [
     *((width, theme, "screen") for width in (390, 768, 1280, 1920) for theme in ("light", "dark")),
     (PAPER, "light", "print"),
 ]
-NAMES = ("night", "report", "unfinished", "acceptance", "compare", "paper")
+NAMES = ("night", "report", "unfinished", "acceptance", "compare")
 #: Nodes and series that are more than their pictures name.
 MANY = 60
 #: Variants of libraries as a study runs them, by the names that people give them.
@@ -131,11 +128,7 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     if request.param in ("report", "unfinished"):
         return Path(build_report(run, formats=("html",)).files["html"])
     page = folder / f"{request.param}.html"
-    if request.param == "compare":
-        result = html.page(comparison_result(compare(run, a_run(folder / "other", 1.1))))
-    else:
-        result = html.page(paper_result(make_document(load_study("ornl-1996"), run)))
-    page.write_text(result)
+    page.write_text(html.page(comparison_result(compare(run, a_run(folder / "other", 1.1)))))
     return page
 
 
@@ -202,7 +195,7 @@ def faults_of(browser: Browser, page: Path, looks: Sequence[tuple[int, str, str]
             browser.look(needed, theme, medium)
         found = browser.evaluate(MEASURE)
         assert found["texts"] > 40
-        assert found["pictures"] or page.name in ("compare.html", "paper.html")
+        assert found["pictures"] or page.name == "compare.html"
         faults += [f"{width} {theme} {medium}: {kind}: {text}" for kind, text in found["faults"]]
     return faults
 

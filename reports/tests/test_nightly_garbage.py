@@ -60,7 +60,7 @@ def test_damaged_history_is_one_message(folder, capsys, statement, said):  # noq
     edited(statement)
     capsys.readouterr()
     for command in ("check", "show"):
-        assert main(["history", command]) == 2
+        assert main(["nightly", command]) == 2
         told = capsys.readouterr().err
         assert said in told or (command == "show" and "DROP" in statement)
         assert told.count("\n") == 1

@@ -320,7 +320,7 @@ def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
     changed(run / "plan.json", campaign="collectives-1996")
     section = report_section(analyse(load_run(run)), links)
     assert section is not None
-    sentence, claims = section.blocks()
+    sentence, claims = section.blocks
     assert sentence.code == "assay paper collectives-1996 RUN"
     assert len(claims.rows) >= len(load_study("collectives-1996").claims)
 
