@@ -27,6 +27,7 @@ from assay.run.provenance import gather, only_here
 from assay.run.shapes import longest_job_s, refuse_unfit_shapes
 from assay.run.status import RunStatus, counted_text, run_status
 from assay.schema import load_campaign
+from assay.schema.model import Campaign
 from assay.sites.builds import spack_folders, spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.login import python_folders
@@ -70,11 +71,7 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    campaign = with_suites(campaign, site)
-    earlier = Durations(earlier_runs(site.provenance()))
-    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
-    refuse_stale_builds(site, plan.environments)
-    _refuse_unfit_checks(plan)
+    plan = _planned(with_suites(campaign, site), site, narrowing)
     require_slurm(site)
     progress = Progress(live)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
@@ -92,6 +89,15 @@ def start_run(
     if begun is not None:
         begun(run)
     return _drive(run, run.ledger(), site, progress, shared)
+
+
+def _planned(campaign: Campaign, site: Site, narrowing: Narrowing) -> Plan:
+    """The plan of a campaign on a site where builds and checks of it are ready."""
+    earlier = Durations(earlier_runs(site.provenance()))
+    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
+    refuse_stale_builds(site, plan.environments)
+    _refuse_unfit_checks(plan)
+    return plan
 
 
 def _write_provenance(run: RunDirectory, plan: Plan, known: Provenance, campaign: str) -> None:
