@@ -10,9 +10,10 @@ import argparse
 import json
 from typing import Any
 
-from assay import ROOT, forms
+from assay import ROOT
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
+from assay.cli.report import RunForm
 from assay.cli.status import RawForm
 from assay.contracts.loading import contract_schema
 from assay.criteria.loading import criteria_schema
@@ -21,6 +22,7 @@ from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
 from assay.plan.suite_on_site import SuiteForm
 from assay.requirements import DoctorForm
+from assay.run.status import StatusForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.application_profile import ApplicationProfile
@@ -70,10 +72,10 @@ FORMS: dict[str, type[Part] | None] = {
     "profile": ApplicationProfile,
     "raw": RawForm,
     "report": ReportForm,
-    "run": forms.RunForm,
+    "run": RunForm,
     "site-check": SiteCheckForm,
     "site-init": SiteInitForm,
-    "status": forms.StatusForm,
+    "status": StatusForm,
     "verdicts": VerdictsForm,
     "verify": VerifyForm,
 }

@@ -25,7 +25,7 @@ from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.shapes import longest_job_s, refuse_unfit_shapes
-from assay.run.status import RunStatus, counted_text, run_status
+from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Campaign
 from assay.sites.builds import spack_folders, spack_home
@@ -59,7 +59,7 @@ def start_run(
     in_one_job: bool = False,
     allocation_s: float | None = None,
     begun: Callable[[RunDirectory], object] | None = None,
-) -> RunStatus:
+) -> StatusForm:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
@@ -126,7 +126,7 @@ def resume_run(
     in_one_job: bool = False,
     allocation_s: float | None = None,
     more: MoreBlocks | None = None,
-) -> RunStatus:
+) -> StatusForm:
     """Go on with a run where it stopped; `site_name` None: on the site as it was named then. In one
     job, too, where it was begun so. `more` blocks are added to a run that has ended."""
     run = open_run(run_name)
@@ -236,7 +236,7 @@ def _drive(
     shared: InOneJob | None,
     *,
     more: MoreBlocks | None = None,
-) -> RunStatus:
+) -> StatusForm:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock, began, is_new = run.lock(), time.monotonic(), not ledger.entries
     try:
