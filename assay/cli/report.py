@@ -10,21 +10,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from assay.documents.report import Report, build_report, default_formats, take_out
+from assay.cli import arguments as shared
+from assay.cli.arguments import JSON, NEWEST, argument, pictures, repeated
+from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
 from assay.run.named_runs import run_of
 from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for
 from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
 from checks.common.registry import FOLDERS
-from checks.common.sources import further_folders
+from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
 from records.forms import Form, as_text, key
 from reports.analysis.run import Analysis
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Section
-from reports.verdicts.choice.form import ReportForm, report_form
+from reports.verdicts.choice.forms import ReportForm, report_form
 
 
 class RunForm(Form, kw_only=True):
@@ -116,3 +118,22 @@ def _report_of(run: str) -> Report | None:
     except AssayError as error:
         print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
         return None
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `assay report`."""
+    shared.declare(
+        parser,
+        report_command,
+        NEWEST,
+        argument("--format", None, action="append", choices=FORMATS),
+        argument("--out", "folder; default: RUN/report", type=Path),
+        pictures("of the page", only=True),
+        repeated(
+            "--checks DIR",
+            "a folder of checks outside the tree, for the report.py that they bring; may be"
+            f" repeated; {FURTHER_CHECKS} names more",
+            type=Path,
+        ),
+        JSON,
+    )

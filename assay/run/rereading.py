@@ -23,7 +23,6 @@ from checks.common.evidence.printed import Printed
 from checks.common.json_lines import TOKEN, session_lines
 from checks.common.judging import EndedJob, JudgingError, judge
 from checks.common.metrics import HOPS
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.session.launch_commands import LAUNCHERS
 from checks.common.session.outcome import Outcome, iso_time
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
@@ -147,7 +146,7 @@ class Rereader:
         definition = self._checks.get(case.check) if case else None
         if case is None or definition is None:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
-        if isinstance(definition, ReframeDefinition):
+        if not definition.is_reread:
             raise SuiteTestError
         environment = self._provenance.environments.get(case.environment, EnvironmentAsRun())
         site = self._provenance.site

@@ -63,7 +63,7 @@ class Session:
         brought: Mapping[str, Brought] = {},
     ) -> None:
         if at_once and allocation is None:
-            site = site.with_jobs_at_once(at_once)
+            site = site.changed(concurrency=at_once)
         self.work, self._open = work, {launch.index for launch in launches}
         variables = _variables(site, work, launches, allocation, brought)
         self._output = work.write_control("reframe.out", "")

@@ -14,9 +14,17 @@ from msgspec.structs import replace
 from assay import ROOT
 from assay.build.built_from import refuse_stale_builds
 from assay.build.home_lock import in_use
-from assay.plan import WHOLE, Clock, Durations, MoreBlocks, Narrowing, earlier_runs, make_plan
+from assay.plan import (
+    WHOLE,
+    Clock,
+    Durations,
+    MoreBlocks,
+    Narrowing,
+    completed,
+    earlier_runs,
+    make_plan,
+)
 from assay.plan.expand import planned_variants, refuse_foreign_parameters
-from assay.plan.suites import with_suites
 from assay.run.allocation import InOneJob
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
@@ -35,7 +43,6 @@ from assay.sites.site import Site
 from assay.sites.values import expanded, unset_fault
 from checks.common.base import leaf_of
 from checks.common.brought import checks_with
-from checks.common.reframe_tests import ReframeDefinition
 from checks.common.registry import FOLDERS, GIVEN
 from checks.common.sources import CHECKS, launch_files
 from records.errors import AssayError, ClusterDownError, InfrastructureError
@@ -71,7 +78,7 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    plan = _planned(with_suites(campaign, site), site, narrowing)
+    plan = _planned(completed(campaign, site), site, narrowing)
     require_slurm(site)
     progress = Progress(live)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
@@ -161,8 +168,7 @@ def _refuse_unfit_checks(plan: Plan) -> None:
     """Raise CheckError for a check outside the tree that cannot be run."""
     checks = checks_with(plan.brought)
     for check in {checks[case.check] for case in plan.cases}:
-        if isinstance(check, ReframeDefinition):
-            check.refuse_changed()
+        check.refuse_changed()
         if not check.is_shipped:
             leaf_of(check)
             launch_files(check.folder)
@@ -225,7 +231,7 @@ def _placed(
         refuse_own_nodes(site, max((case.nodes for case in cases), default=0))
         for note in refuse_unfit_shapes(site, plan, longest_s):
             progress.say(note)
-    return site.with_longest_job(longest_s), shared
+    return site.changed(longest_job_s=longest_s), shared
 
 
 def _drive(
@@ -281,7 +287,7 @@ def _folders_read(site: Site, plan: Plan) -> list[Path]:
     )
     named = (Path(one).parent for one in (*map(expanded, programs), site.hpl_source()))
     suites = (Path(one.suite) for one in plan.brought.values() if isinstance(one, ReframeTest))
-    ours = CHECKS, ROOT / "records", *python_folders(), *FOLDERS
+    ours = CHECKS, ROOT / "records", ROOT / "plugins", *python_folders(), *FOLDERS
     read = [*ours, *suites, *named, *spack_folders(site.description, plan.environments)]
     return [folder for folder in read if folder.is_dir()]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -30,6 +30,7 @@ from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
+from records.run.brought import Brought
 from records.site.topology import Pair, Topology
 
 #: What the program, its libraries and their message buffers take besides the data, bytes a rank.
@@ -178,6 +179,10 @@ class CheckDefinition(Generic[P]):
     without_mpi: bool = False
     #: Whether ranks mostly wait for a device: "all" nodes take part even where they share cores.
     waits: ClassVar[bool] = False
+    #: What of a plan it is made of; None: it is a folder.
+    line: Brought | None = None
+    #: Whether its output alone says what a launch came to, so that records can be read anew.
+    is_reread: ClassVar[bool] = True
     #: Parameters that say how often something is measured; `longer` multiplies them.
     repetitions: ClassVar[tuple[str, ...]] = ()
 
@@ -195,6 +200,13 @@ class CheckDefinition(Generic[P]):
     def is_shipped(self) -> bool:
         """True of a check that comes with Assay."""
         return self.package.startswith("checks.")
+
+    def refuse_changed(self) -> None:
+        """Raise AssayError where what a plan took it from is another one now."""
+
+    def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any] | None:
+        """What makes the ReFrame test of a launch, where it is no leaf of ours."""
+        return None
 
     @cached_property
     def metrics_by_name(self) -> Mapping[str, MetricDefinition]:

@@ -203,3 +203,8 @@ def _has(value: Any, asked: Any) -> bool:
     if get_origin(asked) is tuple and words[-1] is not ...:
         return len(value) == len(words) and all(map(_fits, value, words))
     return all(_fits(one, words[0]) for one in value)
+
+
+class UnfitTestError(Exception):
+    """A launch that must not be started, as it was not planned or its test cannot be made; the
+    message says why, and what is allowed."""

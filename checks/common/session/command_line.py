@@ -32,6 +32,7 @@ from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
 from checks.common.session.launching import LaunchTest
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from records.plugins import hooks
 
 #: Seconds without news after which launches, and builds, are looked at.
 LOOK_S, BUILD_LOOK_S = 1.0, 0.05
@@ -61,9 +62,8 @@ class Reporter(TaskEventListener):
     def _of_suite(self, task: Any, end: Any) -> None:
         """The end of a launch of a suite's test, or of a fixture of one."""
         if not isinstance(task.check, LaunchTest | MakeBuild):
-            from checks.common.reframe_tests.outcomes import report  # slow: needed by suites only
-
-            report(task, end)
+            for report in hooks("session_task_end"):
+                report(task, end)
 
     on_task_success = partialmethod(_of_suite, end="success")
     on_task_skip = partialmethod(_of_suite, end="skip")

@@ -20,12 +20,11 @@ from reframe.core.decorators import TestRegistry
 from reframe.core.meta import make_test
 
 from checks.common.brought import brought_to_session, checks_with
-from checks.common.guard import CheckError
-from checks.common.reframe_tests import ReframeDefinition, UnfitTestError
+from checks.common.guard import CheckError, UnfitTestError
 from checks.common.registry import CHECKS, Checks
 from checks.common.session.launching import LaunchRequest, LaunchTest, test_of
 from checks.common.session.outcome import outcome_pipe, report_refusal
-from records.run.brought import ReframeTest
+from records.plugins import hooks
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
@@ -56,10 +55,8 @@ def launch_test(
             f" allowed is {ranks}, {on_node}"
         )
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
-    if isinstance(definition, ReframeDefinition):
-        from checks.common.reframe_tests.derived import maker_of  # slow: needed by suites only
-
-        return maker_of(launch, definition, name, module)
+    if maker := definition.test_maker(launch, name, module):
+        return maker
     if launch.check not in tests:
         tests[launch.check] = test_of(definition)
     body = {
@@ -84,10 +81,8 @@ def _register_all(path: str) -> None:
     made: dict[str, type[LaunchTest]] = {}
     brought = brought_to_session()
     checks = checks_with(brought)
-    if tests := [one for one in brought.values() if isinstance(one, ReframeTest)]:
-        from checks.common.reframe_tests.launcher import install  # slow: needed by suites only
-
-        install(tests)
+    for prepare in hooks("session_prepare") if brought else ():
+        prepare(brought.values())
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place
         try:

@@ -19,6 +19,7 @@ import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.brought import BROUGHT_FILE
 from checks.common.session.preparation import preparation
 from checks.common.slurm.allocation import ALLOCATION
+from records.plugins import hooks
 from records.site.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.
@@ -86,8 +87,6 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
     brought = BROUGHT_FILE in os.environ
     own = _of_this_machine(site["cores_per_node"]) if brought and site["virtual_cluster"] else {}
     processor = {**own, **further["processor"], "num_cpus": site["cores_per_node"]}
-    if brought:
-        import checks.common.reframe_tests.launcher  # slow: needed by suites only  # noqa: F401
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
@@ -95,7 +94,8 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         **further,
         "name": site["partition"],
         "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
-        "launcher": "assay-environment" if brought else "local",
+        # Imported, the plugin of suites registers its launcher.
+        "launcher": "assay-environment" if brought and hooks("session_prepare") else "local",
         "features": [*further.get("features", []), *(["remote", "scontrol"] if brought else [])],
         "access": site["access"],
         "environs": sorted(site["environments"]),
