@@ -142,12 +142,7 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
         counts={word: counts[word] for word in (OK, *BAD)},
         on_purpose=len(bad) - len(unwanted),
         reasons=failed_for(unwanted),
-        failures=[
-            f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}:"
-            f" {one_line(r.reason or '')}"
-            for r in records
-            if r.status in BAD
-        ],
+        failures=[_failure(record) for record in records if record.status in BAD],
         skipped_cases=len(plan.cases) - len(feasible),
         left_s=clock_of(run, records).left_s(time.time() if driven else None),
         told=plan.told(),
@@ -157,6 +152,11 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
         driven=driven,
         current=CurrentPart.filled(current) if current else None,
     )
+
+
+def _failure(record: Entry) -> str:
+    launch = f"{record.case_id} {record.environment} block {record.block} attempt {record.attempt}"
+    return f"{launch}: {record.status}: {one_line(record.reason or '')}"
 
 
 def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
