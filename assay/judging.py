@@ -45,7 +45,7 @@ def judged_run(
     while rerun and dossier.judgement.rerun:
         where = site or run.provenance().site.asked_as or run.plan().site
         status = start_run(str(run.path / FOLDER / store.RERUN), where, live, begun=begun)
-        added.append(Path(status.path))
+        added.append(Path(status.run))
         dossier = _judge(run, criteria, text, added)
     return dossier
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from assay.cli import arguments as shared
 from assay.cli.arguments import JSON, NEWEST, argument, pictures, repeated
 from assay.documents.report import FORMATS, Report, build_report, default_formats, take_out
-from assay.forms import RunForm, status_form
 from assay.run.named_runs import run_of
-from assay.run.status import BAD, Bad, FailedFor, RunStatus, failed_for
+from assay.run.status import BAD, Bad, ReasonPart, StatusForm, failed_for
 from assay.screens.pages import tell_pictures
 from assay.screens.screen import Screen
 from assay.screens.status import reasons, show_status
@@ -22,11 +22,21 @@ from checks.common.registry import FOLDERS
 from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.flags import INVALID_ON_PURPOSE
-from records.forms import as_text
+from records.forms import Form, as_text, key
 from reports.analysis.run import Analysis
 from reports.render.terminal import show
 from reports.result import ON_TERMINAL, Section
-from reports.verdicts.choice.forms import report_form
+from reports.verdicts.choice.forms import ReportForm, report_form
+
+
+class RunForm(Form, kw_only=True):
+    """`assay run`: how the run ended, and what it says."""
+
+    status: Annotated[StatusForm, key("How far the run is.")]
+    report: Annotated[ReportForm | None, key("The answer and the report; null: none was written.")]
+    exit_status: Annotated[
+        int, key("0: every launch ended well; 1: some did not, or some are missing.")
+    ]
 
 
 def report_command(arguments: argparse.Namespace) -> int:
@@ -49,7 +59,7 @@ def report_command(arguments: argparse.Namespace) -> int:
     return ExitStatus.PASS
 
 
-def _show(made: Report, failed: Sequence[FailedFor]) -> None:
+def _show(made: Report, failed: Sequence[ReasonPart]) -> None:
     """The answer with what carries it, bad launches by reason, the page and the files with it."""
     screen, run = Screen(), str(made.analysis.run.directory)
     why = reasons(failed, run, screen.width)
@@ -88,12 +98,12 @@ def _folders(checks: Sequence[Path]) -> list[Path]:
     return folders
 
 
-def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> None:
+def end(status: StatusForm, code: ExitStatus, *, report: bool, as_json: bool) -> None:
     """Tell how a run ended and what it says; it stays as it is if its report cannot be written."""
-    made = _report_of(status.path) if report else None
+    made = _report_of(status.run) if report else None
     if as_json:
         told = report_form(made.analysis, made.files) if made else None
-        form = RunForm(status=status_form(status), report=told, exit_status=int(code))
+        form = RunForm(status=status, report=told, exit_status=int(code))
         print(as_text(form), end="")
     elif made is None:
         show_status(Screen(), status)

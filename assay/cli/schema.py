@@ -11,17 +11,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from assay import ROOT, forms
+from assay import ROOT
 from assay.cli import arguments as shared
 from assay.cli.arguments import CHECK_FOLDERS, argument, flag
 from assay.cli.campaign import CampaignsForm
 from assay.cli.checks import CheckForm, ChecksForm
+from assay.cli.report import RunForm
 from assay.cli.status import RawForm
 from assay.criteria.loading import criteria_schema
 from assay.criteria.risks import PlanRisksForm
 from assay.onboarding.check import SiteCheckForm
 from assay.onboarding.init import SiteInitForm
 from assay.requirements import DoctorForm
+from assay.run.status import StatusForm
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
@@ -54,10 +56,10 @@ FORMS: dict[str, type[Part] | None] = {
     "plan-risks": PlanRisksForm,
     "raw": RawForm,
     "report": ReportForm,
-    "run": forms.RunForm,
+    "run": RunForm,
     "site-check": SiteCheckForm,
     "site-init": SiteInitForm,
-    "status": forms.StatusForm,
+    "status": StatusForm,
     "verdicts": VerdictsForm,
     "verify": VerifyForm,
 }

@@ -49,9 +49,7 @@ def status_command(arguments: argparse.Namespace) -> int:
     run = run_of(arguments.run_name)
     status = run_status(run)
     if arguments.json:
-        from assay.forms import status_form  # slow: the analysis of runs
-
-        print(as_text(status_form(status)), end="")
+        print(as_text(status), end="")
     else:
         from assay.screens.screen import Screen  # slow: rich
         from assay.screens.status import show_status

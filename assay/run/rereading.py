@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from assay.documents.verify import NotReadError, SuiteTestError
 from checks.common.base import Setting, leaf_of
 from checks.common.brought import checks_with
+from checks.common.definition import CheckDefinition
 from checks.common.evidence.clocks import Moment
 from checks.common.evidence.printed import Printed
 from checks.common.json_lines import TOKEN, session_lines
@@ -28,7 +29,7 @@ from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
 from records.run.archive import RawFiles
 from records.run.belonging import raw_paths
-from records.run.plan import Plan
+from records.run.plan import Plan, PlannedCase
 from records.run.provenance import EnvironmentAsRun, Provenance
 from records.run.record import Record
 from records.site.pair_scans import ARTIFACT
@@ -63,6 +64,12 @@ class _Raw(NamedTuple):
         said, errors = (one.decode("utf-8", "replace") for one in (stdout, raw.get("stderr", b"")))
         interval = session_lines(said, tokens[0]).session_interval()
         return cls(tokens[0], said, errors, raw.get(ARTIFACT), interval)
+
+    def job(self, nodes: Sequence[str], daemons: str) -> EndedJob:
+        """The job of the launch, which took as long as its session."""
+        begin, end = self.interval or (0.0, 0.0)
+        first, last = Moment(begin, 0.0), Moment(end, end - begin)
+        return EndedJob(token=self.token, nodes=nodes, daemons=daemons, handed_in=first, ended=last)
 
 
 class Rereader:
@@ -135,20 +142,14 @@ class Rereader:
     def _judged(self, record: Record, raw: _Raw, programs: Mapping[str, str]) -> Outcome:
         """The outcome of a launch by its raw output, in an environment with these programs of the
         site's own. Raises NotReadError where the check here cannot read it."""
-        case, begin, end = self._cases.get(record.case_id), *(raw.interval or (0.0, 0.0))
+        case = self._cases.get(record.case_id)
         definition = self._checks.get(case.check) if case else None
         if case is None or definition is None:
             raise NotReadError("the check is not here; name its folder with --checks DIR")
         if not definition.is_reread:
             raise SuiteTestError
-        asked = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node, **case.params}
-        model = definition.parameters
-        try:
-            params = model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
-        except ValidationError as error:
-            raise NotReadError("the check here has no such parameters") from error
         environment = self._provenance.environments.get(case.environment, EnvironmentAsRun())
-        launcher, site = LAUNCHERS.get(environment.launcher or ""), self._provenance.site
+        site = self._provenance.site
         setting = Setting(
             ranks=case.ranks,
             ranks_per_node=case.ranks_per_node,
@@ -165,17 +166,23 @@ class Rereader:
             stderr=lambda *_: Printed(raw.stderr),
             kept_table=raw.table,
         )
-        job = EndedJob(
-            token=raw.token,
-            nodes=record.nodes,
-            handed_in=Moment(begin, 0.0),
-            ended=Moment(end, end - begin),
-            daemons=launcher.daemons if launcher and not definition.without_mpi else "none",
-        )
+        launch = leaf_of(definition)(definition, _params(definition, case), setting)
+        launcher = LAUNCHERS.get(environment.launcher or "")
+        daemons = launcher.daemons if launcher and not definition.without_mpi else "none"
         try:
-            return judge(Printed(raw.stdout), job, leaf_of(definition)(definition, params, setting))
+            return judge(Printed(raw.stdout), raw.job(record.nodes, daemons), launch)
         except JudgingError as error:
             raise NotReadError(f"judging failed: {error}"[:200]) from error
+
+
+def _params(definition: CheckDefinition[Any], case: PlannedCase) -> Any:
+    """The parameters of a case. Raises NotReadError where the check here has others."""
+    asked = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node, **case.params}
+    model = definition.parameters
+    try:
+        return model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
+    except ValidationError as error:
+        raise NotReadError("the check here has no such parameters") from error
 
 
 def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:

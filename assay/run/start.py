@@ -33,8 +33,9 @@ from assay.run.nodes import own_allocation, partition_nodes, refuse_own_nodes
 from assay.run.progress import Progress, time_text
 from assay.run.provenance import gather, only_here
 from assay.run.shapes import longest_job_s, refuse_unfit_shapes
-from assay.run.status import RunStatus, counted_text, run_status
+from assay.run.status import StatusForm, counted_text, run_status
 from assay.schema import load_campaign
+from assay.schema.model import Campaign
 from assay.sites.builds import spack_folders, spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.login import python_folders
@@ -65,7 +66,7 @@ def start_run(
     in_one_job: bool = False,
     allocation_s: float | None = None,
     begun: Callable[[RunDirectory], object] | None = None,
-) -> RunStatus:
+) -> StatusForm:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
@@ -77,10 +78,7 @@ def start_run(
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    campaign, earlier = completed(campaign, site), Durations(earlier_runs(site.provenance()))
-    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
-    refuse_stale_builds(site, plan.environments)
-    _refuse_unfit_checks(plan)
+    plan = _planned(completed(campaign, site), site, narrowing)
     require_slurm(site)
     progress = Progress(live)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
@@ -98,6 +96,15 @@ def start_run(
     if begun is not None:
         begun(run)
     return _drive(run, run.ledger(), site, progress, shared)
+
+
+def _planned(campaign: Campaign, site: Site, narrowing: Narrowing) -> Plan:
+    """The plan of a campaign on a site where builds and checks of it are ready."""
+    earlier = Durations(earlier_runs(site.provenance()))
+    plan = make_plan(campaign, site.facts(), narrowing, durations=earlier)
+    refuse_stale_builds(site, plan.environments)
+    _refuse_unfit_checks(plan)
+    return plan
 
 
 def _write_provenance(run: RunDirectory, plan: Plan, known: Provenance, campaign: str) -> None:
@@ -126,7 +133,7 @@ def resume_run(
     in_one_job: bool = False,
     allocation_s: float | None = None,
     more: MoreBlocks | None = None,
-) -> RunStatus:
+) -> StatusForm:
     """Go on with a run where it stopped; `site_name` None: on the site as it was named then. In one
     job, too, where it was begun so. `more` blocks are added to a run that has ended."""
     run = open_run(run_name)
@@ -235,7 +242,7 @@ def _drive(
     shared: InOneJob | None,
     *,
     more: MoreBlocks | None = None,
-) -> RunStatus:
+) -> StatusForm:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock, began, is_new = run.lock(), time.monotonic(), not ledger.entries
     try:

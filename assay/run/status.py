@@ -6,25 +6,27 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, cast
+
+import msgspec
 
 from assay.plan import clock_of
 from records.flags import INVALID_ON_PURPOSE
+from records.forms import Form, Part, key
 from records.run.interims import Interim, asked_blocks, has_ended
 from records.run.plan import Plan
-from records.run.queue_state import CurrentJob, read_current
+from records.run.queue_state import QueueState, read_current
 from records.run.record import CASE_ID, Status, latest_attempts
 from records.run.record_lines import Entry, Ledger
 from records.run.run_directory import RunDirectory
 from records.text.plain_text import one_line
 from records.text.reasons import grouped
-from reports import commands
-from reports.commands import NOTHING, NextCommand
 
-OK: Status = "ok"
+State = Literal["complete", "failed", "running", "stopped"]
+BadStatus = Literal["failed", "wrong", "lost"]
+OK: Literal["ok"] = "ok"
 #: How a launch ended that gave no number.
-BAD: tuple[Status, ...] = ("failed", "wrong", "lost")
+BAD: tuple[BadStatus, ...] = ("failed", "wrong", "lost")
 
 
 class Bad(NamedTuple):
@@ -37,61 +39,84 @@ class Bad(NamedTuple):
     output: str | None
 
 
-@dataclass(frozen=True)
-class FailedFor:
-    """Bad launches with one reason: whose they are, and what the first one printed."""
+class ReasonPart(Part):
+    """Launches that ended badly for one reason; the texts may differ in names and numbers."""
 
-    status: str
-    reason: str
-    launches: int
-    environments: list[str]
-    checks: list[str]
-    output: str | None
+    status: Annotated[BadStatus, key("How they ended.")]
+    reason: Annotated[str, key("The most frequent text.")]
+    launches: Annotated[int, key("How many launches.")]
+    environments: Annotated[list[str], key("Environments in which they were.")]
+    checks: Annotated[list[str], key("Checks that they were of.")]
+    output: Annotated[
+        str | None,
+        key("What the first of them printed to standard error: a file below the run directory."),
+    ]
 
 
-@dataclass(frozen=True)
-class RunStatus:
-    """Counts are of (case, block) pairs by their latest attempt; times in seconds; `told` is what
-    the plan leaves of its campaign."""
+class QueuePart(Part):
+    """The current launch's job in Slurm."""
 
-    run_id: str
-    campaign: str
-    planned: int
-    done: int
-    counts: dict[str, int]
-    skipped_cases: int
-    failures: list[str]
-    left_s: float
-    told: list[str]
-    #: Of a sequential design: what its judgements came to, what is open, whether it has ended.
-    judged: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
-    ended: bool = True
-    #: Whether a driver is at it, None: not looked for; where its current launch is, if that takes
-    #: long enough to tell.
-    driven: bool | None = None
-    current: CurrentJob | None = None
-    site: str = ""
-    path: str = ""
-    #: Bad launches among `counts` by why they ended, the most frequent first; how many of `counts`
-    #: are wrong on purpose.
-    reasons: list[FailedFor] = field(default_factory=list)
-    on_purpose: int = 0
-    #: The command that goes on with it.
-    resume: NextCommand = NOTHING
+    state: Annotated[
+        Literal["pending", "not-taken", "running"],
+        key("In the queue, not taken by Slurm now, or on nodes."),
+    ]
+    launch: Annotated[int, key("The launch's number in its session; -1: a build.")]
+    job_id: Annotated[str | None, key("Slurm's id of the job.")]
+    reason: Annotated[str, key("Slurm's reason why it waits.")]
+    since: Annotated[str, key("Since when (UTC).")]
+    waited_s: Annotated[float, key("Seconds since the job was handed in.")]
+    expected_start: Annotated[str | None, key("Slurm's own estimate (UTC).")]
+
+
+class CurrentPart(Part):
+    """What the driver of a run is at."""
+
+    what: Annotated[str, key("What the job is for.")]
+    queue: Annotated[QueuePart, key("Where the job is.")]
+
+
+class StatusForm(Form, kw_only=True):
+    """`assay status`: how far a run is. Counts are of launches, the latest attempt each."""
+
+    run_id: Annotated[str, key("The run's id.")]
+    run: Annotated[str, key("The run directory.")]
+    campaign: Annotated[str, key("The campaign.")]
+    site: Annotated[str, key("The site.")]
+    state: Annotated[
+        State, key("failed: some launches ended badly, and not on purpose (exit status 1).")
+    ]
+    complete: Annotated[bool, key("Whether every planned launch has a final record.")]
+    planned: Annotated[
+        int, key("Launches that the plan asks for, as far as a sequential design has come.")
+    ]
+    done: Annotated[int, key("Launches that have a record.")]
+    counts: Annotated[
+        dict[Literal["ok", "failed", "wrong", "lost"], int],
+        key("Launches by how they ended, zeros too."),
+    ]
+    on_purpose: Annotated[int, key("How many of the wrong ones are so on purpose.")]
+    reasons: Annotated[list[ReasonPart], key("Bad launches by why, the most frequent first.")]
+    failures: Annotated[
+        list[str], key("Every bad launch in a line, attempts that were replaced too.")
+    ]
+    skipped_cases: Annotated[int, key("Cases that do not fit the site.")]
+    left_s: Annotated[
+        float, key("Seconds left, by the plan's times and those of the launches so far.")
+    ]
+    told: Annotated[list[str], key("What the plan left out of its campaign, and why.")]
+    judged: Annotated[list[str], key("What a sequential design has come to.")]
+    open: Annotated[list[str], key("What a sequential design has still to answer.")]
+    ended: Annotated[bool, key("Whether a sequential design has ended; true for any other.")]
+    driven: Annotated[bool | None, key("Whether a driver is at the run; null: not looked for.")]
+    current: Annotated[CurrentPart | None, key("What the driver is at.")]
 
     @property
     def failed(self) -> int:
         """Launches that ended badly, and not on purpose."""
-        return sum(self.counts.get(word, 0) for word in BAD) - self.on_purpose
-
-    @property
-    def complete(self) -> bool:
-        """True when every launch has a final record, none is lost, and nothing is to be judged."""
-        return self.done == self.planned and not self.counts.get("lost") and self.ended
+        return sum(self.counts[word] for word in BAD) - self.on_purpose
 
 
-def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
+def run_status(run: RunDirectory, ledger: Ledger | None = None) -> StatusForm:
     """The status of a run from its plan and its records; its own driver gives its `ledger`."""
     plan, records = run.plan(), (ledger or run.ledger()).entries
     latest = latest_attempts((record for record in records if record.block > 0), CASE_ID).values()
@@ -100,32 +125,38 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
     asked, counts = asked_blocks(plan, interims), Counter(record.status for record in latest)
     bad = [record for record in latest if record.status in BAD]
     unwanted = [record for record in bad if INVALID_ON_PURPOSE not in record.flags]
-    return RunStatus(
+    planned = sum(asked[case.environment, case.check] for case in feasible)
+    ended = has_ended(plan, interims)
+    complete = len(latest) == planned and not counts["lost"] and ended
+    on_the_way: State = "complete" if complete else "running" if driven else "stopped"
+    current = read_current(run.path) if driven else None
+    return StatusForm(
         run_id=run.run_id,
+        run=str(run.path),
         campaign=plan.campaign,
         site=plan.site,
-        path=str(run.path),
-        planned=sum(asked[case.environment, case.check] for case in feasible),
+        state="failed" if unwanted else on_the_way,
+        complete=complete,
+        planned=planned,
         done=len(latest),
-        counts={str(word): n for word in (OK, *BAD) if (n := counts[word])},
+        counts={word: counts[word] for word in (OK, *BAD)},
+        on_purpose=len(bad) - len(unwanted),
+        reasons=failed_for(unwanted),
+        failures=[_failure(record) for record in records if record.status in BAD],
         skipped_cases=len(plan.cases) - len(feasible),
-        failures=[
-            f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}:"
-            f" {one_line(r.reason or '')}"
-            for r in records
-            if r.status in BAD
-        ],
         left_s=clock_of(run, records).left_s(time.time() if driven else None),
         told=plan.told(),
         judged=_judged(plan, interims),
         open=interims[-1].open if interims else [],
-        ended=has_ended(plan, interims),
+        ended=ended,
         driven=driven,
-        current=read_current(run.path) if driven else None,
-        reasons=failed_for(unwanted),
-        on_purpose=len(bad) - len(unwanted),
-        resume=commands.resume(str(run.path), run.provenance().asked.checks),
+        current=CurrentPart.filled(current) if current else None,
     )
+
+
+def _failure(record: Entry) -> str:
+    launch = f"{record.case_id} {record.environment} block {record.block} attempt {record.attempt}"
+    return f"{launch}: {record.status}: {one_line(record.reason or '')}"
 
 
 def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
@@ -137,7 +168,7 @@ def _judged(plan: Plan, interims: Sequence[Interim]) -> list[str]:
     return [*so_far, *(extension.told() for extension in plan.sequential.extensions)]
 
 
-def failed_for(bad: Sequence[Bad | Entry]) -> list[FailedFor]:
+def failed_for(bad: Sequence[Bad | Entry]) -> list[ReasonPart]:
     """Bad launches by why they ended, the most frequent first."""
     found = []
     for group in grouped((record.status, record.reason) for record in bad):
@@ -145,13 +176,13 @@ def failed_for(bad: Sequence[Bad | Entry]) -> list[FailedFor]:
         names, checks = ({one.environment for one in mine}, {one.check for one in mine})
         output = next((one.output for one in mine if one.output), None)
         whose = sorted(names), sorted(checks), output
-        found.append(FailedFor(group.status, group.reason, len(mine), *whose))
+        found.append(ReasonPart(cast(BadStatus, group.status), group.reason, len(mine), *whose))
     return found
 
 
-def counted_text(status: RunStatus) -> str:
+def counted_text(status: StatusForm) -> str:
     """ "74 of 75 launches have a record: 70 ok, 4 failed"."""
-    counts = dict(status.counts)
+    counts = {str(word): launches for word, launches in status.counts.items()}
     if status.on_purpose:
         counts["wrong"] -= status.on_purpose
         counts["wrong on purpose"] = status.on_purpose
@@ -159,11 +190,14 @@ def counted_text(status: RunStatus) -> str:
     return f"{status.done} of {status.planned} launches have a record: {told}"
 
 
-def now_text(status: RunStatus) -> str | None:
+def now_text(status: StatusForm) -> str | None:
     """Sentence on what an unfinished run does; None where it was not looked for."""
     if status.driven is None:
         return None
     if not status.driven:
         return "it is not running"
     current = status.current
-    return one_line(f"{current.what} {current.queue.told()}") if current else "it is running"
+    if current is None:
+        return "it is running"
+    queue = msgspec.convert(current.queue, QueueState, from_attributes=True)
+    return one_line(f"{current.what} {queue.told()}")

@@ -8,8 +8,10 @@ from shlex import quote
 
 from assay.folding import cells
 from assay.run.progress import time_text
-from assay.run.status import FailedFor, RunStatus, counted_text, now_text
+from assay.run.status import ReasonPart, StatusForm, counted_text, now_text
 from assay.screens.screen import Screen
+from records.run.run_directory import open_run
+from reports import commands
 from reports.notation.labels import shortened
 from reports.notation.units import count_text
 from reports.render.terminal import Style, show_command
@@ -25,14 +27,14 @@ LEAST_REASON = 20
 MOST_OPEN = 3
 
 
-def show_status(screen: Screen, status: RunStatus) -> None:
+def show_status(screen: Screen, status: StatusForm) -> None:
     """State, counts, reasons, what is left, what comes next. Of a run that ended with failures
     five lines."""
     word, tone = state_of(status)
     site = f" on {status.site}" if status.site else ""
     screen.line((f"{word}: ", tone), f"{status.campaign}{site}, run {status.run_id}", hang=2)
     screen.line(counted_text(status), indent=2, hang=2)
-    for one in reasons(status.reasons, status.path, screen.width):
+    for one in reasons(status.reasons, status.run, screen.width):
         head = f"{one.badge.word} " if one.badge else ""
         screen.line((head, "bad"), one.text, indent=2, hang=2)
     if not status.failed or not status.complete:
@@ -42,12 +44,13 @@ def show_status(screen: Screen, status: RunStatus) -> None:
         left = f"about {time_text(status.left_s)} left"
         screen.line(f"{left}; {now}" if now else left, indent=2, hang=2)
     if not status.complete and not status.driven:
-        show_command(status.resume, screen)
+        checks = open_run(status.run).provenance().asked.checks
+        show_command(commands.resume(status.run, checks), screen)
     elif status.reasons and len(status.reasons) <= MOST_REASONS:
         screen.line(("see: ", "quiet"), _output_of(status), indent=2)
 
 
-def show_plan(screen: Screen, status: RunStatus) -> None:
+def show_plan(screen: Screen, status: StatusForm) -> None:
     """What the plan left out, and how far a sequential design is."""
     if status.skipped_cases:
         one = status.skipped_cases == 1
@@ -60,7 +63,7 @@ def show_plan(screen: Screen, status: RunStatus) -> None:
         screen.line(text, indent=2, hang=2)
 
 
-def state_of(status: RunStatus) -> tuple[str, Style]:
+def state_of(status: StatusForm) -> tuple[str, Style]:
     """The state in a word, and how it is meant."""
     if status.failed:
         return "FAILED" if status.complete or not status.driven else "FAILING", "bad"
@@ -69,7 +72,7 @@ def state_of(status: RunStatus) -> tuple[str, Style]:
     return ("RUNNING", "plain") if status.driven else ("STOPPED", "open")
 
 
-def reasons(found: Sequence[FailedFor], run: str, width: int) -> list[Sentence]:
+def reasons(found: Sequence[ReasonPart], run: str, width: int) -> list[Sentence]:
     """A sentence a reason, of a line of `width` columns: how many launches, why, of which
     environments and checks."""
     shown, further = found[:MOST_REASONS], found[MOST_REASONS:]
@@ -91,7 +94,7 @@ def reasons(found: Sequence[FailedFor], run: str, width: int) -> list[Sentence]:
     return told
 
 
-def _whose(reason: FailedFor, most: int) -> str:
+def _whose(reason: ReasonPart, most: int) -> str:
     """The environments and checks of a reason, more than `most` counted."""
     found = [(reason.environments, "environment"), (reason.checks, "check")]
     told = (
@@ -101,7 +104,7 @@ def _whose(reason: FailedFor, most: int) -> str:
     return f" ({': '.join(told)})"
 
 
-def _output_of(status: RunStatus) -> str:
+def _output_of(status: StatusForm) -> str:
     """What the first launch of the commonest reason printed, else the command that lists all."""
     output = status.reasons[0].output
-    return f"{status.path}/{output}" if output else f"assay report {quote(status.path)}"
+    return f"{status.run}/{output}" if output else f"assay report {quote(status.run)}"

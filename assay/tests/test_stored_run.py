@@ -32,4 +32,5 @@ def test_what_it_lacks_is_what_a_resumed_run_would_launch():
     assert (launch.check, launch.environment, launch.params["ranks"]) == ("startup", "lam", 1)
     assert (launch.block, launch.attempt) == (5, 1)
     status = run_status(run)
-    assert (status.done, status.planned, status.counts) == (74, 75, {"ok": 74})
+    assert (status.done, status.planned, status.failed) == (74, 75, 0)
+    assert status.counts == {"ok": 74, "failed": 0, "wrong": 0, "lost": 0}

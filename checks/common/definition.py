@@ -205,7 +205,7 @@ class CheckDefinition(Generic[P]):
         """Raise AssayError where what a plan took it from is another one now."""
 
     def test_maker(self, launch: Any, name: str, module: str) -> Callable[..., Any] | None:
-        """What makes the ReFrame test of a launch, where it is no leaf of ours."""
+        """Maker of the ReFrame test of a launch, where it is no leaf of ours."""
         return None
 
     @cached_property

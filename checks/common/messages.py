@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -16,7 +16,7 @@ from checks.common.definition import (
     gigabytes,
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
-from checks.common.parameters import Parameters, quantity, spaced, spaced_count
+from checks.common.parameters import Parameters, Range, quantity
 
 P = TypeVar("P", bound=Parameters)
 
@@ -28,9 +28,10 @@ Length = Annotated[int, Field(ge=1, le=MAX_MESSAGE_BYTES)]
 MAX_SAMPLES = 10_000_000
 
 
-class SizeRange(Parameters):
+class SizeRange(Range):
     """Sizes from `from` to `to`, evenly spaced (`step`) or so many for each doubling."""
 
+    noun = "sizes"
     first: Length = quantity("Least size.", "bytes", alias="from")
     last: Length = quantity("Greatest size.", "bytes", alias="to")
     step: int | None = quantity(
@@ -39,20 +40,10 @@ class SizeRange(Parameters):
     per_octave: int | None = quantity("Sizes for each doubling.", "sizes", None, ge=1, le=64)
 
     @model_validator(mode="after")
-    def _says_one_thing(self) -> SizeRange:
-        if (self.step is None) == (self.per_octave is None):
-            raise ValueError("a range of sizes needs exactly one of step and per_octave")
+    def _ascends(self) -> SizeRange:
         if self.first > self.last:
             raise ValueError(f"from = {self.first} is greater than to = {self.last}")
         return self
-
-    def count(self) -> int:
-        """Number of sizes in the range at most, without making them."""
-        return spaced_count(self.first, self.last, self.step, self.per_octave)
-
-    def sizes(self) -> Sequence[int]:
-        """The sizes, ascending; rounding may repeat small ones. `to` is included if it is met."""
-        return spaced(self.first, self.last, self.step, self.per_octave)
 
 
 def _kind(size: object) -> str:
@@ -80,12 +71,12 @@ def expand_sizes(sizes: Iterable[int | SizeRange | Mapping[str, int]]) -> list[i
     ranges = [
         s if isinstance(s, (int, SizeRange)) else SizeRange.model_validate(dict(s)) for s in sizes
     ]
-    count = sum(1 if isinstance(r, int) else r.count() for r in ranges)
+    count = sum(1 if isinstance(r, int) else r.count(r.last) for r in ranges)
     if count > MAX_SIZES:
         raise ValueError(f"gives {count} sizes; allowed are at most {MAX_SIZES}")
     values: set[int] = set()
     for one in ranges:
-        values.update((one,) if isinstance(one, int) else one.sizes())
+        values.update((one,) if isinstance(one, int) else one.spaced(one.last))
     return sorted(values)
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import GroupedMetadata, Len
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 MAX_RANKS = 1_000_000
 #: Nodes of checks that measure pairs: pairs grow with the square.
@@ -69,20 +69,33 @@ RanksPerNode = Annotated[
 ]
 
 
-def spaced_count(first: int, last: int, step: int | None, per_octave: int | None) -> int:
-    """Number of numbers that `spaced` gives."""
-    if step is not None:
-        return (last - first) // step + 1
-    return math.floor(math.log2(last / first) * (per_octave or 1) + 1e-9) + 1
+class Range(Parameters):
+    """Integers from `from` to `to`, evenly spaced (`step`) or so many for each doubling."""
 
+    noun: ClassVar[str]
+    first: Any
+    last: Any
+    step: int | None
+    per_octave: int | None
 
-def spaced(first: int, last: int, step: int | None, per_octave: int | None) -> Sequence[int]:
-    """Numbers from `first` to `last`, ascending: `step` apart, or so many for each doubling, of
-    which rounding may repeat small ones."""
-    if step is not None:
-        return range(first, last + 1, step)
-    steps = (k / (per_octave or 1) for k in range(spaced_count(first, last, step, per_octave)))
-    return [min(round(first * 2**step), last) for step in steps]
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.step is None) == (self.per_octave is None):
+            raise ValueError(f"a range of {self.noun} needs exactly one of step and per_octave")
+        return self
+
+    def count(self, last: int) -> int:
+        """Number of the integers up to `last`, without making them."""
+        if self.step is not None:
+            return int((last - self.first) // self.step + 1)
+        return math.floor(math.log2(last / self.first) * (self.per_octave or 1) + 1e-9) + 1
+
+    def spaced(self, last: int) -> Sequence[int]:
+        """The integers up to `last`, ascending; rounding may repeat small ones."""
+        if self.step is not None:
+            return range(self.first, last + 1, self.step)
+        steps = (k / (self.per_octave or 1) for k in range(self.count(last)))
+        return [min(round(self.first * 2**step), last) for step in steps]
 
 
 def refuse_least_above_greatest(least_bytes: int, greatest_bytes: int) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from checks.common.definition import CheckDefinition, SiteCapacity
-from checks.common.parameters import MAX_RANKS, Parameters, Ranks, quantity, spaced
+from checks.common.parameters import MAX_RANKS, Parameters, Range, Ranks, quantity
 
 #: The word for as many ranks on a node as fill its link.
 LINK = "link"
@@ -27,26 +27,24 @@ HALVINGS = 40
 NOMINAL = SiteCapacity("nominal", 4, 4, 16 * 10**9, network_bytes_per_s=1.25e9)
 
 
-class NodeRange(Parameters):
+class NodeRange(Range):
     """Numbers of nodes from `from` to `to`: evenly spaced, or so many for each doubling."""
 
+    noun = "nodes"
     first: Ranks = quantity("Least number of nodes.", "nodes", alias="from")
     last: Literal["all"] | int = quantity("Greatest number, or all.", "nodes", alias="to")
     step: int | None = quantity("Distance of neighbours.", "nodes", None, ge=1, le=MAX_RANKS)
     per_octave: int | None = quantity("Numbers for each doubling.", "numbers", None, ge=1, le=64)
 
     @model_validator(mode="after")
-    def _says_one_thing(self) -> NodeRange:
-        if (self.step is None) == (self.per_octave is None):
-            raise ValueError("a range of nodes needs exactly one of step and per_octave")
+    def _ascends(self) -> NodeRange:
         if self.last != "all" and not self.first <= self.last <= MAX_RANKS:
             raise ValueError(f"to = {self.last} is not between from = {self.first} and {MAX_RANKS}")
         return self
 
     def counts(self, there: int) -> list[int]:
         """The numbers, ascending; `there` are all."""
-        last = there if self.last == "all" else self.last
-        return sorted(set(spaced(self.first, last, self.step, self.per_octave)))
+        return sorted(set(self.spaced(there if self.last == "all" else self.last)))
 
 
 class MostNodes(Parameters):

@@ -74,7 +74,7 @@ def run_stage(
         status = start_run(
             loaded.campaign_file, course.site, live, narrowing=narrowing, begun=begun
         )
-        runs = [Path(status.path)]
+        runs = [Path(status.run)]
     else:
         runs = [found_run(folder, path) for path in current.runs]
         for path in runs:

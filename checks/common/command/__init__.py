@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-import string
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from checks.common.parameters import (
     RanksPerNode,
     quantity,
 )
+from checks.common.session.launch_commands import fields_of
 from records.run.brought import CommandLine
 from records.sections import Scalar
 
@@ -121,36 +121,22 @@ def _parameters(line: CommandLine, digest: str) -> type[Parameters]:
 def placeholders(command: str) -> list[str]:
     """Names of the placeholders of a command that cases give values for. Raises ValueError for a
     command that cannot be read, and for a placeholder inside of a shell's script."""
-    try:
-        words = shlex.split(command)
-        found = [[*string.Formatter().parse(word)] for word in words]
-    except ValueError as error:
-        raise ValueError(
-            f"cannot be read ({error}); close quotes, and write {{{{ and }}}} for braces"
-        ) from None
+    each, names = fields_of(command), list[str]()
+    words = shlex.split(command)
     if not words:
         raise ValueError("is empty; allowed is a program with its arguments")
-    names: list[str] = []
-    for index, parts in enumerate(found):
-        here = [
-            (name, spec or conversion) for _, name, spec, conversion in parts if name is not None
-        ]
-        for name, form in here:
+    for index, fields in enumerate(each):
+        for name, form in fields:
             if form or not name.isidentifier() or name.startswith("_") or name == "digest":
                 raise ValueError(
                     f"holds {{{name}}} in another form than {{name}}; braces are {{{{ and }}}}"
                 )
-        shells = {Path(word).name for word in words[:index]} & _SHELLS
-        if (
-            here
-            and shells
-            and index
-            and words[index - 1].startswith("-")
-            and "c" in words[index - 1]
-        ):
+        option = words[index - 1] if index else ""
+        is_script = option.startswith("-") and "c" in option
+        if fields and is_script and _SHELLS & {Path(word).name for word in words[:index]}:
             raise ValueError(
-                f"has {{{here[0][0]}}} in the script of a shell, which would execute its value;"
-                f" pass it as an argument: sh -c 'echo \"$1\"' - {{{here[0][0]}}}"
+                f"has {{{fields[0][0]}}} in the script of a shell, which would execute its value;"
+                f" pass it as an argument: sh -c 'echo \"$1\"' - {{{fields[0][0]}}}"
             )
-        names += [name for name, _ in here if name not in GIVEN]
+        names += [name for name, _ in fields if name not in GIVEN]
     return list(dict.fromkeys(names))

@@ -27,17 +27,10 @@ from reframe.frontend.executors.policies import AsynchronousExecutionPolicy, Ser
 from reframe.frontend.printer import PrettyPrinter
 
 from checks.common.guard import message_of
+from checks.common.session import outcome
 from checks.common.session.builds import MakeBuild
 from checks.common.session.faults import fault_of
 from checks.common.session.launching import LaunchTest
-from checks.common.session.outcome import (
-    JOBS_LIBRARIES,
-    BuildFailure,
-    Outcome,
-    outcome_pipe,
-    report_refusal,
-    send,
-)
 from checks.common.slurm.allocation_scheduler import AllocationScheduler
 from records.plugins import hooks
 
@@ -56,13 +49,15 @@ class Reporter(TaskEventListener):
         if isinstance(check, MakeBuild):
             output = f"{type(error).__name__}: {error}\n{check.output()}"
             name = task.testcase.environ.name
-            send(Outcome(build=BuildFailure(name, type(check).__name__, output)))
+            outcome.send(
+                outcome.Outcome(build=outcome.BuildFailure(name, type(check).__name__, output))
+            )
         elif not isinstance(check, LaunchTest):
             self._of_suite(task, "failure")
         else:
             fault = fault_of(error, Path.cwd())
             said = message_of([check.definition.folder], error)
-            report_refusal(check.launch_index, f"not started: {said[:400]}", fault)
+            outcome.report_refusal(check.launch_index, f"not started: {said[:400]}", fault)
 
     def _of_suite(self, task: Any, end: Any) -> None:
         """The end of a launch of a suite's test, or of a fixture of one."""
@@ -181,13 +176,13 @@ def count_by_steady_clock() -> None:
 
 
 if __name__ == "__main__":
-    if (jobs_libraries := os.environ.pop(JOBS_LIBRARIES, None)) is not None:
+    if (jobs_libraries := os.environ.pop(outcome.JOBS_LIBRARIES, None)) is not None:
         os.environ["LD_LIBRARY_PATH"] = jobs_libraries
     # A site's settings of its own ReFrame: another system, when a job counts as failed, and more.
     for setting in [name for name in os.environ if name.startswith("RFM_")]:
         del os.environ[setting]
     count_by_steady_clock()
-    outcome_pipe()  # before anything is started that would inherit its name
+    outcome.outcome_pipe()  # before anything is started that would inherit its name
     # The list of failures reads what jobs put in the place of output.
     PrettyPrinter.failure_report = _nothing
     RegressionTask.finalize = _ended

@@ -101,18 +101,28 @@ def launch_words(launcher: str, start: Start) -> list[str]:
     return [start.mpirun or how.mpirun, *options] if how.mpirun else []
 
 
+def fields_of(command: str) -> list[list[tuple[str, str]]]:
+    """The placeholders in each word of a command, with what follows their names. Raises ValueError
+    for a command that cannot be read."""
+    try:
+        parsed = [[*string.Formatter().parse(word)] for word in shlex.split(command)]
+    except ValueError as error:
+        raise ValueError(
+            f"cannot be read ({error}); close quotes, and write {{{{ and }}}} for braces"
+        ) from None
+    return [
+        [(name, spec or form or "") for _, name, spec, form in parts if name is not None]
+        for parts in parsed
+    ]
+
+
 def template_fault(text: str) -> str | None:
     """Fault of a `launcher_command`; None for a right one."""
     known = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
     try:
-        fields = [
-            (name, spec or conversion)
-            for word in shlex.split(text)
-            for _, name, spec, conversion in string.Formatter().parse(word)
-            if name is not None
-        ]
+        fields = [field for word in fields_of(text) for field in word]
     except ValueError as error:
-        return f"cannot be read ({error}); close quotes, and write {{{{ and }}}} for braces"
+        return str(error)
     for name, form in fields:
         if name not in PLACEHOLDERS or form:
             return f"holds {{{name}}}; allowed are {known}"

@@ -169,29 +169,22 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def choose_program(self) -> None:
-        """Link helpers into the stage folder, write input files, set the command."""
+        """Link helpers into the stage folder, write input files, set variables and command."""
         launch, stage, dry = self.launch, Path(self.stagedir), self.is_dry_run()
         gone = [] if dry else [one for one in launch.setting.builds.values() if not one.is_dir()]
         if gone:
             raise WorkFolderError(f"{gone[0]}: the programs built there are gone")
-        preload = self.current_environ.extras["preload"]
-        if preload:
-            self.env_vars["ASSAY_PRELOAD"] = preload
         if not dry and HERE.leaves_processes():
             self.env_vars["ASSAY_SWEEP"] = "yes"
+        if preload := self.current_environ.extras["preload"]:
+            self.env_vars["ASSAY_PRELOAD"] = preload
         before = ["libassay_evidence.so"] if launch.foreign else []
         before += ["libassay_profile.so"] if launch.profiled else []
         helpers = [helper for helper in ("stepkeeper", preload, *before) if helper]
         for helper in helpers:
             (stage / helper).symlink_to(launch.built.resolve() / helper)
-        self.env_vars.update(self.definition.variables)
-        if self.asked.cpus_per_task:  # as many threads
-            counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
-            names = ["OMP_NUM_THREADS", *counts]
-            self.env_vars.update(dict.fromkeys(names, str(self.asked.cpus_per_task)))
-        self.env_vars[TOKEN] = self.token
         command = launch.command()
-        self.env_vars.update(launch.variables)
+        self.env_vars.update({**self._threads(), **launch.variables, TOKEN: self.token})
         folder, own = os.environ.get(PROGRAMS, ""), launch.setting.programs.values()
         #: Words of the command that are programs built for it, or the site's own; and helpers.
         self.executed = [
@@ -202,15 +195,20 @@ class LaunchTest(rfm.RunOnlyRegressionTest):
             rank = ["./rank.sh", ",".join(before) or "-", launch.input_file or "/dev/null"]
             command = [*rank, *command]
         self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
-        if not self.definition.is_shipped:
-            brought = self.definition.folder
-            for file in launch_files(brought):
-                copy = stage / file.relative_to(brought)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(file, copy)
+        brought = self.definition.folder
+        for file in () if self.definition.is_shipped else launch_files(brought):
+            copy = stage / file.relative_to(brought)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
         launch.write_inputs(stage)
         if not dry:
             launch.begin()
+
+    def _threads(self) -> dict[str, str]:
+        """Variables of the definition; where ranks have CPUs, each has as many threads."""
+        variables, cpus = self.definition.variables, self.asked.cpus_per_task
+        counts = ["OMP_NUM_THREADS", *(one for one in variables if one.endswith("_NUM_THREADS"))]
+        return {**variables, **(dict.fromkeys(counts, str(cpus)) if cpus else {})}
 
     @sanity_function
     def verify(self) -> Any:

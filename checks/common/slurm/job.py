@@ -14,16 +14,9 @@ from dataclasses import dataclass
 
 from checks.common.evidence.clocks import Moment
 from checks.common.session.outcome import iso_time
+from checks.common.slurm import reasons
 from checks.common.slurm.allocation import ENDING_S
 from checks.common.slurm.commands import HERE, Answer, Slurm
-from checks.common.slurm.reasons import (
-    Pending,
-    Refusal,
-    last_words,
-    pending_verdict,
-    refusal_verdict,
-    with_meaning,
-)
 from checks.common.slurm.text import fields, job_line, left_s, setting, slurm_seconds
 from records.run.queue_state import QueueState, State
 from records.waiting import CONTROLLER_S, JOB_CLEARING_S, SILENCE_S, scaled
@@ -68,7 +61,7 @@ class ControllerSilentError(Exception):
 class RefusedJob:
     """Why Slurm did not take a job: what that means, and its words."""
 
-    verdict: Refusal
+    verdict: reasons.Refusal
     words: str
 
 
@@ -113,7 +106,7 @@ class SlurmJob:
     def submit(
         self,
         sbatch: Callable[[], Answer],
-        passing: Collection[Refusal],
+        passing: Collection[reasons.Refusal],
         pause: Callable[[float], None],
     ) -> RefusedJob | None:
         """Hand it in by `sbatch`, again and again while Slurm refuses it with a verdict `passing`;
@@ -129,7 +122,9 @@ class SlurmJob:
                 self.job_id, self.handed_in = found[1], Moment.now()
                 self.asked_at = self.reached_at = self.told_at = self.handed_in.steady
                 return None
-            refused = RefusedJob(refusal_verdict(answer.stderr), last_words(answer.stderr))
+            refused = RefusedJob(
+                reasons.refusal_verdict(answer.stderr), reasons.last_words(answer.stderr)
+            )
             answered = answered if refused.verdict == "unreached" else time.monotonic()
             if refused.verdict not in passing or time.monotonic() - answered > SILENCE_S:
                 return refused
@@ -147,7 +142,7 @@ class SlurmJob:
         elif "invalid job id" in answer.stderr.lower():
             self.described = {"JobState": FORGOTTEN, "Reason": "forgotten by Slurm"}
         else:
-            self.silence = last_words(answer.stderr)
+            self.silence = reasons.last_words(answer.stderr)
             return False
         self.reached_at = self.asked_at
         return True
@@ -155,9 +150,9 @@ class SlurmJob:
     def never_runs(self) -> str | None:
         """Why the pending job will not run however long one waits; None: it may."""
         reason = self.described.get("Reason", "None")
-        verdict = pending_verdict(reason)
+        verdict = reasons.pending_verdict(reason)
         never = verdict == "never" or self._alone.long_enough(verdict)
-        return with_meaning(self.reason) if never else None
+        return reasons.with_meaning(self.reason) if never else None
 
     def tell(self, state: State, reason: str = "") -> None:
         """Give `watch` where the job is."""
@@ -219,7 +214,7 @@ class Alone:
         self._slurm = slurm
         self._since: float | None = None
 
-    def long_enough(self, verdict: Pending) -> bool:
+    def long_enough(self, verdict: reasons.Pending) -> bool:
         """Asked again and again: whether a job pending with this verdict waits for no other job."""
         whose = {"mine": ["--me"], "shared": list[str]()}.get(verdict)
         if verdict == "shared":
