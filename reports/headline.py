@@ -150,7 +150,7 @@ def margin_text(item: Item) -> str:
 
 
 def place_text(item: Item) -> str:
-    """What was judged, and in which environment."""
+    """The subject, and its environment."""
     return f"{item.subject}, {item.environment}"
 
 

@@ -68,7 +68,7 @@ class Context:
         return found
 
     def lacks_proof(self, key: LaunchKey) -> bool:
-        """Whether a launch does not count because it is unproven."""
+        """True where a launch does not count because it is unproven."""
         flags = self.evidence.launches[key].flags
         return self.criteria.unproven != "accept" and UNPROVEN in flags
 
@@ -323,7 +323,7 @@ def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
 
 
 def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
-    """What each whole mix came to, a value a mix, against a limit: the throughput of all jobs, or
+    """Value of each whole mix against a limit: the throughput of all jobs, or
     the mean rate of those of a check."""
     evidence, limits = context.evidence, (criterion.at_least, criterion.at_most)
     what = "throughput of a mix, work a node and second,"
@@ -357,7 +357,7 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
 def _by_mix(
     criterion: MixCriterion, context: Context
 ) -> Iterator[tuple[str, PlannedCase, Mapping[int, float], tuple[LaunchKey, ...]]]:
-    """What each mix came to, by its first block: of all jobs, or of each kind of a check, on
+    """Values of mixes by their first block: of all jobs, or of each kind of a check, on
     whichever nodes its jobs were; its name, case and launches."""
     evidence = context.evidence
     if not criterion.check:
@@ -373,7 +373,7 @@ def _by_mix(
 
 
 def _is_absolute(criterion: UnitCriterion, context: Context) -> bool:
-    """Whether not every machine keeps to the limit."""
+    """True unless every machine keeps to the limit."""
     known = context.evidence.register.metrics.get(criterion.metric)
     bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
     return bad is not None and bad > 0

@@ -73,7 +73,7 @@ class PeerComparison:
 
     @cached_property
     def _fresh(self) -> Flags:
-        """Which columns are blocks of re-runs."""
+        """True for columns that are blocks of re-runs."""
         return np.asarray(self.group.blocks) >= self.context.evidence.fresh
 
     def _shown(self, logs: Matrix) -> Matrix:
@@ -138,7 +138,7 @@ class PeerComparison:
     def together(
         self, rows: Sequence[int], subject: str, place: Place, about: Subject, *, at_once: bool
     ) -> Item:
-        """One item for what several rows have in common: the median of them in each block."""
+        """Item of several rows together: the median of them in each block."""
         logs = _medians(self.peers.logs[list(rows)]) - self.level
         shares, again = self._shares(logs), self._shares(logs[self._fresh])
         bounds = self.context.bounds(shares)

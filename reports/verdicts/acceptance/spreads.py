@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much launches scatter: pooled over all that should scatter alike, and who scatters more.
+"""Scatter of launches: pooled over all that should scatter alike, and of each that scatters more.
 
 A limit for each of many items can hardly be met by few launches: 64 items at n = 5 and a limit of
 2 % need a true CV of 0.43 %. So the pooled variance is held against the limit, and an item is named
@@ -72,7 +72,7 @@ class _SpreadGroup:
 
 
 def _groups(criterion: SpreadCriterion, context: Context) -> Iterator[_SpreadGroup]:
-    """What is judged together: nodes or pairs of a case, all cases without nodes."""
+    """Items judged together: nodes or pairs of a case, all cases without nodes."""
     evidence = context.evidence
     groups: dict[object, list[Values]] = {}
     names = evidence.environments_of(criterion)
