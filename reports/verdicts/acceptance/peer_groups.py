@@ -85,8 +85,8 @@ class PeerGroup:
             yield context.missing(criterion, case, f"{further} nodes")
 
     def _all_pairs(self, nodes: int) -> bool:
-        """True where a launch has all pairs of so many nodes: not of its rounds alone, and not those
-        of other nodes in each launch."""
+        """True where a launch has all pairs of so many nodes: not of its rounds alone, nor those of
+        other nodes in each launch."""
         case = self.first.case
         return len(self.first.place) == 2 and not case.params.get("rounds") and case.nodes >= nodes
 

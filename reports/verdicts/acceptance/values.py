@@ -51,8 +51,8 @@ class Values:
         return tuple(str(self.at[name]) for name in (NODE, PEER) if name in self.at)
 
     def has(self, name: str, wanted: object) -> bool:
-        """True where a coordinate, or else a parameter, is as wanted; True is not 1. Of a pair either
-        node may be the one wanted."""
+        """True where a coordinate, or else a parameter, is as wanted; True is not 1. Of a pair
+        either node may be the one wanted."""
         if name in (NODE, PEER) and len(self.place) == 2:
             return wanted in self.place
         found = self.at[name] if name in self.at else self.case.params.get(name)
@@ -233,9 +233,9 @@ class CriterionEvidence:
         return [values for name in names for values in self.select(criterion, name)]
 
     def nominal_rate(self, values: Values) -> tuple[float | None, str]:
-        """Rate that the site's nominal rates promise of a value, None where it states none, and the key
-        of site.yaml that states it; what bounds a metric follows from its unit and nodes where a
-        plan of schema 1 does not say it."""
+        """Rate that the site promises of a value, None where it states none, and the key of
+        site.yaml that states it. The limit of a metric follows from its unit and nodes where the
+        metric does not say it."""
         case, rates, places = values.case, self.rates, len(values.place)
         metric, nodes = self.register.metrics[values.metric], places or case.nodes
         if metric.limit == "flop" or (metric.limit != "memory" and metric.unit == "flop/s"):
