@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import exp, log
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,7 @@ class PeerComparison:
             about,
             bounds,
             self._shares(logs),
-            measured=float(np.median(measured)) if measured.size else 0.0,
+            measured=median(measured.tolist() or [0.0]),
         )
         if not known.all():
             launches = zip(self.group.launches, known.tolist(), strict=True)
@@ -144,8 +145,8 @@ class PeerComparison:
         bounds = self.context.bounds(shares)
         measured = np.exp(self.group.sign * _medians(self.group.logs[list(rows)]))
         measured = measured[np.isfinite(logs)]
-        median = float(np.median(measured)) if measured.size else None
-        item = self._item(subject, place, about, bounds, shares, measured=median)
+        typical = float(np.median(measured)) if measured.size else None
+        item = self._item(subject, place, about, bounds, shares, measured=typical)
         if item.verdict == "FAIL":
             if bounds.method == "order":
                 return settled(item, again, at_once=at_once)
