@@ -30,7 +30,7 @@ def headline(judgement: Judgement) -> str:
     bad = [one for one in results if one.effective == verdict != "PASS" and one.id not in accused]
     if not named and not bad:
         return _met(judgement)
-    # Of a FAIL come first findings that fail, then criteria that name nobody, then suspects.
+    # Of a FAIL come first findings that fail, then criteria that name nothing, then suspects.
     fails = bool(named) and not _gravity(named[0])[0]
     first = bad[0] if bad and (not named or (verdict == "FAIL" and not fails)) else named[0]
     text = _of_finding(first) if isinstance(first, Finding) else _of_criterion(first)
@@ -63,7 +63,7 @@ def _of_others(item: Item) -> str:
 
 
 def _of_criterion(result: JudgedCriterion) -> str:
-    """A criterion that names nobody, with its most telling item or its remark."""
+    """A criterion that names nothing, with its most telling item or its remark."""
     item = result.most_telling()
     if item is None or item.method == "count" or item.low is None:
         text = _clipped(item.note if item else result.note, _MOST_REMARK)
@@ -150,7 +150,7 @@ def margin_text(item: Item) -> str:
 
 
 def place_text(item: Item) -> str:
-    """What was judged, and in which environment."""
+    """The subject, and its environment."""
     return f"{item.subject}, {item.environment}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an acceptance as planned risks: both parties' chances, by simulated launches.
+"""Risks of an acceptance as planned: both parties' chances, by simulated launches.
 
 The judging itself is asked: machines are drawn, run as the plan says, judged by the criteria, and
 run again as long as the judgement asks for it.
@@ -48,7 +48,7 @@ MARGIN = 1.1
 
 
 class Risk(Part):
-    """How often machines of one kind came out in each way, judged by the criteria."""
+    """Counts of how machines of one kind came out, judged by the criteria."""
 
     machine: Annotated[str, key("The kind of machine.")]
     good: Annotated[bool, key("Whether it should pass.")]
@@ -88,7 +88,7 @@ def risks(
 
 
 def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
-    """What left judgements open: criteria with what they lack, and that none is absolute."""
+    """Causes of open judgements: criteria with what they lack, and that none is absolute."""
     lacks: Counter[tuple[str, str]] = Counter()
     for end in ends:
         if end.verdict in ("PASS", "FAIL"):
@@ -221,7 +221,7 @@ class SimulatedMachines:
 
     @cached_property
     def _selections(self) -> list[Selection]:
-        """What the criteria select, their references too."""
+        """Selections of the criteria, their references too."""
         criteria = self.criteria.criteria
         references = (getattr(one, "reference", None) for one in criteria)
         return [*criteria, *(one for one in references if one is not None)]
@@ -260,7 +260,7 @@ class SimulatedMachines:
         return self.plan.register.metrics[metric].better == "higher"
 
     def _good_level(self, values: Values) -> float:
-        """What a good machine gives: its promise, or the strictest limit kept by MARGIN."""
+        """Value of a good machine: its promise, or the strictest limit kept by MARGIN."""
         levels = []
         for c in self.criteria.criteria:
             if (c.check, c.metric) != (values.case.check, values.metric):
@@ -276,7 +276,7 @@ class SimulatedMachines:
         return best(levels, default=1.0)
 
     def _reference_level(self, criterion: Criterion, values: Values) -> float:
-        """What a good machine gives for the reference of a ratio, or the measured peak; 1 where
+        """Value of a good machine for the reference of a ratio, or the measured peak; 1 where
         there is none."""
         reference = getattr(criterion, "reference", None)
         case = next((c for c in self.plan.cases if reference and c.check == reference.check), None)

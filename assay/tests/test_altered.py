@@ -431,11 +431,11 @@ def test_a_launch_can_measure_what_fits_into_it(check, metric, size, ranks, valu
     assert found == pytest.approx(values)
 
 
-#: Keys whose text is a sentence, a command or a date of this judgement.
+#: Keys whose value is a sentence, a command, a date of this judgement, or the version of a form.
 WORDS = {
     *("answer", "summary", "sentence", "sentences", "text", "note", "title", "statement", "facts"),
     *("made_with", "judged_on", "what", "warnings", "because", "details", "unknown", "command"),
-    *("label", "proposals"),
+    *("label", "proposals", "schema"),
 }
 #: By file of `values.tar.xz`, which has what a command printed: the command, its exit status. To
 #: renew a file after an intended change, write what the command prints in its place.
@@ -473,7 +473,7 @@ def table(file):
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", PRINTED)
 def test_a_command_prints_the_same_values(name, folder, capsys):
-    """Keys may be added, sentences may differ."""
+    """Keys may be added, with a greater number of the form; sentences may differ."""
     command, status = PRINTED[name]
     if name == "paper" and find_browser() is None:
         pytest.skip("needs chromium: make packages, as root")

@@ -2,8 +2,7 @@
 """One-sided bounds of a median and of a coefficient of variation, and the verdict they give.
 
 A verdict never rests on a point: PASS if the whole bound is inside the limit, FAIL if it is
-outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it. Of very many
-values those that plainly pass are counted; the others get an item each.
+outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from scipy import special  # type: ignore[import-untyped]
 
 from records.criteria import Criteria
 from records.forms import Part, key
-from records.site.pair_places import Indices
 from reports.statistics.descriptive import Matrix, one_sided_bound
 from reports.statistics.spending import spent_share
 
@@ -28,9 +26,6 @@ Verdict = Literal["PASS", "INCONCLUSIVE", "SUSPECT", "FAIL"]
 
 #: From best to worst.
 ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "SUSPECT", "FAIL")
-#: Of more values than these the open and the bad ones get an item, and the lowest of the others.
-MOST_KEPT, LOWEST_KEPT = 3000, 50
-
 #: Launches of an exponential distribution that count with those seen, and its kurtosis.
 HEAVY = (5, 9.0)
 #: Method of bounds of a spread that hold for heavy tails; they hold for AR(1) launches too.
@@ -135,28 +130,6 @@ def decide(
 def worst(verdicts: Sequence[Verdict]) -> Verdict:
     """The worst of them; PASS when there is none."""
     return max(verdicts, key=ORDER.index, default="PASS")
-
-
-def rows_kept(always: Flags, key: Matrix, *groups: Flags) -> Indices:
-    """The rows that get an item: all; of more than MOST_KEPT those of `always`, and of each group
-    the LOWEST_KEPT with the least `key`."""
-    if len(always) <= MOST_KEPT:
-        return np.arange(len(always))
-    order = np.argsort(key, kind="stable")
-    lowest = [order[group[order]][:LOWEST_KEPT] for group in groups]
-    return np.unique(np.concatenate([np.flatnonzero(always), *lowest]))
-
-
-def rows_by_medians(values: Matrix, limits: Limits, confidence: float, least_n: int) -> Indices:
-    """The rows of `values`, a block a column, that get an item where each row's median is held
-    against the limits by the bounds of `median_bounds`; the lowest are those nearest to a limit."""
-    if len(values) <= MOST_KEPT:
-        return np.arange(len(values))
-    low, high = row_bounds(values, confidence, least_n)
-    least, most = limits
-    least, most = -np.inf if least is None else least, np.inf if most is None else most
-    passes = (low >= least) & (high <= most)
-    return rows_kept(~passes, np.minimum(low - least, most - high), passes)
 
 
 def row_bounds(values: Matrix, confidence: float, least_n: int) -> Matrix:

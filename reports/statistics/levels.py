@@ -58,7 +58,7 @@ class Peers:
 
     @property
     def error(self) -> float:
-        """The typical one of these."""
+        """Median of these errors."""
         return float(np.median(self.errors)) if len(self.errors) else 0.0
 
     def top(self, gap: float) -> Top:
@@ -151,7 +151,7 @@ def top_of(centres: Matrix, gap: float, error: float, least: int | None = None) 
 
 
 def _cut(values: Matrix) -> int:
-    """How many of the ascending values are the lower part."""
+    """Number of the ascending values that are the lower part."""
     n = len(values)
     below = np.arange(1, n)
     sums = np.cumsum(values)[:-1]

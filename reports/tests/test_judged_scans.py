@@ -8,9 +8,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from reports.statistics import bounds
-from reports.statistics.bounds import LOWEST_KEPT, decide, median_bounds, rows_by_medians
-from reports.verdicts.acceptance import reruns
+from reports.verdicts.acceptance import criteria_judges, reruns
+from reports.verdicts.acceptance.criteria_judges import LOWEST_KEPT
 from reports.verdicts.acceptance.judge import judge
 
 from .scanned_machine import criteria, measured, scan
@@ -36,7 +35,7 @@ def test_each_bad_node_is_named_by_its_link_whatever_share_was_measured(rounds, 
 @pytest.fixture
 def small_limits(monkeypatch):
     """A scan of 40 nodes is as large as one of thousands."""
-    monkeypatch.setattr(bounds, "MOST_KEPT", 200)
+    monkeypatch.setattr(criteria_judges, "MOST_KEPT", 200)
 
 
 def test_more_pairs_than_get_an_item_are_judged_by_the_criteria_that_are_shipped(small_limits):
@@ -65,19 +64,6 @@ def test_where_a_criterion_names_a_node_its_pairs_alone_are_judged(asked):
 
 def test_two_nodes_are_no_peers_of_each_other():
     assert judged(scan(2), LINKS).criteria[1].verdict == "INCONCLUSIVE"
-
-
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 9])
-def test_the_rows_without_an_item_are_those_that_pass(monkeypatch, n):
-    monkeypatch.setattr(bounds, "MOST_KEPT", 10)
-    monkeypatch.setattr(bounds, "LOWEST_KEPT", 7)
-    numbers = 1 + 0.05 * np.random.default_rng(n).standard_normal((300, n))
-    numbers[::9, -1] = np.nan
-    rows = rows_by_medians(numbers, (0.93, 1.1), 0.95, 3)
-    bounded = (median_bounds(row[np.isfinite(row)], 0.95, 3) for row in numbers)
-    passes = np.array([decide(one, 0.93, 1.1, 3)[0] == "PASS" for one in bounded])
-    assert passes[np.setdiff1d(np.arange(300), rows)].all()
-    assert passes[rows].sum() == min(7, passes.sum())
 
 
 SLOW = {4: 0.85, 9: 0.9}

@@ -10,7 +10,6 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-import numpy as np
 from msgspec.structs import astuple, replace
 
 from records.criteria import (
@@ -36,10 +35,11 @@ from reports.statistics.bounds import (
     decide,
     level_of_look,
     median_bounds,
-    rows_by_medians,
 )
 from reports.verdicts.acceptance.values import CriterionEvidence, Values
 
+#: Of more values than these the open and the bad ones get an item, and the lowest of the others.
+MOST_KEPT, LOWEST_KEPT = 3000, 50
 #: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
 MOST_OF_NOMINAL = 2.0
 #: Why launches without evidence decide nothing, and what to do.
@@ -68,7 +68,7 @@ class Context:
         return found
 
     def lacks_proof(self, key: LaunchKey) -> bool:
-        """Whether a launch does not count because it is unproven."""
+        """True where a launch does not count because it is unproven."""
         flags = self.evidence.launches[key].flags
         return self.criteria.unproven != "accept" and UNPROVEN in flags
 
@@ -209,7 +209,12 @@ class Context:
         `needs` is what it would take, `more` are further fields."""
         found = [*items, *self._absent(criterion)]
         note = "" if found else self.lacking(criterion, needs)
-        return judged(criterion, statement, found, note, **more)
+        kept = items_kept(found)
+        explained = sum(bool(item.charged_to) for item in found)
+        explained -= sum(bool(item.charged_to) for item in kept)
+        further = len(found) - len(kept) - explained
+        more |= {"further": further, "explained": explained}
+        return judged(criterion, statement, kept, note, **more)
 
     def _absent(self, criterion: Criterion) -> list[Item]:
         """Items for planned cases of a criterion that have no value of its metric at all.
@@ -262,6 +267,31 @@ class Context:
         )
 
 
+def items_kept(items: Sequence[Item]) -> Sequence[Item]:
+    """The items; of more than MOST_KEPT those that are open, bad or without nodes, and the
+    LOWEST_KEPT of those that pass and of those that each cause explains."""
+    if len(items) <= MOST_KEPT:
+        return items
+    always = [number for number, item in enumerate(items) if not _is_plain(item)]
+    groups: dict[str, list[int]] = {}
+    for number, item in enumerate(items):
+        if _is_plain(item):
+            groups.setdefault(item.charged_to, []).append(number)
+    for group in groups.values():
+        group.sort(key=lambda number: _lowness(items[number]))
+        always += group[:LOWEST_KEPT]
+    return [items[number] for number in sorted(always)]
+
+
+def _is_plain(item: Item) -> bool:
+    """True for one of many nodes or pairs that passes or is explained."""
+    return bool(item.place) and not item.state and (item.verdict == "PASS" or bool(item.charged_to))
+
+
+def _lowness(item: Item) -> float:
+    return -item.centre if item.margin is None else item.margin
+
+
 def judged(
     criterion: Criterion, statement: str, items: Iterable[Item], note: str = "", **more: Any
 ) -> JudgedCriterion:
@@ -283,18 +313,17 @@ def judged(
 def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
     limits = criterion.at_least, criterion.at_most
-    chosen, further = _chosen(criterion, context, limits)
     items = (
         context.value_item(values, values.values.tolist(), limits, unit=criterion.unit)
-        for values in chosen
+        for values in context.evidence.selected(criterion)
     )
     statement = f"{context.metric_title(criterion.metric)} {limit_text(*limits, criterion.unit)}"
     absolute = _is_absolute(criterion, context)
-    return context.judged(criterion, statement, items, further=further, absolute=absolute)
+    return context.judged(criterion, statement, items, absolute=absolute)
 
 
 def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
-    """What each whole mix came to, a value a mix, against a limit: the throughput of all jobs, or
+    """Value of each whole mix against a limit: the throughput of all jobs, or
     the mean rate of those of a check."""
     evidence, limits = context.evidence, (criterion.at_least, criterion.at_most)
     what = "throughput of a mix, work a node and second,"
@@ -328,7 +357,7 @@ def judge_mix(criterion: MixCriterion, context: Context) -> JudgedCriterion:
 def _by_mix(
     criterion: MixCriterion, context: Context
 ) -> Iterator[tuple[str, PlannedCase, Mapping[int, float], tuple[LaunchKey, ...]]]:
-    """What each mix came to, by its first block: of all jobs, or of each kind of a check, on
+    """Values of mixes by their first block: of all jobs, or of each kind of a check, on
     whichever nodes its jobs were; its name, case and launches."""
     evidence = context.evidence
     if not criterion.check:
@@ -344,7 +373,7 @@ def _by_mix(
 
 
 def _is_absolute(criterion: UnitCriterion, context: Context) -> bool:
-    """Whether not every machine keeps to the limit."""
+    """True unless every machine keeps to the limit."""
     known = context.evidence.register.metrics.get(criterion.metric)
     bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
     return bad is not None and bad > 0
@@ -396,10 +425,9 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
     if criterion.peak == "measured":
         return judge_ratio(criterion, context)
     evidence, limits = context.evidence, (criterion.at_least, None)
-    chosen, further = _chosen(criterion, context, limits)
     statement = _efficiency(criterion, context, "nominal peak")
     items = []
-    for values in chosen:
+    for values in evidence.selected(criterion):
         peak, stated = evidence.nominal_rate(values)
         if peak is None:
             note = f"the site declares no {stated} in its site.yaml"
@@ -410,33 +438,12 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
             note = f"{significant(item.centre)} times the nominal rate: {wrong}"
             item = replace(item, verdict="INCONCLUSIVE", note=note, decidable=False)
         items.append(item)
-    return context.judged(criterion, statement, items, further=further, absolute=True)
+    return context.judged(criterion, statement, items, absolute=True)
 
 
 def _efficiency(criterion: EfficiencyCriterion, context: Context, peak: str) -> str:
     title = context.metric_title(criterion.metric)
     return f"{title} of {criterion.check} over {peak} at least {as_stated(criterion.at_least)}"
-
-
-def _chosen(
-    criterion: LimitCriterion | EfficiencyCriterion, context: Context, limits: Limits
-) -> tuple[list[Values], int]:
-    """The values that get an item, and how many more there are: of very many pairs of a scan those
-    that plainly pass are counted. Limits of an efficiency are shares of the nominal rate."""
-    evidence, criteria = context.evidence, context.criteria
-    chosen: list[Values] = []
-    further = 0
-    for environment in evidence.environments_of(criterion):
-        chosen += evidence.inside(criterion, environment)
-        for scan in evidence.scans_of(criterion, environment):
-            values = scan.columns.values.astype(np.float64)
-            level = context.level(values.shape[1])
-            if isinstance(criterion, EfficiencyCriterion):
-                values /= evidence.nominal_rate(scan.row(0))[0] or 1.0
-            rows = rows_by_medians(values, limits, level, criteria.least_launches)
-            chosen += map(scan.row, rows.tolist())
-            further += len(values) - len(rows)
-    return chosen, further
 
 
 def _rank_rates(nodes: Sequence[Values]) -> dict[int, float]:

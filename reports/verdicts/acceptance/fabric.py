@@ -86,7 +86,7 @@ class _Pairs:
 
     @cached_property
     def slow(self) -> Flags:
-        """Which fall short by more than the tolerance."""
+        """True for pairs that fall short by more than the tolerance."""
         return np.asarray(self.short > self.gap)
 
     @cached_property
@@ -101,7 +101,7 @@ class _Pairs:
         return np.sort(self._rows[node])
 
     def counts(self, chosen: Flags | Indices) -> Indices:
-        """How many of the chosen pairs each node has."""
+        """Number of the chosen pairs that each node has."""
         ends = np.concatenate([self.low[chosen], self.high[chosen]])
         return np.bincount(ends, minlength=self.nodes).astype(np.int64)
 
@@ -123,7 +123,7 @@ class _Pairs:
         return min(sizes) >= _LEAST_SIDE and all(enough)
 
     def matrix(self) -> Matrix:
-        """What each pair of nodes falls short, symmetric; NaN where there is none."""
+        """Shortfall of each pair of nodes, symmetric; NaN where there is none."""
         found = np.full((self.nodes, self.nodes), np.nan)
         found[self.low, self.high] = found[self.high, self.low] = self.short
         return found

@@ -312,7 +312,7 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
 
 
 def _finding(kind: Subject, name: str, items: Sequence[Accusation]) -> Finding:
-    """What is named; confirmed or suspected if any of the items is."""
+    """Finding of these items; confirmed or suspected if any of them is."""
     order: tuple[State, ...] = ("confirmed", "suspected", "missing")
     states = [item.state for item in items]
     return Finding(

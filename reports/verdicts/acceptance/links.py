@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import log
 
 import numpy as np
@@ -14,13 +15,11 @@ from records.run.rerun import CHECKS_OF_PAIRS, ONLY
 from records.site.pair_scans import sample_told
 from reports.headline import limit_text
 from reports.judgement import Item, JudgedCriterion, listed_nodes
-from reports.statistics.bounds import rows_kept
 from reports.verdicts.acceptance.criteria_judges import Context
 from reports.verdicts.acceptance.fabric import Fabric, fabric_of
 from reports.verdicts.acceptance.peer_groups import PeerGroup
 from reports.verdicts.acceptance.peers import (
     LEAST_GAP,
-    GroupItems,
     PeerComparison,
     judged_peers,
     peers_by_blocks,
@@ -41,14 +40,12 @@ def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
     every = f"every {'measured ' if some else ''}pair of nodes"
     statement = "; ".join([f"{title} of {every} {limit} × the {other}", *samples])
 
-    def items_of(group: PeerGroup) -> GroupItems:
-        return _pair_items(group, criterion, context)
-
+    items_of = partial(_pair_items, criterion=criterion, context=context)
     return judged_peers(criterion, context, statement, 2, items_of)
 
 
-def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> GroupItems:
-    """The items of slow links of nodes and of cuts, then one for each pair that gets one."""
+def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> list[Item]:
+    """The items of slow links of nodes and of cuts, then one for each pair."""
     gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
     every = peers_by_blocks(group, context)
     best = [float(np.nanmax(p.centres)) if criterion.of == "best" else None for p in every]
@@ -65,12 +62,8 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     parts = list(_part_items(found, fabric))
     slow = [place for place, part in enumerate(parts) if part.verdict != "PASS"]
     cleared = {place for place, part in enumerate(parts) if part.state and place not in slow}
-    telling = found.rows()
-    number = fabric.explained[telling]  # where very many are explained, the lowest of each part
-    mine = [number == place for place in slow]
-    rows = telling[rows_kept(~np.isin(number, slow), found.peers.centres[telling], *mine)]
     items = [item for item in parts if item.verdict != "PASS" or item.state]
-    for row in rows.tolist():
+    for row in range(len(group.ends)):
         item = found.item(row, "pair")
         place = int(fabric.explained[row])
         if place in slow and item.verdict != "PASS":
@@ -84,7 +77,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
         elif item.verdict == "FAIL":
             item = found.suspect(item, row)
         items.append(item)
-    return GroupItems(items, len(group.ends) - len(telling), len(telling) - len(rows))
+    return items
 
 
 def _what(part: Item) -> str:

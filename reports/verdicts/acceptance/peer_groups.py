@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -45,7 +46,7 @@ class PeerGroup:
         """The node or pair of a row."""
         return tuple(self.names[end] for end in self.ends[row].tolist())
 
-    @property
+    @cached_property
     def launches(self) -> tuple[LaunchKey, ...]:
         """The launches behind the columns."""
         return tuple((self.first.case.id, block) for block in self.blocks)
@@ -84,8 +85,8 @@ class PeerGroup:
             yield context.missing(criterion, case, f"{further} nodes")
 
     def _all_pairs(self, nodes: int) -> bool:
-        """Whether a launch has all pairs of so many nodes: not of its rounds alone, and not those
-        of other nodes in each launch."""
+        """True where a launch has all pairs of so many nodes: not of its rounds alone, nor those of
+        other nodes in each launch."""
         case = self.first.case
         return len(self.first.place) == 2 and not case.params.get("rounds") and case.nodes >= nodes
 
@@ -117,7 +118,7 @@ class PeerGroup:
 
 
 def peer_groups(criterion: Criterion, context: Context, size: int) -> list[PeerGroup]:
-    """What a criterion on nodes (size 1) or pairs (2) selects, in groups of two members or more."""
+    """Nodes (size 1) or pairs (2) that a criterion selects, in groups of two members or more."""
     groups: dict[tuple[str, str], dict[Place, list[Values]]] = {}
     evidence = context.evidence
     for environment in evidence.environments_of(criterion):

@@ -7,17 +7,17 @@ What drifts for all nodes alike in a block speaks against none of them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import exp, inf, log
+from functools import cached_property, partial
+from math import exp, log
+from statistics import median
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from records.criteria import LinksCriterion, NodesCriterion
-from records.site.pair_places import Indices
 from reports.judgement import Item, JudgedCriterion, Subject, bounded, listed_nodes
 from reports.notation.units import as_stated
 from reports.statistics.bounds import (
@@ -26,7 +26,6 @@ from reports.statistics.bounds import (
     Limits,
     bound_rank,
     decide,
-    rows_kept,
 )
 from reports.statistics.descriptive import Matrix
 from reports.statistics.levels import Peers, Reach, peers_of, reach_of, scores_of
@@ -75,19 +74,8 @@ class PeerComparison:
 
     @cached_property
     def _fresh(self) -> Flags:
-        """Which columns are blocks of re-runs."""
+        """True for columns that are blocks of re-runs."""
         return np.asarray(self.group.blocks) >= self.context.evidence.fresh
-
-    def rows(self) -> Indices:
-        """The rows that get an item: all, or of very many those that are not plainly good, and the
-        lowest of the others."""
-        least, most = self.limits[0] or 0.0, self.limits[1] or inf
-        ends = [np.sort([self._shown(end) for end in reach[:2]], axis=0) for reach in self._reach]
-        plain = self.peers.counts >= self.context.criteria.least_launches
-        plain &= (ends[0][0] >= least) & (ends[0][1] <= most)
-        for low, high in ends[1:]:
-            plain &= (high >= least) & (low <= most)
-        return rows_kept(~plain, self.peers.centres, plain)
 
     def _shown(self, logs: Matrix) -> Matrix:
         """Deviations as shares or multiples of the level."""
@@ -118,7 +106,7 @@ class PeerComparison:
             about,
             bounds,
             self._shares(logs),
-            measured=float(np.median(measured)) if measured.size else 0.0,
+            measured=median(measured.tolist() or [0.0]),
         )
         if not known.all():
             launches = zip(self.group.launches, known.tolist(), strict=True)
@@ -151,14 +139,14 @@ class PeerComparison:
     def together(
         self, rows: Sequence[int], subject: str, place: Place, about: Subject, *, at_once: bool
     ) -> Item:
-        """One item for what several rows have in common: the median of them in each block."""
+        """Item of several rows together: the median of them in each block."""
         logs = _medians(self.peers.logs[list(rows)]) - self.level
         shares, again = self._shares(logs), self._shares(logs[self._fresh])
         bounds = self.context.bounds(shares)
         measured = np.exp(self.group.sign * _medians(self.group.logs[list(rows)]))
         measured = measured[np.isfinite(logs)]
-        median = float(np.median(measured)) if measured.size else None
-        item = self._item(subject, place, about, bounds, shares, measured=median)
+        typical = float(np.median(measured)) if measured.size else None
+        item = self._item(subject, place, about, bounds, shares, measured=typical)
         if item.verdict == "FAIL":
             if bounds.method == "order":
                 return settled(item, again, at_once=at_once)
@@ -202,15 +190,6 @@ def _medians(logs: Matrix) -> Matrix:
         return np.asarray(np.nanmedian(logs, axis=0))
 
 
-@dataclass(frozen=True, slots=True)
-class GroupItems:
-    """The items of a group; how many good peers have none, and how many explained pairs."""
-
-    items: list[Item]
-    passed: int = 0
-    explained: int = 0
-
-
 def peers_by_blocks(group: PeerGroup, context: Context) -> list[Peers]:
     """The peers in all blocks and, where there are re-runs, in those of the run alone."""
     mine = np.asarray(group.blocks) < context.evidence.fresh
@@ -223,21 +202,15 @@ def judged_peers(
     context: Context,
     statement: str,
     size: int,
-    items_of: Callable[[PeerGroup], GroupItems],
+    items_of: Callable[[PeerGroup], Iterable[Item]],
 ) -> JudgedCriterion:
     """A criterion on nodes (size 1) or pairs (2)."""
-    items: list[Item] = []
-    further = explained = 0
-    for group in peer_groups(criterion, context, size):
-        made = items_of(group)
-        good = np.array([one.verdict == "PASS" and one.state is None for one in made.items])
-        margins = np.array([one.margin or 0.0 for one in made.items])
-        rows = rows_kept(~good, margins, good).tolist()
-        items += [*(made.items[row] for row in rows), *group.missing(criterion, context)]
-        further += made.passed + len(made.items) - len(rows)
-        explained += made.explained
+    groups = peer_groups(criterion, context, size)
+    items = [
+        item for group in groups for item in (*items_of(group), *group.missing(criterion, context))
+    ]
     needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
-    return context.judged(criterion, statement, items, needs, further=further, explained=explained)
+    return context.judged(criterion, statement, items, needs)
 
 
 def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
@@ -247,10 +220,7 @@ def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
         f" {as_stated(100 * (1 - criterion.within))} % of the good nodes' median; a node stands out"
         f" beyond a modified z of {as_stated(criterion.modified_z)}"
     )
-
-    def items_of(group: PeerGroup) -> GroupItems:
-        return GroupItems(_node_items(group, criterion, context))
-
+    items_of = partial(_node_items, criterion=criterion, context=context)
     return judged_peers(criterion, context, statement, 1, items_of)
 
 

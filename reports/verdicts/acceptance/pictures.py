@@ -112,7 +112,7 @@ def _stroke(x: Sequence[float], y: Sequence[float], width: float, colour: str = 
 
 
 def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
-    """One picture for each environment and point of a criterion on nodes or links."""
+    """Pictures of a criterion on nodes or links, one for each environment and point."""
     draw = {"nodes": _strip, "links": _pair_map}.get(criterion.kind)
     if draw is None:
         return []
@@ -164,7 +164,7 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
 
 
 def _pair_note(pairs: Sequence[Item], unit: str) -> str:
-    """What the numbers and the outlines of a map of pairs are."""
+    """Meaning of the numbers and the outlines of a map of pairs."""
     causes = list(dict.fromkeys(item.charged_to for item in pairs if item.charged_to))
     note = f"Numbers: {unit}. Outlined: beyond the limit."
     if not causes:

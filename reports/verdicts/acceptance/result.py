@@ -213,7 +213,7 @@ def _verdict_cell(verdict: Verdict, badge: str = "") -> Cell:
 
 
 def telling_cells(result: JudgedCriterion) -> list[str]:
-    """Where a criterion's most telling item is, and its numbers."""
+    """Place of a criterion's most telling item, and its numbers."""
     item = result.most_telling()
     if item is None:
         return [result.note, *["–"] * len(NUMBERS)]
@@ -222,7 +222,7 @@ def telling_cells(result: JudgedCriterion) -> list[str]:
 
 
 def number_cells(item: Item) -> list[str]:
-    """What was observed, the bound, the limit, n and the margin."""
+    """The observed value, the bound, the limit, n and the margin."""
     words = [centre_text(item), bound_text(item), limit_words(item)]
     return [*words, str(item.n), margin_text(item)]
 
@@ -284,7 +284,7 @@ def _details(dossier: Dossier, links: Mapping[str, RawLinks]) -> Iterator[Block 
 def _criterion(
     dossier: Dossier, links: Mapping[str, RawLinks], result: JudgedCriterion
 ) -> Iterator[Block | None]:
-    """What it asks, its pictures, its items; of too many those of the worst verdicts."""
+    """Statement, pictures and items of a criterion; of too many those of the worst verdicts."""
     sources = {one.id: one.source.rstrip(".") for one in dossier.criteria.criteria}
     yield Sentence(f"{sentence_case(result.statement)}. Criterion {result.id}.")
     if source := sources.get(result.id):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much launches scatter: pooled over all that should scatter alike, and who scatters more.
+"""Scatter of launches: pooled over all that should scatter alike, and of each that scatters more.
 
 A limit for each of many items can hardly be met by few launches: 64 items at n = 5 and a limit of
 2 % need a true CV of 0.43 %. So the pooled variance is held against the limit, and an item is named
@@ -22,7 +22,6 @@ from reports.statistics.bounds import (
     Bounds,
     Flags,
     decide,
-    rows_kept,
     spread_bounds,
     spread_factors,
 )
@@ -48,19 +47,16 @@ LEAST_FRESH = 3
 def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterion:
     """The coefficient of variation of launches: of all items together, and of each."""
     items: list[Item] = []
-    further = 0
     for group in _groups(criterion, context):
         if len(group.logs) == 1:
             items.append(_alone(group.values(0), criterion, context))
         else:
-            found, left_out = _together(group, criterion, context)
-            items += found
-            further += left_out
+            items += _together(group, criterion, context)
     statement = (
         f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
         f" at most {as_stated(criterion.cv_at_most)}"
     )
-    return context.judged(criterion, statement, items, further=further)
+    return context.judged(criterion, statement, items)
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class _SpreadGroup:
 
 
 def _groups(criterion: SpreadCriterion, context: Context) -> Iterator[_SpreadGroup]:
-    """What is judged together: nodes or pairs of a case, all cases without nodes."""
+    """Items judged together: nodes or pairs of a case, all cases without nodes."""
     evidence = context.evidence
     groups: dict[object, list[Values]] = {}
     names = evidence.environments_of(criterion)
@@ -113,12 +109,9 @@ def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> Item
     return _confirmed(item, spread_bounds(again, confidence) if again else None)
 
 
-def _together(
-    group: _SpreadGroup, criterion: SpreadCriterion, context: Context
-) -> tuple[list[Item], int]:
-    """An item for all together, in which noisy ones do not count, and one for each, of very many
-    for the noisy and the widest; how many steady ones have none. Who is noisy is asked of the
-    blocks of the run, whether he still is of re-runs."""
+def _together(group: _SpreadGroup, criterion: SpreadCriterion, context: Context) -> list[Item]:
+    """An item for all together, in which noisy ones do not count, and one for each. Blocks of the
+    run say which are noisy, re-runs confirm it."""
     limit, criteria, count = criterion.cv_at_most, context.criteria, len(group.logs)
     shared = bool(group.values(0).place) and count >= LEAST_PEERS
     logs = peers_of(group.logs).logs if shared else group.logs
@@ -128,10 +121,8 @@ def _together(
     )
     noisy = _beyond(*before, limit, NOISY_CHANCE * (1 - criteria.confidence))
     counts = np.isfinite(logs).sum(axis=1)
-    judged = (counts >= criteria.least_launches) & (every[1] > 0)
-    rows = rows_kept(noisy, -every[0], judged & ~noisy, ~judged & ~noisy)
     items = []
-    for row in rows.tolist():
+    for row in range(count):
         bounds = _bounds(int(counts[row]), every[0][row], every[1][row], context)
         known = logs[row][np.isfinite(logs[row])]
         shares, limits = np.exp(known).tolist(), (None, limit if noisy[row] else None)
@@ -152,8 +143,7 @@ def _together(
     )
     deviation, freedom = _pooled(again, counted)
     since = _bounds(LEAST_FRESH, deviation, freedom, context) if freedom else None
-    steady = judged & ~noisy
-    return [_confirmed(whole, since), *items], int(steady.sum() - steady[rows].sum())
+    return [_confirmed(whole, since), *items]
 
 
 def _beyond(deviations: Matrix, freedom: Matrix, limit: float, chance: float) -> Flags:

@@ -34,7 +34,7 @@ Blocks = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Values:
-    """One metric at one point of one case: `values[i]` is the launch of `blocks[i]`, SI units.
+    """A metric at one point of a case: `values[i]` is the launch of `blocks[i]`, SI units.
 
     Blocks of re-runs are numbered on after those of the run.
     """
@@ -51,8 +51,8 @@ class Values:
         return tuple(str(self.at[name]) for name in (NODE, PEER) if name in self.at)
 
     def has(self, name: str, wanted: object) -> bool:
-        """Whether a coordinate, or else a parameter, is as wanted; True is not 1. Of a pair either
-        node may be the one wanted."""
+        """True where a coordinate, or else a parameter, is as wanted; True is not 1. Of a pair
+        either node may be the one wanted."""
         if name in (NODE, PEER) and len(self.place) == 2:
             return wanted in self.place
         found = self.at[name] if name in self.at else self.case.params.get(name)
@@ -65,7 +65,7 @@ class Values:
 
 @dataclass(frozen=True)
 class ScanValues:
-    """One metric of the pairs of a case whose values lie in files, which are read when `columns`
+    """A metric of the pairs of a case whose values lie in files, which are read when `columns`
     are asked for. `parts` are the run's and its re-runs', each with the block before its first."""
 
     case: PlannedCase
@@ -95,7 +95,7 @@ class ScanValues:
         )
 
     def narrowed(self, where: Mapping[str, Any]) -> ScanValues:
-        """The same of the pair that `where` names, of a node's pairs, or of all."""
+        """Select the pair that `where` names, a node's pairs, or all."""
         wanted = [where[end] for end in (NODE, PEER) if end in where]
         if not wanted:
             return self
@@ -119,7 +119,7 @@ class ScanValues:
 
 @dataclass(frozen=True)
 class LaunchRef:
-    """One launch and the path of its raw output, relative to the run directory."""
+    """A launch and the path of its raw output, relative to the run directory."""
 
     run_id: str
     case_id: str
@@ -152,7 +152,7 @@ class CriterionEvidence:
     unmeasured: tuple[str, ...] = ()
 
     def without(self, flags: Collection[str]) -> CriterionEvidence:
-        """The same without values of launches that carry one of these flags."""
+        """Leave out values of launches that carry one of these flags."""
         gone = {
             key for key, launch in self.launches.items() if not {*flags}.isdisjoint(launch.flags)
         }
@@ -233,9 +233,9 @@ class CriterionEvidence:
         return [values for name in names for values in self.select(criterion, name)]
 
     def nominal_rate(self, values: Values) -> tuple[float | None, str]:
-        """What the site's nominal rates promise of a value, None where it states none, and the key
-        of site.yaml that states it; what bounds a metric follows from its unit and nodes where a
-        plan of schema 1 does not say it."""
+        """Rate that the site promises of a value, None where it states none, and the key of
+        site.yaml that states it. The limit of a metric follows from its unit and nodes where the
+        metric does not say it."""
         case, rates, places = values.case, self.rates, len(values.place)
         metric, nodes = self.register.metrics[values.metric], places or case.nodes
         if metric.limit == "flop" or (metric.limit != "memory" and metric.unit == "flop/s"):
@@ -331,7 +331,7 @@ def _unmeasured(run: Run, values: Sequence[Values]) -> tuple[str, ...]:
 
 
 def _throughputs(parts: Sequence[Run]) -> dict[int, float]:
-    """Those of the whole mixes of a run and its re-runs, by their first blocks."""
+    """Throughputs of the whole mixes of a run and its re-runs, by their first blocks."""
     found, offset = dict[int, float](), 0
     for part in parts:
         if part.plan.mix_blocks:
@@ -349,7 +349,7 @@ def _is_summary(series: Series) -> bool:
 def _scanned(
     part: Run, ids: Mapping[str, str], wanted: Collection[tuple[str, str]]
 ) -> Iterator[tuple[tuple[str, str], Scan | PairColumns]]:
-    """What a run or a re-run has of the `wanted` scans, by case and metric: files, or the values of
+    """Parts of the `wanted` scans in a run or a re-run, by case and metric: files, or the values of
     few pairs in its records."""
     for scan in part.scans:
         case_id = ids.get(part.plan.cases[scan.case].id, "")

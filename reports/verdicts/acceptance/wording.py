@@ -72,13 +72,13 @@ def _unknown(dossier: Dossier) -> Iterator[str]:
 
 
 def to_come(run: Run) -> int:
-    """How many launches were asked for and have no record."""
+    """Number of launches that were asked for and have no record."""
     feasible = (case for case in run.plan.cases if case.skipped is None)
     return sum(run.asked[case.environment, case.check] for case in feasible) - run.done
 
 
 def remedy(dossier: Dossier) -> str:
-    """What makes a judgement without an absolute limit one with it."""
+    """Criteria that would give a judgement an absolute limit."""
     text = "add the contract's (kind: limit)"
     if proposals := dossier.judgement.proposals:
         return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}"
@@ -94,7 +94,7 @@ def left_out(dossier: Dossier) -> Iterator[str]:
 
 
 def unseen(dossier: Dossier) -> list[str]:
-    """What no criterion can see of a machine that keeps to all of them: metrics that have no
+    """Faults that no criterion can see of a machine that keeps to all of them: metrics that have no
     absolute limit, and those that only a share of a nominal rate holds."""
     results = {result.id: result for result in dossier.judgement.criteria}
     measured = [c for c in dossier.criteria.criteria if c.id in results and results[c.id].items]
@@ -132,7 +132,7 @@ def _metric(dossier: Dossier, one: Criterion) -> str:
 
 
 def sentences(dossier: Dossier) -> list[Sentence]:
-    """What is named, what is open and what limits the verdict."""
+    """Facts named, open facts, and limits of the verdict."""
     facts = (*_named(dossier), *_still_open(dossier), *_caveats(dossier))
     return [Sentence(f"{sentence_case(text)}.", f"#{at}", tone) for text, at, tone in facts]
 
@@ -142,7 +142,7 @@ _Fact = tuple[str, str, Tone]
 
 
 def _named(dossier: Dossier) -> Iterator[_Fact]:
-    """Who is named, by state, and what is odd about the nodes; what no criterion sees."""
+    """Names by state, oddities of the nodes, and what no criterion sees."""
     judgement, named = dossier.judgement, dossier.judgement.named
     for state, word in (
         ("confirmed", "confirmed by re-runs"),
@@ -167,7 +167,7 @@ def _named(dossier: Dossier) -> Iterator[_Fact]:
 
 
 def _still_open(dossier: Dossier) -> Iterator[_Fact]:
-    """What the site could not run, launches that are missing, re-runs, criteria left out."""
+    """Cases the site could not run, launches that are missing, re-runs, criteria left out."""
     judgement, run = dossier.judgement, dossier.run
     for text in run.plan.told():
         yield f"not in this acceptance: {text}", "provenance", "open"
@@ -188,7 +188,7 @@ def _still_open(dossier: Dossier) -> Iterator[_Fact]:
 
 
 def _caveats(dossier: Dossier) -> Iterator[_Fact]:
-    """What limits the verdict: waivers, shared cores, a virtual site, warnings of the run."""
+    """Limits of the verdict: waivers, shared cores, a virtual site, warnings of the run."""
     judgement, run = dossier.judgement, dossier.run
     if applied := [w for w in judgement.waivers if w.state == "applied"]:
         text = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
