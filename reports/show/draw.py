@@ -284,7 +284,9 @@ def _for_a_page(text: str, panel: Panel) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
     text = re.sub(r"<[^>]+>", lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
-    text = re.sub("|".join(_THEMED), lambda found: f"var(--{_THEMED[found[0]]},{found[0]})", text)
+    text = re.sub(
+        "|".join(_THEMED), lambda colour: f"var(--{_THEMED[colour[0]]},{colour[0]})", text
+    )
     text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
     text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
     text = text.replace("url(#", f"url(#{ID_MARK}")
@@ -313,10 +315,10 @@ def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
 
     def titled(group: re.Match[str]) -> str:
         """A line's group, which ends with that of its markers."""
-        said = iter(next(texts))
+        of_markers = iter(next(texts))
         return re.sub(
             r"<use ([^>]*)/>",
-            lambda use: f"<use {use[1]}><title>{escape(next(said, ''))}</title></use>",
+            lambda use: f"<use {use[1]}><title>{escape(next(of_markers, ''))}</title></use>",
             group[0].replace(f' id="{_HOVER}"', ""),
         )
 
