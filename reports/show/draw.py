@@ -30,8 +30,8 @@ from reports.show.layout import (
     TITLE_PT,
     heading,
     settle,
-    text_width_in,
     thin_ticks,
+    tick_width_in,
     wrapped,
 )
 from reports.show.panel import (
@@ -128,11 +128,12 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     for mark in panel.marks:
         _draw(mark, axes)
     series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
-    room_in = width - 0.2 - _names_in(panel.y)
-    _set_axis(axes, "y", panel.y)
-    _set_axis(axes, "x", panel.x, sorted({x for mark in series for x in mark.x}))
-    axes.set_xlabel(_paragraphs(panel.x.title, max(room_in, NAME_IN)))
     if heat is None:
+        _set_axis(axes, "y", panel.y)
+        _set_axis(axes, "x", panel.x, sorted({x for mark in series for x in mark.x}))
+        room_in = width - 0.2 - _names_in(panel.y)
+        lines = (heading(line, LABEL_PT, room_in) for line in panel.x.title.split("\n"))
+        axes.set_xlabel("\n".join(lines))
         thin_ticks(axes, room_in, named=isinstance(panel.x.ticks, Mapping))
     if not panel.frame:
         axes.spines[:].set_visible(False)
@@ -149,15 +150,11 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     return axes
 
 
-def _paragraphs(text: str, width_in: float) -> str:
-    """A text whose lines are broken where they are wider than this."""
-    return "\n".join(heading(line, LABEL_PT, width_in) for line in text.split("\n"))
-
-
 def _names_in(axis: Axis) -> float:
-    """The width of what stands beside a y axis, at most."""
+    """The width of what stands beside a y axis."""
     names = axis.ticks.values() if isinstance(axis.ticks, Mapping) else ["10 000"]
-    return min(NAME_IN, max((text_width_in(name, LABEL_PT) for name in names), default=0.0))
+    lines = (line for name in names for line in wrapped(str(name), LABEL_PT, NAME_IN))
+    return max((tick_width_in(line) for line in lines), default=0.0)
 
 
 def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ()) -> None:
