@@ -93,35 +93,35 @@ def seen(analysis: Analysis, metric: str) -> list[Seen]:
         return []
     higher = definition.better == "higher"
 
-    def told(place: int) -> tuple[str, str]:
+    def words(position: int) -> tuple[str, str]:
         """Title, and what a launch leaves out; "" where it measures all pairs."""
-        case = analysis.run.plan.cases[place]
+        case = analysis.run.plan.cases[position]
         title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
         return title, sample_told(case.nodes, case.params) or ""
 
     groups: dict[str, list[Row]] = {}
     for row in analysis.rows_of(_CHECK, metric):
         if row.series.at_value(PEER) is not None:
-            groups.setdefault(told(row.series.case)[0], []).append(row)
-    found = []
+            groups.setdefault(words(row.series.case)[0], []).append(row)
+    result = []
     for title, rows in groups.items():
-        sample = told(rows[0].series.case)[1]
+        sample = words(rows[0].series.case)[1]
         ends = [[str(row.series.at_value(end)) for end in (NODE, PEER)] for row in rows]
         names = natural_order({node for pair in ends for node in pair})
-        number = {name: place for place, name in enumerate(names)}
+        number = {name: index for index, name in enumerate(names)}
         low, high = np.array([sorted(number[n] for n in pair) for pair in ends], np.int64).T
         values = np.array([row.summary.median for row in rows])
         n = max(row.summary.n for row in rows)
-        found.append(Seen(metric, title, n, names, (), low, high, values, higher, sample))
+        result.append(Seen(metric, title, n, names, (), low, high, values, higher, sample))
     for scan in analysis.run.scans:
         if metric in scan.metrics:
-            columns, (title, sample) = scan.columns(metric), told(scan.case)
+            columns, (title, sample) = scan.columns(metric), words(scan.case)
             switches = columns.switches if any(columns.switches) else ()
             ends_of = columns.names, switches, columns.low, columns.high
             values = np.nanmedian(columns.values, axis=1).astype(np.float64)
             n = len(columns.blocks)
-            found.append(Seen(metric, title, n, *ends_of, values, higher, sample))
-    return found
+            result.append(Seen(metric, title, n, *ends_of, values, higher, sample))
+    return result
 
 
 def matrices(analysis: Analysis, metric: str) -> Picture | None:
@@ -129,69 +129,73 @@ def matrices(analysis: Analysis, metric: str) -> Picture | None:
     limit = f"below {100 * LEAST_SHARE:.0f} % of the best pair"
     if metric == "pair_latency":
         limit = f"above {GREATEST_MULTIPLE} × the least latency"
-    found = seen(analysis, metric)
-    if not found:
+    every = seen(analysis, metric)
+    if not every:
         return None
-    unit = readable_unit(analysis.register.metrics[metric].unit, (one.level for one in found))
+    unit = readable_unit(analysis.register.metrics[metric].unit, (pairs.level for pairs in every))
     caption = f"Medians over launches in {unit.label}; brighter is better; outlined in red: {limit}"
     caption += " of the panel"
-    if any(one.by_switch for one in found):
+    if any(pairs.by_switch for pairs in every):
         caption += (
             f"; of more than {MOST_NODES} nodes a cell is the worst pair of two switches (or groups"
             " of nodes that follow each other), and limits are of the median pair"
         )
     return picture_of(
         analysis,
-        found,
-        lambda one: _panel(analysis, one, unit),
+        every,
+        lambda pairs: _panel(analysis, pairs, unit),
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
-        caption=". ".join(dict.fromkeys([caption, *(s.sample for s in found if s.sample)])) + ".",
+        caption=". ".join(dict.fromkeys([caption, *(s.sample for s in every if s.sample)])) + ".",
     )
 
 
-def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
+def _panel(analysis: Analysis, pairs: Seen, unit: ReadableUnit) -> Panel:
     """The matrix of one case and environment, bad pairs outlined."""
-    names, own = list(one.names), np.arange(len(one.names))
-    if one.by_switch:
-        names, own = _groups(one)
+    names, own = list(pairs.names), np.arange(len(pairs.names))
+    if pairs.by_switch:
+        names, own = _groups(pairs)
     values = np.full((len(names), len(names)), np.nan)
-    merge = np.fmin if one.higher else np.fmax
-    for rows, columns in ((one.low, one.high), (one.high, one.low)):
-        merge.at(values, (own[rows], own[columns]), one.values)
-    bad = one.bad
-    cells = {(int(own[i]), int(own[j])) for i, j in zip(one.low[bad], one.high[bad], strict=True)}
+    merge = np.fmin if pairs.higher else np.fmax
+    for rows, columns in ((pairs.low, pairs.high), (pairs.high, pairs.low)):
+        merge.at(values, (own[rows], own[columns]), pairs.values)
+    bad = pairs.bad
+    cells = {
+        (int(own[i]), int(own[j])) for i, j in zip(pairs.low[bad], pairs.high[bad], strict=True)
+    }
     known = np.argwhere(np.isfinite(values)).tolist() if len(names) <= MOST_NAMES else []
-    of = "the median pair" if one.by_switch else "the best pair"
-    scale = shares(of) if one.higher else multiples(of if one.by_switch else "the least latency")
+    of = "the median pair" if pairs.by_switch else "the best pair"
+    scale = (
+        shares(of) if pairs.higher else multiples(of if pairs.by_switch else "the least latency")
+    )
     heat = Heat(
         names,
         names,
-        values / one.level,
+        values / pairs.level,
         scale,
         {(i, j): significant(values[i, j] / unit.factor) for i, j in known},
         sorted(cells | {(j, i) for i, j in cells}),
     )
-    least, greatest = one.values.min() / unit.factor, one.values.max() / unit.factor
+    least, greatest = pairs.values.min() / unit.factor, pairs.values.max() / unit.factor
     return heat_panel(
-        one.title,
-        counted_footer(analysis, [one.launches]),
+        pairs.title,
+        counted_footer(analysis, [pairs.launches]),
         heat,
-        f"{one.title}: {count_text(len(one.values), 'pair')} from {significant(least)} to"
+        f"{pairs.title}: {count_text(len(pairs.values), 'pair')} from {significant(least)} to"
         f" {significant(greatest)} {unit.label};"
         f" {count_text(int(bad.sum()), 'pair')} outlined",
     )
 
 
-def _groups(one: Seen) -> tuple[list[str], Indices]:
+def _groups(pairs: Seen) -> tuple[list[str], Indices]:
     """Switches, or nodes that follow each other, and the group of each node."""
-    if one.switches:
-        names = list(natural_order(set(one.switches)))
-        number = {name: place for place, name in enumerate(names)}
-        return names, np.array([number[name] for name in one.switches], dtype=np.int64)
-    size = -(-len(one.names) // GROUPS)
-    parts = [one.names[at : at + size] for at in range(0, len(one.names), size)]
-    return [f"{part[0]}–{part[-1]}" for part in parts], np.arange(len(one.names)) // size
+    if pairs.switches:
+        names = list(natural_order(set(pairs.switches)))
+        number = {name: index for index, name in enumerate(names)}
+        return names, np.array([number[name] for name in pairs.switches], dtype=np.int64)
+    size = -(-len(pairs.names) // GROUPS)
+    parts = [pairs.names[at : at + size] for at in range(0, len(pairs.names), size)]
+    return [f"{part[0]}–{part[-1]}" for part in parts], np.arange(len(pairs.names)) // size
 
 
 class SlowPair(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ def rate_against_grid(analysis: Analysis) -> Picture | None:
         lambda row: float(order.index(grid_of(analysis.case(row).params))),
         Axis(
             "process grid P × Q",
-            ticks={float(place): f"{p} × {q}" for place, (p, q) in enumerate(order)},
+            ticks={float(index): f"{p} × {q}" for index, (p, q) in enumerate(order)},
         ),
         anchor="picture-hpl-grid",
         title="HPL rate against process grid",

@@ -83,10 +83,10 @@ class Launches:
         marks = (self.counted, self.beside, self.drawn)
         rows = zip(*(column[mask].tolist() for column in (*columns, *marks)), strict=True)
         places = np.flatnonzero(mask).tolist()
-        for place, (case, block, attempt, kind, counted, beside, drawn) in zip(
+        for index, (case, block, attempt, kind, counted, beside, drawn) in zip(
             places, rows, strict=True
         ):
-            details = msgspec.structs.astuple(self.details.get(place, nothing))
+            details = msgspec.structs.astuple(self.details.get(index, nothing))
             whole = (*self.kinds[kind], counted, beside, _DRAWN_ALONE[drawn], *details)
             yield Launch(case, block, attempt, *whole)
 

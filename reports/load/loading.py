@@ -62,7 +62,7 @@ class Run:
             if (end := int(np.searchsorted(item.blocks, block, side="right")))
         ]
         launches = self.launches.part(self.launches.block <= block)
-        scans = tuple(scan for one in self.scans if (scan := one.until(block)).files)
+        scans = tuple(scan for each in self.scans if (scan := each.until(block)).files)
         return replace(self, series=series, launches=launches, scans=scans)
 
     @cached_property
@@ -82,8 +82,8 @@ class Run:
         if self.interims or self.plan.sequential is None:
             return [interim.block for interim in self.interims]
         done, cases = self.launches.places(), self.plan.cases
-        begun = {(cases[place].environment, block) for place, block in done}
-        asked = [(place, case.environment) for place, case in enumerate(cases) if not case.skipped]
+        begun = {(cases[index].environment, block) for index, block in done}
+        asked = [(index, case.environment) for index, case in enumerate(cases) if not case.skipped]
         return [
             block
             for block in self.plan.sequential.interims
@@ -106,8 +106,8 @@ class Run:
         encode = msgspec.json.Encoder(order="deterministic").encode
         known: dict[tuple[str, bytes], int] = {}
         return [
-            known.setdefault((case.check, encode(case.params)), place)
-            for place, case in enumerate(self.plan.cases)
+            known.setdefault((case.check, encode(case.params)), index)
+            for index, case in enumerate(self.plan.cases)
         ]
 
     @property

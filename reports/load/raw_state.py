@@ -49,22 +49,22 @@ def raw_fault(files: RawFiles, artifacts: Mapping[str, str]) -> str | None:
 def raw_warnings(directory: Path, plan: Plan, launches: Launches) -> list[str]:
     """That raw output of launches is missing or was changed, with the first of them."""
     mask = np.zeros(len(launches), dtype=bool)
-    mask[[place for place, one in launches.details.items() if one.artifacts]] = True
+    mask[[index for index, launch in launches.details.items() if launch.artifacts]] = True
     kept = [*launches.where(mask)]
     if 3 * len(kept) > MOST_COMPARED:
-        paths = {path for one in kept for path in raw_paths(one.artifacts or {}).values()}
+        paths = {path for launch in kept for path in raw_paths(launch.artifacts or {}).values()}
         archives = {path.rpartition("/")[0] for path in paths}
         gone = sorted(name for name in archives if kind_at(directory / name) is None)
         return [f"Raw output is missing: {', '.join(gone[:_NAMED])}."] if gone else []
     with RawFiles(directory) as files:
-        found = [
-            f"{plan.cases[one.case].id}, block {one.block}, attempt {one.attempt}: {fault}"
-            for one in sorted(kept, key=attrgetter("block"))
-            if (fault := raw_fault(files, one.artifacts or {}))
+        faults = [
+            f"{plan.cases[launch.case].id}, block {launch.block}, attempt {launch.attempt}: {fault}"
+            for launch in sorted(kept, key=attrgetter("block"))
+            if (fault := raw_fault(files, launch.artifacts or {}))
         ]
-    if not found:
+    if not faults:
         return []
     return [
-        f"The raw output of {len(found)} launches is missing or was changed, so that nothing proves"
-        f" their values: {'; '.join(found[:_NAMED])}. assay verify names all."
+        f"The raw output of {len(faults)} launches is missing or was changed, so that nothing"
+        f" proves their values: {'; '.join(faults[:_NAMED])}. assay verify names all."
     ]

@@ -100,11 +100,11 @@ class Reader:
 
     def _take(self, batch: Batch) -> None:
         lines = batch.lines
-        found = [*map(_KIND, lines)]
-        for status, flags in [one for one in dict.fromkeys(found) if one not in self._kinds]:
+        ended = [*map(_KIND, lines)]
+        for status, flags in [kind for kind in dict.fromkeys(ended) if kind not in self._kinds]:
             self._kinds[status, flags] = len(self._kinds)
             self._valid.append(1 if status == "ok" else 2 if INVALID_ON_PURPOSE in flags else 0)
-        kinds = [*map(self._kinds.__getitem__, found)]
+        kinds = [*map(self._kinds.__getitem__, ended)]
         self._case.extend(batch.cases)
         self._block.extend(map(_BLOCK, lines))
         self._attempt.extend(map(_ATTEMPT, lines))
@@ -180,11 +180,11 @@ class Reader:
                 f"metric {metric.name!r} in {metric.unit!r}; allowed: {definition.unit}."
             )
         key = (metric.name, self._point(metric))
-        place = self._shared.get(key)
-        if place is None:
-            place = self._shared[key] = len(self._keys)
+        number = self._shared.get(key)
+        if number is None:
+            number = self._shared[key] = len(self._keys)
             self._keys.append(key)
-        return int(place)
+        return int(number)
 
     def _point(self, metric: Value) -> AtKey:
         text = bytes(metric.at)
@@ -206,10 +206,10 @@ class Reader:
         bounds = np.array([metrics[name].bounds for name, _ in self._keys]).reshape(-1, 2)
         values, places = np.frombuffer(self._values), np.frombuffer(self._places, dtype=np.int32)
         low, high = bounds[places].T
-        for place in np.flatnonzero(~((values >= low) & (values <= high)))[:1].tolist():
-            self._line = bisect_right(self._ends, place)
-            name = self._keys[self._places[place]][0]
-            value = f"{values[place]:g} {metrics[name].unit}"
+        for index in np.flatnonzero(~((values >= low) & (values <= high)))[:1].tolist():
+            self._line = bisect_right(self._ends, index)
+            name = self._keys[self._places[index]][0]
+            value = f"{values[index]:g} {metrics[name].unit}"
             raise self._error(f"{name} is {value}, which cannot be measured")
 
     def settle(self) -> None:
@@ -225,11 +225,11 @@ class Reader:
         self._counted = np.empty_like(last)
         self._counted[order] = last
         twice = ~last[:-1] & last[1:] & (np.diff(attempts[order]) == 0)
-        for place in order[:-1][twice][:1].tolist():
-            self._line = place + 1
+        for index in order[:-1][twice][:1].tolist():
+            self._line = index + 1
             raise self._error(
-                f"case {self.plan.cases[cases[place]].id}, block {blocks[place]}, attempt"
-                f" {attempts[place]} is recorded twice"
+                f"case {self.plan.cases[cases[index]].id}, block {blocks[index]}, attempt"
+                f" {attempts[index]} is recorded twice"
             )
 
     def launches(self) -> Launches:
@@ -249,11 +249,11 @@ class Reader:
     def scans(self) -> dict[int, dict[int, tuple[str, str]]]:
         """For each case the files with the values of its counted scans and their checksums, by
         block."""
-        found: dict[int, dict[int, tuple[str, str]]] = {}
-        for place, file in self._scanned.items():
-            if self._counted[place]:
-                found.setdefault(self._case[place], {})[self._block[place]] = file
-        return found
+        result: dict[int, dict[int, tuple[str, str]]] = {}
+        for index, file in self._scanned.items():
+            if self._counted[index]:
+                result.setdefault(self._case[index], {})[self._block[index]] = file
+        return result
 
     def series(self, *, on_purpose: bool = False) -> list[Series]:
         """The series over the counted launches that are ok, or invalid on purpose."""
@@ -272,8 +272,8 @@ class Reader:
         steps = np.diff(ids) == 0
         twice = np.flatnonzero(steps & (np.diff(blocks) == 0))
         if twice.size:
-            case, place = divmod(int(ids[twice[0]]), len(self._keys))
-            name, at = self._keys[place]
+            case, number = divmod(int(ids[twice[0]]), len(self._keys))
+            name, at = self._keys[number]
             raise AssayError(
                 f"records.jsonl: case {self.plan.cases[case].id}, block {blocks[twice[0]]}:"
                 f" metric {name} at {dict(at)} appears twice in one record; once is allowed."
@@ -282,12 +282,12 @@ class Reader:
         owners = [divmod(found, len(self._keys)) for found in ids[edges[:-1]].tolist()]
         alike: dict[bytes, NDArray[np.int64]] = {}  # most series have the same blocks
         found = []
-        for (case, place), (low, high) in zip(owners, pairwise(edges), strict=True):
+        for (case, number), (low, high) in zip(owners, pairwise(edges), strict=True):
             text = blocks[low:high].tobytes()
             shared = alike.get(text)
             if shared is None:
                 shared = alike[text] = np.frombuffer(text, dtype=np.int64)
-            name, at = self._keys[place]
+            name, at = self._keys[number]
             found.append(Series(case, name, at, shared, values[low:high]))
         return found
 

@@ -68,18 +68,18 @@ class Scan:
 
     def until(self, block: int) -> Scan:
         """The scan as it stood after a block."""
-        return replace(self, files=tuple(one for one in self.files if one.block <= block))
+        return replace(self, files=tuple(file for file in self.files if file.block <= block))
 
     def columns(self, metric: str) -> PairColumns:
         """All values of a metric."""
         from reports.load.scan_table import read_table  # slow: polars
 
         parts = []
-        for one in self.files:
-            path = self._checked(one)
+        for file in self.files:
+            path = self._checked(file)
             names, switches, ends, values = read_table(path, metric)
             parts.append(
-                pair_columns(names, ends, one.block, values, switches=switches, where=str(path))
+                pair_columns(names, ends, file.block, values, switches=switches, where=str(path))
             )
         return joined(parts)
 
@@ -112,10 +112,10 @@ def pair_columns(
     """The values of one block in the order of pairs; `ends` are numbers of `names`. Raises
     AssayError for a pair that occurs twice, or of a node with itself."""
     ordered = natural_order(names)
-    place = {name: number for number, name in enumerate(ordered)}
-    number = np.array([place[name] for name in names], dtype=np.int64)
-    one, other = (number[end] for end in ends)
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    index = {name: number for number, name in enumerate(ordered)}
+    number = np.array([index[name] for name in names], dtype=np.int64)
+    first, second = (number[end] for end in ends)
+    low, high = np.minimum(first, second), np.maximum(first, second)
     codes = low * len(ordered) + high
     order = np.argsort(codes)
     if (low == high).any() or (np.diff(codes[order]) == 0).any():
@@ -131,16 +131,16 @@ def pair_columns(
     )
 
 
-def columns_of(found: Sequence[Series]) -> PairColumns:
+def columns_of(series: Sequence[Series]) -> PairColumns:
     """The values of pairs in records, as columns."""
-    names = sorted({str(one.at_value(end)) for one in found for end in (NODE, PEER)})
-    place = {name: number for number, name in enumerate(names)}
-    blocks = sorted({int(block) for one in found for block in one.blocks})
+    names = sorted({str(item.at_value(end)) for item in series for end in (NODE, PEER)})
+    index = {name: number for number, name in enumerate(names)}
+    blocks = sorted({int(block) for item in series for block in item.blocks})
     parts = []
     for block in blocks:
-        here = [(one, one.by_block()[block]) for one in found if block in one.blocks]
+        here = [(item, item.by_block()[block]) for item in series if block in item.blocks]
         ends = [
-            np.array([place[str(one.at_value(end))] for one, _ in here], dtype=np.int64)
+            np.array([index[str(item.at_value(end))] for item, _ in here], dtype=np.int64)
             for end in (NODE, PEER)
         ]
         parts.append(pair_columns(names, ends, block, np.array([value for _, value in here])))
@@ -175,16 +175,16 @@ def _codes(part: PairColumns, names: tuple[str, ...]) -> Indices:
     """low·n + high of each pair by the numbers of `names`, ascending."""
     if part.names == names:
         return part.low * len(names) + part.high
-    place = {name: number for number, name in enumerate(names)}
-    number = np.array([place[name] for name in part.names], dtype=np.int64)
+    index = {name: number for number, name in enumerate(names)}
+    number = np.array([index[name] for name in part.names], dtype=np.int64)
     return number[part.low] * len(names) + number[part.high]
 
 
 def scans_of(
-    directory: Path, found: Mapping[int, Mapping[int, tuple[str, str]]]
+    directory: Path, files: Mapping[int, Mapping[int, tuple[str, str]]]
 ) -> tuple[Scan, ...]:
     """The scans of a run: for each case the file and checksum by block."""
     return tuple(
         Scan(directory, case, tuple(ScanFile(b, *blocks[b]) for b in sorted(blocks)))
-        for case, blocks in sorted(found.items())
+        for case, blocks in sorted(files.items())
     )

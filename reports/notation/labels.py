@@ -59,7 +59,7 @@ def value_text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, int):
         return _whole(value)
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return shortened(", ".join(value), _LONGEST)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(text, _LONGEST)
@@ -103,8 +103,8 @@ class CheckLabels:
         if lengths is None or {"sizes", *_ENDS}.isdisjoint(self.varying):
             return self.parts(case, without)
         least, greatest = lengths
-        one = bytes_text(least) if least == greatest else between(least, greatest, bytes_text)
-        return [*self.parts(case, without), one]
+        text = bytes_text(least) if least == greatest else between(least, greatest, bytes_text)
+        return [*self.parts(case, without), text]
 
     def in_full(self, case: Parametrised) -> str:
         """Check and label; of a check that solves one problem alone the problem too."""
@@ -128,15 +128,18 @@ class CheckLabels:
         naming = tuple(name for name in _NAMING if name in case.params)
         if (naming and "n" in naming) or "nx" in naming or "test" in naming:
             naming = tuple(name for name in naming if name not in ("ranks", "placement"))
-        found = self._texts(case, naming, (), tuple(without))
-        return found[:3] or [_ONLY]
+        texts = self._texts(case, naming, (), tuple(without))
+        return texts[:3] or [_ONLY]
 
     @staticmethod
     def _texts(
-        case: Parametrised, told: tuple[str, ...], beside: tuple[str, ...], without: tuple[str, ...]
+        case: Parametrised,
+        names: tuple[str, ...],
+        beside: tuple[str, ...],
+        without: tuple[str, ...],
     ) -> list[str]:
         params = case.params
-        grid, lattice, others = _told_apart(told, beside, without)
+        grid, lattice, others = _told_apart(names, beside, without)
         result = [f"{value_text(params['p'])} × {value_text(params['q'])}"] if grid else []
         result += [lattice_text(params)] if lattice else []
         for name in others:
@@ -164,8 +167,8 @@ def _told_apart(
     grid = shown.issuperset(_GRID)
     lattice = shown.issuperset(_LATTICE) and not set(varying).isdisjoint(_LATTICE)
     skip = {*without, *(_GRID if grid else ()), *(_LATTICE if lattice else ())}
-    told = (name for name in varying if name not in skip and not axis_of(name).lists)
-    return grid, lattice, tuple(told)
+    others = (name for name in varying if name not in skip and not axis_of(name).lists)
+    return grid, lattice, tuple(others)
 
 
 def point_text(name: str, value: Any) -> str:
@@ -181,7 +184,7 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
     by_check: dict[str, list[Parametrised]] = {}
     for case in cases:
         by_check.setdefault(case.check, []).append(case)
-    found = {}
+    result = {}
     for check, alike in by_check.items():
         known: dict[str, Any] = {}
         changed: set[str] = set()
@@ -193,8 +196,8 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
                     changed.add(name)
         varying = tuple(name for name in known if name in changed)
         constant = {name: value for name, value in known.items() if name not in changed}
-        found[check] = CheckLabels(varying, constant, _untold(alike, varying))
-    return found
+        result[check] = CheckLabels(varying, constant, _untold(alike, varying))
+    return result
 
 
 def case_names(cases: Sequence[PlannedCase]) -> dict[str, str]:
@@ -218,7 +221,7 @@ def _lists_text(case: PlannedCase, alike: Sequence[PlannedCase]) -> str:
     return "".join(
         f", {' and '.join(value)}"
         for name, value in case.params.items()
-        if isinstance(value, list) and all(isinstance(one, str) for one in value)
+        if isinstance(value, list) and all(isinstance(item, str) for item in value)
         if any(other.params.get(name) != value for other in alike)
     )
 
@@ -235,29 +238,29 @@ def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[
     Cases that differ in nothing else must measure lengths that lie apart, as when short messages
     are sent more often than long ones.
     """
-    found = frozenset(name for name in varying if axis_of(name).procedure)
+    names = frozenset(name for name in varying if axis_of(name).procedure)
     alike: dict[bytes, set[tuple[tuple[float, float], bytes]]] = {}
-    for case in cases if found else ():
+    for case in cases if names else ():
         params = case.params
-        rest = {k: v for k, v in params.items() if k not in found and not axis_of(k).lists}
-        how = {k: v for k, v in params.items() if k in found}
+        rest = {k: v for k, v in params.items() if k not in names and not axis_of(k).lists}
+        how = {k: v for k, v in params.items() if k in names}
         key, differs = (msgspec.json.encode(part, order="deterministic") for part in (rest, how))
         alike.setdefault(key, set()).add((_lengths(params) or (-math.inf, math.inf), differs))
     for group in alike.values():
         for ((_, end), one), ((begin, _), other) in pairwise(sorted(group)):
             if begin <= end and one != other:
                 return frozenset()
-    return found
+    return names
 
 
 def _lengths(params: Mapping[str, Any]) -> tuple[float, float] | None:
     """The least and the greatest message length of a case that lists them."""
-    found: list[float] = []
+    lengths: list[float] = []
     for size in params.get("sizes") or ():
         ends = (size.get("from"), size.get("to")) if isinstance(size, dict) else (size,)
-        found += [end for end in ends if isinstance(end, int)]
-    found += [params[name] for name in _ENDS if isinstance(params.get(name), int)]
-    return (min(found), max(found)) if found else None
+        lengths += [end for end in ends if isinstance(end, int)]
+    lengths += [params[name] for name in _ENDS if isinstance(params.get(name), int)]
+    return (min(lengths), max(lengths)) if lengths else None
 
 
 def _alike(first: Any, second: Any) -> bool:

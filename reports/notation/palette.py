@@ -63,13 +63,13 @@ def looks(environments: Iterable[str]) -> dict[str, Look]:
     )
     taken: set[int] = set()
     for name in sorted(set(names) - set(result)):
-        place = hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % len(_FURTHER)
+        index = hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % len(_FURTHER)
         if len(taken) >= len(_FURTHER):
-            place = len(taken)
-        while place in taken:
-            place = (place + 1) % len(_FURTHER)
-        if place >= len(free):
-            free.append(next(mixed, free[place % len(free)]))
-        taken.add(place)
-        result[name] = free[place]
+            index = len(taken)
+        while index in taken:
+            index = (index + 1) % len(_FURTHER)
+        if index >= len(free):
+            free.append(next(mixed, free[index % len(free)]))
+        taken.add(index)
+        result[name] = free[index]
     return {name: result[name] for name in names}

@@ -56,11 +56,11 @@ _BATCH = 40_000
 
 def csv(analysis: Analysis) -> Iterator[bytes]:
     """summary.csv in pieces: a row for each (case, metric, point), valid launches only."""
-    for place, (rows, heads) in enumerate(_parts(analysis)):
+    for number, (rows, heads) in enumerate(_parts(analysis)):
         frame = heads.with_columns(*_statistics(analysis, rows), pl.lit(SCHEMA).alias("schema"))
         buffer = BytesIO()
         frame.select(*CSV_COLUMNS, pl.exclude([*_EVERY])).write_csv(
-            buffer, line_terminator="\n", include_header=not place
+            buffer, line_terminator="\n", include_header=not number
         )
         yield buffer.getvalue()
 
@@ -144,7 +144,7 @@ def _named(analysis: Analysis) -> tuple[pl.DataFrame, pl.DataFrame, np.ndarray[A
     """
     run, plan = analysis.run, analysis.run.plan
     unlike, which = np.unique(np.array(run.first_alike, dtype=np.int64), return_inverse=True)
-    first = [plan.cases[place] for place in unlike.tolist()]
+    first = [plan.cases[index] for index in unlike.tolist()]
     grids = [
         f"{case.params['p']}x{case.params['q']}" if {"p", "q"} <= case.params.keys() else None
         for case in first

@@ -73,9 +73,11 @@ def pages(
     directory; where it is given, a link to what no page has leads to the records. `whole`: nothing
     moves out of the page.
     """
-    sections = [one for one in result.sections_on("page") if one.note or [*grouped(one)]]
+    sections = [
+        section for section in result.sections_on("page") if section.note or [*grouped(section)]
+    ]
     named = [("answer", "Answer" if result.answer else "In short")]
-    named += [(one.anchor, one.short or one.title) for one in sections]
+    named += [(section.anchor, section.short or section.title) for section in sections]
     made = _Fragments(result, data or {})
     text = made.fill("result.html.j2", sections=sections, named=named)
     return _laid_out(text, made, root, inf if whole else MOST_BYTES)
@@ -183,7 +185,7 @@ class _Fragments:
     def _piece(self, section: Section) -> Markup:
         """Render a section that may move and give the mark of its place."""
         kinds = Counter(kind for kind, _ in grouped(section))
-        told = [count_text(kinds[kind], noun) for kind, noun in _NOUNS.items() if kinds[kind]]
+        counts = [count_text(kinds[kind], noun) for kind, noun in _NOUNS.items() if kinds[kind]]
         parts = [Fragment("", "", f'<p class="note">{escape(section.note)}</p>')] * bool(
             section.note
         )
@@ -191,7 +193,7 @@ class _Fragments:
             body = self.fill("block.html.j2", kind=kind, item=item, section=section)
             names = getattr(item, "anchor", ""), getattr(item, "title", "")
             parts.append(Fragment(*names, body))
-        self.pieces.append(Piece(section, ", ".join(told), parts))
+        self.pieces.append(Piece(section, ", ".join(counts), parts))
         return self.pieces[-1].mark
 
 
@@ -200,7 +202,7 @@ def _laid_out(page: str, made: _Fragments, root: str, most_bytes: float) -> dict
     the others as many as they need. Links are written for where their ends have come to lie."""
     left = most_bytes - len(page.encode())
     moved: dict[str, list[Piece]] = {}
-    for piece in sorted(made.pieces, key=lambda one: (one.section.folded, len(one.inside))):
+    for piece in sorted(made.pieces, key=lambda item: (item.section.folded, len(item.inside))):
         size = len(piece.inside.encode())
         fits = size <= left
         left -= size if fits else 0
@@ -234,11 +236,11 @@ def _details(made: _Fragments, name: str, pieces: Sequence[Piece], root: str) ->
     # Links to the run and to other files, as they are seen from the folder.
     ways = "|".join(re.escape(way) for way in (f"{root}/", f"{RAW_PAGES}/", *made.data))
     outward = re.compile(f'<a href="(?={ways})')
-    found = {}
+    texts = {}
     for (file, *_), group in zip(others, groups, strict=True):
         named = [(part.anchor, part.title) for part in group if part.anchor and part.title]
         body = outward.sub('<a href="../', "\n".join(part.body for part in group))
-        found[f"{FOLDER}/{file}"] = made.fill(
+        texts[f"{FOLDER}/{file}"] = made.fill(
             "details.html.j2",
             title=pieces[-1].section.title,
             file=file,
@@ -246,7 +248,7 @@ def _details(made: _Fragments, name: str, pieces: Sequence[Piece], root: str) ->
             named=named if len(named) <= MOST_NAMED else [],
             body=Markup(body),  # noqa: S704 (our own page)
         )
-    return found
+    return texts
 
 
 def _linked(text: str, file: str, homes: Mapping[str, str], root: str) -> str:

@@ -54,9 +54,9 @@ def _head(result: Result[Any], most_warnings: int | None) -> Iterator[str]:
             yield from (f"Not known: {md(answer.unknown)}", "")
         if answer.command:
             yield from (f"Next: `{plain(answer.command)}`", "")
-    yield from (f"- **Warning:** {md(one)}" for one in result.warnings[:most_warnings])
+    yield from (f"- **Warning:** {md(item)}" for item in result.warnings[:most_warnings])
     yield from (f"- {md(name)}: {md(value)}" for name, value in result.facts.pairs)
-    yield from (f"- {md(one.text)}" for one in result.sentences)
+    yield from (f"- {md(item.text)}" for item in result.sentences)
     if result.first:
         yield from _blocks(result.first, 2)
 

@@ -88,8 +88,8 @@ def _cut(rows: re.Match[str], most_rows: int) -> str:
     if len(starts) <= most_rows:
         return rows[0]
     more = count_text(len(starts) - most_rows, "further row is", "further rows are")
-    told = f'<tr><td colspan="40">{more} in the page itself.</td></tr>'
-    return f"<tbody>{rows[1][: starts[most_rows]]}{told}</tbody>"
+    row = f'<tr><td colspan="40">{more} in the page itself.</td></tr>'
+    return f"<tbody>{rows[1][: starts[most_rows]]}{row}</tbody>"
 
 
 def html_to_pdf(html: Path, pdf: Path) -> None:
@@ -108,9 +108,9 @@ def html_to_pdf(html: Path, pdf: Path) -> None:
         with tempfile.TemporaryDirectory(
             prefix="assay-pdf-", ignore_cleanup_errors=True
         ) as profile:
-            said = _print(browser, html.resolve(), temporary.resolve(), Path(profile))
+            output = _print(browser, html.resolve(), temporary.resolve(), Path(profile))
         if not temporary.is_file() or temporary.read_bytes()[:5] != b"%PDF-":
-            raise InfrastructureError(f"{pdf}: {browser} printed no PDF. It said: {said[-400:]}")
+            raise InfrastructureError(f"{pdf}: {browser} printed no PDF. It said: {output[-400:]}")
 
 
 def _print(browser: str, html: Path, pdf: Path, profile: Path) -> str:

@@ -30,9 +30,9 @@ def table_rows(table: Table, env: Callable[[str], Markup], *, cards: bool) -> Ma
     """A `tr` a row; `env` writes an environment. In `cards` a cell names its column."""
     heads = [_head_of(column, cards=cards) for column in table.columns]
     lines = []
-    for place, row in enumerate(table.rows):
+    for index, row in enumerate(table.rows):
         cells = "".join(_cells(row, table.columns, heads, env))
-        group = ' class="group"' if place in table.groups else ""
+        group = ' class="group"' if index in table.groups else ""
         lines.append(f"<tr{group}>{cells}</tr>\n")
     return Markup("".join(lines))  # noqa: S704 (all text in it is escaped)
 
@@ -50,9 +50,9 @@ def _cells(
     heads: Sequence[tuple[str, str]],
     env: Callable[[str], Markup],
 ) -> Iterator[str]:
-    for place, (cell, column, (own, named)) in enumerate(zip(row, columns, heads, strict=False)):
+    for index, (cell, column, (own, named)) in enumerate(zip(row, columns, heads, strict=False)):
         title = f' title="{escape(cell.title)}"' if cell.title else ""
-        if not place:
+        if not index:
             number = ' class="num"' if column.numeric else ""
             yield f'<th scope="row"{number}{title}>{_content(cell, env)}</th>'
             continue
@@ -102,8 +102,8 @@ def _text(cell: Cell) -> str:
 
 
 def _badge(text: str) -> str:
-    said = meaning(text)
-    title = f' title="{escape(said)}"' if said else ""
+    text_of = meaning(text)
+    title = f' title="{escape(text_of)}"' if text_of else ""
     return f'<span class="badge {_badge_kind(text)}"{title}>{escape(text)}</span>'
 
 

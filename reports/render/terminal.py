@@ -71,8 +71,8 @@ def show(result: Result[Any], out: Lines, files: Sequence[str] = ()) -> None:
         out.line(("warning: ", "open"), text, indent=2, hang=2)
     for name, text in result.facts.pairs:
         out.line((f"{name}: ", "quiet"), text, indent=2, hang=2)
-    for one in result.sentences:
-        _block(one, out, "")
+    for sentence in result.sentences:
+        _block(sentence, out, "")
     for section in result.sections_on("terminal"):
         if section.blocks:
             out.blank()

@@ -30,8 +30,8 @@ from reports.show.layout import (
     TITLE_PT,
     heading,
     settle,
-    text_width_in,
     thin_ticks,
+    tick_width_in,
     wrapped,
 )
 from reports.show.panel import (
@@ -128,11 +128,12 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     for mark in panel.marks:
         _draw(mark, axes)
     series = [mark for mark in panel.marks if isinstance(mark, Series) and mark.name]
-    room_in = width - 0.2 - _names_in(panel.y)
-    _set_axis(axes, "y", panel.y)
-    _set_axis(axes, "x", panel.x, sorted({x for mark in series for x in mark.x}))
-    axes.set_xlabel(_paragraphs(panel.x.title, max(room_in, NAME_IN)))
     if heat is None:
+        _set_axis(axes, "y", panel.y)
+        _set_axis(axes, "x", panel.x, sorted({x for mark in series for x in mark.x}))
+        room_in = width - 0.2 - _names_in(panel.y)
+        lines = (heading(line, LABEL_PT, room_in) for line in panel.x.title.split("\n"))
+        axes.set_xlabel("\n".join(lines))
         thin_ticks(axes, room_in, named=isinstance(panel.x.ticks, Mapping))
     if not panel.frame:
         axes.spines[:].set_visible(False)
@@ -149,15 +150,11 @@ def put(frame: Figure | SubFigure, panel: Panel) -> Axes:
     return axes
 
 
-def _paragraphs(text: str, width_in: float) -> str:
-    """A text whose lines are broken where they are wider than this."""
-    return "\n".join(heading(line, LABEL_PT, width_in) for line in text.split("\n"))
-
-
 def _names_in(axis: Axis) -> float:
-    """The width of what stands beside a y axis, at most."""
+    """The width of what stands beside a y axis."""
     names = axis.ticks.values() if isinstance(axis.ticks, Mapping) else ["10 000"]
-    return min(NAME_IN, max((text_width_in(name, LABEL_PT) for name in names), default=0.0))
+    lines = (line for name in names for line in wrapped(str(name), LABEL_PT, NAME_IN))
+    return max((tick_width_in(line) for line in lines), default=0.0)
 
 
 def _set_axis(axes: Axes, side: Side, asked: Axis, places: Sequence[float] = ()) -> None:
@@ -284,7 +281,9 @@ def _for_a_page(text: str, panel: Panel) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
     text = re.sub(r"<[^>]+>", lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
-    text = re.sub("|".join(_THEMED), lambda found: f"var(--{_THEMED[found[0]]},{found[0]})", text)
+    text = re.sub(
+        "|".join(_THEMED), lambda colour: f"var(--{_THEMED[colour[0]]},{colour[0]})", text
+    )
     text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
     text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
     text = text.replace("url(#", f"url(#{ID_MARK}")
@@ -313,10 +312,10 @@ def with_titles(svg: str, texts: Iterator[list[str]]) -> str:
 
     def titled(group: re.Match[str]) -> str:
         """A line's group, which ends with that of its markers."""
-        said = iter(next(texts))
+        of_markers = iter(next(texts))
         return re.sub(
             r"<use ([^>]*)/>",
-            lambda use: f"<use {use[1]}><title>{escape(next(said, ''))}</title></use>",
+            lambda use: f"<use {use[1]}><title>{escape(next(of_markers, ''))}</title></use>",
             group[0].replace(f' id="{_HOVER}"', ""),
         )
 

@@ -96,7 +96,7 @@ def _evenly(items: Sequence[str], most: int) -> list[str]:
         return list(items)
     if most == 1:
         return [items[-1]]
-    return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
+    return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
 
 
 def invalid_picture(analysis: Analysis) -> Picture | None:

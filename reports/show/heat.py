@@ -91,7 +91,7 @@ def draw_heat(frame: Figure | SubFigure, heat: Heat) -> Axes:
     bar.spines[:].set_visible(False)
     ticks = heat.scale.ticks
     bar.set_xticks(heat.scale.place(np.array(list(ticks))).tolist(), list(ticks.values()))
-    title = heading(f"{heat.scale.title}, brighter is better", LABEL_PT, 0.8 * WIDTH_IN)
+    title = heading(f"{heat.scale.title}, brighter is better", LABEL_PT, 0.9 * WIDTH_IN)
     bar.set(yticks=[], xlabel=title)
     return axes
 

@@ -31,6 +31,11 @@ def text_width_in(text: str, size_pt: float, weight: str = "normal") -> float:
     return len(text) * letter * size_pt / 72
 
 
+def tick_width_in(text: str) -> float:
+    """Usual width of the text of a tick, in inches."""
+    return len(text) * _TICK_LETTER * LABEL_PT / 72
+
+
 def wrapped(text: str, size_pt: float, width_in: float, weight: str = "normal") -> list[str]:
     """The text in lines of at most this width, no quantity in two; a longer word is broken, after a
     hyphen if it can be."""
@@ -70,7 +75,7 @@ def thin_ticks(axes: Axes, room_in: float = 0.0, *, named: bool = False) -> None
     scaled = axis.get_transform().transform([low, high, *(tick.get_loc() for tick in ticks)])
     places = (scaled[2:] - scaled[0]) / (scaled[1] - scaled[0]) * room_in
     shown = [
-        (place, tick.label1, len(tick.label1.get_text()) * _TICK_LETTER * LABEL_PT / 72)
+        (place, tick.label1, tick_width_in(tick.label1.get_text()))
         for place, tick in zip(places.tolist(), ticks, strict=True)
         if tick.label1.get_text() and -0.01 <= place <= room_in + 0.01
     ]

@@ -23,7 +23,9 @@ def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, s
     for name, value in msgspec.to_builtins(provenance).items():
         if name == "nodes":
             facts = facts_by_value(provenance.nodes)
-            sections.append((name, [(fact, value_text(one)) for fact, one in facts.items()]))
+            sections.append(
+                (name, [(fact, value_text(by_value)) for fact, by_value in facts.items()])
+            )
         elif isinstance(value, Mapping):
             sections.append((name, list(_flat(value.items(), ""))))
         else:

@@ -75,10 +75,10 @@ def range_cell(
     values: Iterable[float], unit: units.ReadableUnit = PLAIN, badges: tuple[str, ...] = ()
 ) -> Cell:
     """Median (least … greatest) of launches; the title tells n."""
-    found = list(values)
-    if not found:
+    every = list(values)
+    if not every:
         return Cell("–", title="not measured")
-    return Cell(with_range(found, unit), title=f"median of n = {len(found)}", badges=badges)
+    return Cell(with_range(every, unit), title=f"median of n = {len(every)}", badges=badges)
 
 
 def interval_cell(
@@ -112,7 +112,7 @@ def row_label(analysis: Analysis, row: Row, without: Sequence[str] = ()) -> str:
 
 def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:
     """By ranks and parameters, then by point, then by environment; the first `most` or all."""
-    names = {name: place for place, name in enumerate(analysis.looks)}
+    names = {name: index for index, name in enumerate(analysis.looks)}
     places = _case_places(analysis)
 
     def key(row: Row) -> tuple[object, ...]:
@@ -133,7 +133,7 @@ def _case_places(analysis: Analysis) -> list[int]:
         )
         for case in analysis.run.plan.cases
     ]
-    places = {order: place for place, order in enumerate(sorted(set(orders)))}
+    places = {order: index for index, order in enumerate(sorted(set(orders)))}
     return [places[order] for order in orders]
 
 
@@ -157,8 +157,8 @@ STATISTICS: list[Column | str] = [
 
 def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     """All cases of a check with the complete statistics of one metric."""
-    found = analysis.rows_of(check, metric)
-    rows = in_reading_order(analysis, found, MOST_ROWS)
+    every = analysis.rows_of(check, metric)
+    rows = in_reading_order(analysis, every, MOST_ROWS)
     defined = analysis.register.metrics[metric]
     si = defined.unit
     unit = units.readable_unit(si, (row.summary.mean for row in rows))
@@ -199,5 +199,5 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
         title=units.sentence_case(title),
         note=defined.definition + ".",
         group=1,
-        total=len(found),
+        total=len(every),
     )

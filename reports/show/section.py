@@ -232,13 +232,13 @@ def _launches_panel(analysis: Analysis, item: lines.Curves) -> Panel:
     names = measured_in(analysis, item.rows)
     marks: list[Mark] = []
     alt = []
-    for place, name in enumerate(names):
+    for height, name in enumerate(names):
         row, look = by_name[name], analysis.looks[name]
         values, hollow = row.series.values / unit.factor, [shares_cores(row.flags)] * row.summary.n
-        heights = place + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
+        heights = height + np.resize([0.0, 0.13, -0.13, 0.06, -0.06], len(values))
         dots = Series(values.tolist(), heights.tolist(), look, width=0, size=4, alpha=0.55)
         median = row.summary.median / unit.factor
-        bar = Series([median], [place], Look(look.colour, "|", ()), width=0, size=18)
+        bar = Series([median], [height], Look(look.colour, "|", ()), width=0, size=18)
         marks += [replace(dots, hollow=hollow), bar]
         ends = f"{significant(values.min())} to {significant(values.max())}"
         alt.append(f"{name} {ends}, median {significant(median)}")

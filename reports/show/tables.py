@@ -106,9 +106,9 @@ def pivot(
     are where `rows` are cut already. None without rows.
     """
     lines: dict[object, tuple[list[Cell], list[T]]] = {}
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         lead = _cells(make(row) for _, make in by)
-        key = tuple((item.text, item.href) for item in lead) if cell else place
+        key = tuple((item.text, item.href) for item in lead) if cell else index
         known, members = lines.setdefault(key, (lead, []))
         members.append(row)
         for column, item in enumerate(lead if known is not lead else ()):
@@ -157,9 +157,9 @@ def across(
         groups: dict[K, list[T]] = {}
         for row in rows:
             groups.setdefault(key(row), []).append(row)
-        return [cell(groups.get(one, [])) for one in wanted]
+        return [cell(groups.get(wanted_key, [])) for wanted_key in wanted]
 
-    return [heading(one) for one in wanted], cells
+    return [heading(wanted_key) for wanted_key in wanted], cells
 
 
 def table_of(

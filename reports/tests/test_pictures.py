@@ -115,6 +115,15 @@ def test_a_map_outlines_culprits_and_writes_in_what_can_be_read() -> None:
     assert svg.count(f"fill: {BAD}") == 1
 
 
+def test_each_column_of_a_map_has_its_name_and_the_accused_one_is_red() -> None:
+    names = [f"node-{n}" for n in range(9)]
+    heat = Heat(["cpu"], names, np.ones((1, 9)), shares("the best"), named={"node-5"})
+    svg = svg_of(heat_panel("Nodes", "", heat, "nine"))
+    texts = re.findall(r"<text ([^>]*)>([^<]+)</text>", svg)
+    assert [name for _, name in texts if name in names] == names
+    assert [name for look, name in texts if BAD in look] == ["node-5"]
+
+
 def all_right(written: list[Path], pictures: list[Picture]) -> None:
     """Each picture twice: an SVG with title, caption and footer, and a PNG of the same size."""
     assert len(written) == 2 * len(pictures) > 0

@@ -50,15 +50,15 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
     # Validation sorts each list: the paper's operations, then what goes beyond it.
     lists = (case.params.get("operations") for case in analysis.run.plan.cases)
     listed = (str(name) for given in lists if isinstance(given, list) for name in given)
-    places = {name: place for place, name in enumerate(dict.fromkeys(listed))}
+    places = {name: index for index, name in enumerate(dict.fromkeys(listed))}
     names = list(analysis.looks)
     groups: dict[tuple[int, str, str, int], list[Row]] = {}
     for row in analysis.rows_of(CHECK, METRIC):
         case = analysis.case(row)
         variant = ", ".join(analysis.labels[CHECK].parts(case, without=_NO_VARIANT))
         operation = str(row.series.at_value("operation"))
-        place = places.get(operation, len(places)), operation
-        groups.setdefault((*place, variant, names.index(case.environment)), []).append(row)
+        order = places.get(operation, len(places)), operation
+        groups.setdefault((*order, variant, names.index(case.environment)), []).append(row)
     result = []
     for (_, operation, variant, name), rows in sorted(groups.items(), key=lambda item: item[0]):
         data = points_of(analysis, rows)
@@ -70,13 +70,13 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
 def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
     """Flags of the launches; one that does not stand at every process count says at which."""
     every = {analysis.case(row).ranks for row in rows}
-    found: dict[str, set[int]] = {}
+    counts_of: dict[str, set[int]] = {}
     for row in rows:
         for flag in flags_of([row]):
-            found.setdefault(flag.split(" in ")[0], set()).add(analysis.case(row).ranks)
+            counts_of.setdefault(flag.split(" in ")[0], set()).add(analysis.case(row).ranks)
     return tuple(
         flag if counts == every else f"{flag} at p = {', '.join(map(str, sorted(counts)))}"
-        for flag, counts in found.items()
+        for flag, counts in counts_of.items()
     )
 
 

@@ -56,7 +56,7 @@ def against_length(analysis: Analysis) -> Picture | None:
 def against_counts(analysis: Analysis) -> Picture | None:
     """Time of the shortest message against processes, with the chosen law and the runner-up."""
     groups = _by_operation(analysis)
-    if not any(len(family.counts) > 1 for found in groups.values() for family in found):
+    if not any(len(family.counts) > 1 for families in groups.values() for family in families):
         return None
     return picture_of(
         analysis,
@@ -75,7 +75,9 @@ def _by_operation(analysis: Analysis) -> dict[str, list[Measured]]:
     groups: dict[str, dict[str, Measured]] = {}
     for family in measured(analysis):
         groups.setdefault(family.operation, {}).setdefault(family.environment, family)
-    return {operation: list(found.values()) for operation, found in groups.items()}
+    return {
+        operation: list(by_environment.values()) for operation, by_environment in groups.items()
+    }
 
 
 def _count_panel(analysis: Analysis, operation: str, families: list[Measured]) -> Panel:

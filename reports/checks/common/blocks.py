@@ -38,10 +38,10 @@ def rows_where(
 
 def by_block(rows: Iterable[Row], key: Callable[[Row], K]) -> dict[K, ByBlock]:
     """Values by key and block; of rows with one key the last counts."""
-    found: dict[K, ByBlock] = {}
+    values: dict[K, ByBlock] = {}
     for row in rows:
-        found.setdefault(key(row), {}).update(row.series.by_block())
-    return found
+        values.setdefault(key(row), {}).update(row.series.by_block())
+    return values
 
 
 def echo_times(
@@ -71,16 +71,16 @@ def echo_times(
 
 def median_by_block(rows: Iterable[Row]) -> ByBlock:
     """The median of several rows in each block."""
-    found: dict[int, list[float]] = {}
+    values: dict[int, list[float]] = {}
     for row in rows:
         for block, value in row.series.by_block().items():
-            found.setdefault(block, []).append(value)
-    return {block: median(found[block]) for block in sorted(found)}
+            values.setdefault(block, []).append(value)
+    return {block: median(values[block]) for block in sorted(values)}
 
 
-def together(one: ByBlock, other: ByBlock) -> list[tuple[float, float]]:
+def together(first: ByBlock, second: ByBlock) -> list[tuple[float, float]]:
     """Pairs of values of the same block."""
-    return [(one[block], other[block]) for block in sorted(one.keys() & other.keys())]
+    return [(first[block], second[block]) for block in sorted(first.keys() & second.keys())]
 
 
 def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:

@@ -58,11 +58,15 @@ def over(
             case = analysis.case(row)
             return float({"ranks": case.ranks, **case.params}.get(parameter, 0))
 
-        if len({place(row) for found in rows for row in found}) < least:
+        if len({place(row) for of_metric in rows for row in of_metric}) < least:
             return None
         return lines_picture(
             analysis,
-            [curve for found in rows for curve in grouped(analysis, found, without=(parameter,))],
+            [
+                curve
+                for of_metric in rows
+                for curve in grouped(analysis, of_metric, without=(parameter,))
+            ],
             place,
             Axis(axis, counts=True),
             anchor=anchor,

@@ -107,7 +107,7 @@ _Told = tuple[Curve, str, list[str | Cell]]
 
 
 def _lines(
-    told: Sequence[_Told],
+    lines: Sequence[_Told],
     sizes: str,
     headings: list[Heading],
     *,
@@ -121,7 +121,7 @@ def _lines(
         (numeric(sizes), lambda line: line[1]),
     ]
     cells = [(headings, lambda line: line[0][2])]
-    return pivot(told, leads, cells, anchor=anchor, title=title, note=note, group=2)
+    return pivot(lines, leads, cells, anchor=anchor, title=title, note=note, group=2)
 
 
 def fits_table(analysis: Analysis, check: str) -> Table | None:

@@ -59,10 +59,10 @@ def efficiency(first: LatticeCase, item: LatticeCase) -> float:
 @lru_cache(maxsize=4)
 def lattice_cases(analysis: Analysis) -> tuple[LatticeCase, ...]:
     """Every case with values: by sites, settings, ranks, then in the environments' order."""
-    found: dict[int, dict[str, Row]] = {}
+    rows_of: dict[int, dict[str, Row]] = {}
     for row in analysis.rows_of(CHECK):
-        found.setdefault(row.series.case, {})[row.series.metric] = row
-    cases = [LatticeCase(analysis.run.plan.cases[case], rows) for case, rows in found.items()]
+        rows_of.setdefault(row.series.case, {})[row.series.metric] = row
+    cases = [LatticeCase(analysis.run.plan.cases[case], rows) for case, rows in rows_of.items()]
     order = list(analysis.looks)
 
     def key(item: LatticeCase) -> tuple[int, str, int, int]:
@@ -92,8 +92,8 @@ def _series(analysis: Analysis, key: Callable[[LatticeCase], str]) -> list[list[
         if "program_time" in item.rows:
             series = groups.setdefault((key(item), item.case.environment), {})
             series.setdefault(item.case.ranks, item)
-    found = [[series[ranks] for ranks in sorted(series)] for series in groups.values()]
-    return [series for series in found if len(series) > 1]
+    every = [[series[ranks] for ranks in sorted(series)] for series in groups.values()]
+    return [series for series in every if len(series) > 1]
 
 
 def settings_text(case: PlannedCase, without: tuple[str, ...]) -> str:
