@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether launches that ran side by side in one allocation were slower for it.
+"""Test whether launches that ran side by side in one allocation were slower for it.
 
 The seed draws some launches to run alone that could share the allocation. Each launch counts
 once: by the mean, over its points, of the logarithm of its check's deciding metric.
@@ -36,11 +36,11 @@ class Neighbours:
 
     @property
     def mattered(self) -> bool:
-        """Whether they were worse, or better, beyond chance."""
+        """True where they were worse, or better, beyond chance."""
         return self.worse is not None and self.worse.p < ALPHA
 
     def told(self) -> str:
-        """One sentence with number and interval, or why it cannot be tested."""
+        """Sentence with number and interval, or why it cannot be tested."""
         if self.worse is None:
             return f"Whether neighbours mattered cannot be tested: {self.why}."
         n, drawn = self.worse.n, "drawn to run " * (self.ran_beside < self.worse.n)
@@ -74,7 +74,7 @@ def _percent(shift: float) -> float:
 
 @lru_cache(maxsize=2)
 def neighbours_of(analysis: Analysis) -> Neighbours | None:
-    """What a run tells of neighbours; None where launches had jobs of their own."""
+    """Effect of neighbours in a run; None where launches had jobs of their own."""
     run = analysis.run
     good = run.launches.part(run.launches.counted & run.launches.of_status("ok"))
     if not run.provenance.site.in_one_job or not len(good):

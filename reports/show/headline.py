@@ -19,8 +19,7 @@ from reports.notation.units import (
     readable_unit,
     sentence_case,
 )
-from reports.show.lines import joined, line_rate, size_picture
-from reports.show.panel import Picture
+from reports.show.lines import joined, line_rate
 from reports.show.rows import in_reading_order, message_bytes, row_label, side_by_side, value_cell
 from reports.show.tables import Cell, Table, pivot, slug
 
@@ -104,14 +103,6 @@ def _evenly(items: Sequence[str], most: int) -> list[str]:
     if most == 1:
         return [items[-1]]
     return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
-
-
-def invalid_picture(analysis: Analysis) -> Picture | None:
-    """The apparent bandwidth against message length, next to the link's rate."""
-    rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
-    return size_picture(
-        analysis, rows, "picture-invalid", "Apparent bandwidth of replies sent before the wait"
-    )
 
 
 def invalid_table(analysis: Analysis) -> Table | None:

@@ -291,14 +291,10 @@ def _without_figures(run: Run, check: str) -> Sentence:
 
 
 def _launches(analysis: Analysis, links: RawLinks) -> Iterator[Block | None]:
-    """How the launches ended, and each that is not ok."""
+    """Launches by how they ended, and each that is not ok."""
     yield listings.reasons_table(analysis, links)
-    rest = [
-        listings.bad_launches_table(analysis, links),
-        listings.holes_table(analysis),
-        listings.status_table(analysis),
-    ]
-    title = "Every launch that is not ok, and counts by check"
+    rest = [listings.bad_launches_table(analysis, links), listings.holes_table(analysis)]
+    title = "Every launch that is not ok"
     yield _movable("launches-more", title, "launches", rest)
 
 
