@@ -45,13 +45,12 @@ class Neighbours:
             return f"Whether neighbours mattered cannot be tested: {self.why}."
         n, drawn = self.worse.n, "drawn to run " * (self.ran_beside < self.worse.n)
         alone = count_text(self.worse.others, "launch")
-        said = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
-        rest = "; as they were drawn by the seed, no environment gains by it" * self.mattered
-        beside = f"{n} {drawn}beside others{f', of which {self.ran_beside} did' * bool(drawn)}"
+        head = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
+        did = f", of which {self.ran_beside} did" if drawn else ""
+        rest = "" if self.drawn else "; which ran alone was not drawn"
         return (
-            f"{said}: launches {drawn}beside others were {self.percent()} than the same cases"
-            f" alone ({self._interval()}, n = {alone} alone, {beside})"
-            f"{rest if self.drawn else '; which ran alone was not drawn'}."
+            f"{head}: launches {drawn}beside others were {self.percent()} than the same cases alone"
+            f" ({self._interval()}, n = {alone} alone, {n} {drawn}beside others{did}){rest}."
         )
 
     def percent(self) -> str:
