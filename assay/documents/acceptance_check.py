@@ -17,6 +17,7 @@ from records.input_files import decoded, kind_at, read_whole
 from records.run.checksums import SIGNATURE, digest, read_sums, signer
 from reports.render import html
 from reports.verdicts.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.verdicts.acceptance.forms import as_of
 from reports.verdicts.acceptance.result import acceptance_result
 
 ReadCriteria = Callable[[str, str], Criteria]
@@ -123,7 +124,9 @@ def judged_again(
         if name not in now or now[name] != value
     ]
     files += [f"{name} was added" for name in now if name not in recorded]
-    same = isinstance(criteria, dict) and criteria.get("sha256") == dossier.form.criteria.sha256
+    same = (
+        isinstance(criteria, dict) and criteria.get("sha256") == dossier.form.criteria_file.sha256
+    )
     note = (
         ""
         if (other := dossier.form.made_with) == made_with
@@ -159,10 +162,7 @@ def differences(stored: Mapping[str, Any], dossier: Dossier, other: str) -> Iter
     fresh = json.loads(dossier.content)
     if other:
         stored, fresh = _without_words(stored), _without_words(fresh)
-    results = _by_id(stored)
-    if stored.get("schema") == 1:
-        fresh["schema"] = 1
-        del fresh["records"]
+    results, fresh = _by_id(stored), as_of(stored.get("schema"), fresh)
     for result in fresh["results"]:
         before = results.get(result["id"])
         if before is None:

@@ -7,8 +7,8 @@ import yaml
 from assay.cli.main import main
 from assay.schema import campaign_from_text
 from assay.tests.published_forms import published
-from checks.common.foreign import children
 from checks.common.registry import CHECKS
+from plugins.reframe.foreign import children
 from records.errors import ExitStatus
 
 
@@ -105,7 +105,7 @@ def test_a_suite_is_listed_for_no_site(capsys, files):
     words = ("--reframe", str(files / "island.py"), "--env", "SCRATCH=/scratch")
     text = " ".join(told(capsys, *words).split())
     assert "Remote: run, 1 variant; asks for systems daint:gpu; environments +mpi" in text
-    found = published("checks-reframe", told(capsys, *words, "--json"))
+    found = published("reframe-suite", told(capsys, *words, "--json"))
     assert [one["name"] for one in found["classes"]] == ["Island", "Remote"]
     assert found["files"][0]["classes"][1]["variants"][0]["valid_systems"] == ["daint:gpu"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.documents.report import build_report
+from plugins.papers.sections import interference
 from reports.analysis.run import analyse
-from reports.checks import interference
 from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
 from reports.notation.units import significant
@@ -88,14 +88,6 @@ def test_expressions_have_a_column_an_environment(analysis):
     assert " p + " in rows["total exchange"][0]
 
 
-def test_the_choice_of_each_law_is_shown(analysis):
-    rows = texts(collectives.choices(analysis))
-    exchange = [row for row in rows if row[:2] == ["total exchange", "mpich"]]
-    assert [row[2] for row in exchange] == ["T0", "D"]
-    assert {row[-1] for row in exchange} == {"determined"}
-    assert [row[2] for row in rows if row[0] == "barrier"] == ["T0", "T0"]
-
-
 def test_latency_and_bandwidth_a_process_count(analysis):
     table = collectives.latencies(analysis)
     titles = [column.title for column in table.columns]
@@ -109,7 +101,7 @@ def test_too_few_process_counts_give_no_law(tmp_path):
     cases = cases_of("mpich", ["scan"], (2, 4))
     analysis = synthetic.analysed(tmp_path / "few", cases, blocks=3)
     assert texts(collectives.expressions(analysis))[0][1] == "no law"
-    assert "2 process counts" in texts(collectives.choices(analysis))[0][-1]
+    assert "2 process counts" in collectives.expressions(analysis).rows[0][1].title
 
 
 def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from plugins.papers.definition import load_study
+from plugins.papers.document import make_document
+from plugins.papers.result import paper_result
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown, terminal
@@ -20,9 +23,6 @@ from reports.verdicts.acceptance.result import acceptance_result
 from reports.verdicts.choice.result import choice_result
 from reports.verdicts.comparison.compare import compare
 from reports.verdicts.comparison.result import comparison_result
-from reports.verdicts.papers.definition import load_study
-from reports.verdicts.papers.document import make_document
-from reports.verdicts.papers.result import paper_result
 
 UCX, TCP = "ch4:ucx", "ch3:nemesis:tcp"
 

@@ -52,7 +52,7 @@ def known_nights(count):
     history = Path(folder.name) / "history.sqlite"
     for number in range(1, count + 1):
         run = str(write_night(Path(folder.name), number))
-        assert main(["history", "add", run, "--history", str(history)]) == 0
+        assert main(["nightly", "add", run, "--history", str(history)]) == 0
     return history, folder
 
 
@@ -65,12 +65,12 @@ def add_night(folder, number, *words, **how):
     """Add a night, or with the suffix the re-run of it."""
     run = write_night(folder, number, **how)
     again = ("--rerun-of", run.name[:-1]) if "suffix" in how else ()
-    assert main(["history", "add", str(run), *again, *words]) == 0
+    assert main(["nightly", "add", str(run), *again, *words]) == 0
 
 
 def check(folder, capsys, *options):
     capsys.readouterr()
-    status = main(["history", "check", "--json", "--out", str(folder / "out"), *options])
+    status = main(["nightly", "check", "--json", "--out", str(folder / "out"), *options])
     return status, json.loads(capsys.readouterr().out)
 
 
@@ -102,12 +102,12 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     assert (status, verdicts_of(night)) == (1, ["open", "open"])
     numbers = [str(item["change"]["id"]) for item in night["findings"]]
     why = ["--author", "A. Nyone", "--reason", "kernel 6.2"]
-    assert main(["history", "accept-change", *numbers, *why]) == 0
+    assert main(["nightly", "accept-change", *numbers, *why]) == 0
     status, night = check(folder, capsys)
     # The new reference has one night only.
     assert (status, night["verdict"], night["findings"]) == (3, "LEARNING", [])
     capsys.readouterr()
-    assert main(["history", "show", "--changes"]) == 0
+    assert main(["nightly", "show", "--changes"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "accepted by A. Nyone: kernel 6.2" in shown
     assert "host.kernel: 6.1 → 6.2" in shown
@@ -170,7 +170,7 @@ def test_improvement_is_a_change_and_no_regression_and_is_found_once(folder, cap
     assert check(folder, capsys) == (status, night)
     with sqlite3.connect("results/history.sqlite") as database:
         assert database.execute("SELECT count(*) FROM change").fetchone() == (2,)
-    main(["history", "show", "--changes"])
+    main(["nightly", "show", "--changes"])
     assert "improvement (lasting) since 2026-01-21" in capsys.readouterr().out
 
 
@@ -221,7 +221,7 @@ def test_damaged_records_add_nothing(folder, capsys, old, new, said):
     path = write_night(folder, 1)
     records = path / "records.jsonl"
     records.write_text(records.read_text().replace(old, new, 1))
-    assert main(["history", "add", str(path)]) == 2
+    assert main(["nightly", "add", str(path)]) == 2
     assert said in capsys.readouterr().err
     assert not Path("results/history.sqlite").exists()
 
@@ -233,7 +233,7 @@ def test_a_run_without_its_time_has_that_of_its_id_or_enters_no_history(folder, 
         changed(path / "provenance.json", run_id=run_id, started_at=started_at)
         lines = (path / "records.jsonl").read_text().replace(path.name, run_id)
         (path / "records.jsonl").write_text(lines)
-        return main(["history", "add", str(path)])
+        return main(["nightly", "add", str(path)])
 
     assert added(path.name, "yesterday") == 2
     assert "`started_at`: found 'yesterday'" in capsys.readouterr().err
@@ -247,11 +247,11 @@ def test_half_a_last_line_is_said_and_does_not_count_and_a_run_enters_once(folde
     path = write_night(folder, 1)
     records = path / "records.jsonl"
     records.write_bytes(records.read_bytes()[:-20])
-    assert main(["history", "add", str(path)]) == 0
+    assert main(["nightly", "add", str(path)]) == 0
     _, night = check(folder, capsys)
     assert night["launches"] == {"ok": 9}
     assert "torn" in night["warnings"][0]
-    assert main(["history", "add", str(path)]) == 2
+    assert main(["nightly", "add", str(path)]) == 2
     assert "already in" in capsys.readouterr().err
 
 
@@ -275,7 +275,7 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
     with sqlite3.connect("results/history.sqlite") as database:
         assert database.execute("SELECT count(*) FROM night").fetchone() == (2,)
         assert database.execute("SELECT count(*) FROM value").fetchone() == (4,)
-    assert main(["history", "add", str(path)]) == 0
+    assert main(["nightly", "add", str(path)]) == 0
 
 
 def test_full_disk_keeps_what_was_there(folder, capsys):
@@ -317,7 +317,7 @@ def test_history_tells_how_far_days_differ(folder, capsys):
 def test_days_that_differ_make_a_difference_unresolved(folder, capsys):
     for number in range(1, 13):
         slower = 1 + 0.04 * (number % 3)
-        main(["history", "add", str(write_night(folder, number, slower=slower))])
+        main(["nightly", "add", str(write_night(folder, number, slower=slower))])
     first, second = write_night(folder, 20), write_night(folder, 21, slower=1.08)
     assert "worse" not in compared(capsys, first, second)
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from plugins.papers.sections import netpipe
 from reports.analysis.run import Analysis
-from reports.checks import netpipe, node
+from reports.checks import node
 from reports.checks.common.blocks import ratio_interval_cell
 from reports.show.tables import Table
 from reports.tests.synthetic import analysed, case, metric
@@ -29,8 +30,6 @@ def of_node(name: str) -> list[dict[str, Any]]:
         metric("stream_triad", 2e10, node=name),
         metric("linpack_100_rate", 5e9, node=name),
         metric("core_clock", 1 / CYCLE_S, node=name),
-        metric("operations_per_cycle", 1.25, node=name, kernel="linpack_100"),
-        metric("operation_time", 4 * CYCLE_S, node=name, operand="real64", operation="*"),
         metric("sieve_time", 1e-3, node=name),
     ]
 
@@ -71,14 +70,6 @@ def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
     assert table and len(table.rows) == 2
 
 
-def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) -> None:
-    row = row_of(node.balance_table(analysis), "mpich")
-    latency_s = 2 * 10e-6  # the second of three blocks is the median
-    counts = latency_s / CYCLE_S, latency_s * 5e9, 2 * 11e-6 / (4 * CYCLE_S)
-    told = [text.replace("\u202f", "").partition(" ")[0] for text in row[3:7]]
-    assert told == ["20.0", *(f"{count:.0f}" for count in counts)]
-
-
 def test_the_witness_is_paired_by_block(analysis: Analysis) -> None:
     row = row_of(netpipe.comparison_table(analysis), "1 B", "mpich", "library")
     assert row[5:] == ["1.250 (1.250 … 1.250)", "1.000 … 1.563", "2.500 (2.500 … 2.500)"]
@@ -105,5 +96,5 @@ def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:
     analysis = analysed(tmp_path / "quick", blocks=1)
-    for make in (node.rates_table, node.balance_table, netpipe.comparison_table):
+    for make in (node.rates_table, netpipe.comparison_table):
         assert make(analysis) is None

@@ -3,8 +3,8 @@
 
 import pytest
 
-from reports.checks import ring, streams
-from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
+from plugins.papers.sections import ring, streams
+from reports.checks.alltoall_pairs import METRICS, matrices
 from reports.show.draw import svg_of
 from reports.tests.synthetic import analysed, case, metric, quick_cases
 
@@ -46,14 +46,14 @@ def analysis(tmp_path_factory):
 
 
 def test_each_pair_stands_in_the_matrix_and_a_slow_one_is_outlined(analysis):
-    (panel,) = bandwidth_matrix(analysis).panels
+    (panel,) = matrices(analysis, "pair_bandwidth").panels
     assert "3 pairs from 9.00 to 12.0 MB/s; 1 pair outlined" in panel.alt
     assert svg_of(panel).count("#b3261e") == 2
     assert svg_of(panel).count(">11.9<") == 2
 
 
 def test_latencies_within_the_limit_are_not_outlined(analysis):
-    panel = latency_matrix(analysis).panels[0]
+    panel = matrices(analysis, "pair_latency").panels[0]
     assert "0 pairs outlined" in panel.alt
     assert "#b3261e" not in svg_of(panel)
 
@@ -67,8 +67,8 @@ def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
 
 def test_a_run_without_them_has_none(tmp_path):
     other = analysed(tmp_path / "run", quick_cases(("mpich",)))
-    for make in (bandwidth_matrix, latency_matrix, ring.rates, streams.rates):
-        assert make(other) is None
+    assert [matrices(other, metric) for metric in METRICS] == [None, None]
+    assert ring.rates(other) is streams.rates(other) is None
 
 
 def test_the_ring_s_rates_have_orders_and_lengths_down(analysis):

@@ -12,14 +12,7 @@ import pytest
 
 from reports.analysis.original_digits import NUMBERS, differences
 from reports.analysis.run import analyse
-from reports.checks.su3_rmd.pictures import share_picture
-from reports.checks.su3_rmd.tables import (
-    AGREE,
-    digits_table,
-    overview,
-    strong_scaling,
-    weak_scaling,
-)
+from reports.checks.su3_rmd.tables import AGREE, digits_table, strong_scaling, weak_scaling
 from reports.load.loading import load_run
 from reports.show.tables import Cell, Table
 from reports.tests.synthetic import analysed, case, changed, metric, write_run
@@ -169,10 +162,3 @@ def test_equal_sites_a_rank_scale_weakly(scaled):
         ("4³ × 8", "1", "512", "100.0 %"),
         ("4³ × 16", "2", "512", "80.0 %"),
     ]
-
-
-def test_every_case_has_its_times_and_its_share(scaled):
-    rows = texts(overview(scaled))
-    assert [row[4].split(" ")[0] for row in rows] == ["1.000", "625.0", "1.250"]
-    assert {row[7] for row in rows} == {"20.00 ± 0.00"}
-    assert len(share_picture(scaled).panels) == 1

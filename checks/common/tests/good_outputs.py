@@ -21,11 +21,11 @@ from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from checks.common.tests.evidence_of import evidence_of
 from checks.hpl.run import read_test as read_hpl
-from checks.netpipe.run import read_table as read_netpipe
 from checks.osu import output as osu_output
 from checks.osu.run import read_test as read_osu
 from checks.su3_rmd import output as su3_output
 from checks.su3_rmd.run import read_original, read_own
+from plugins.papers.checks.netpipe.run import read_table as read_netpipe
 from records.metric import MetricDefinition
 
 Reader = Callable[[Any, json_lines.Output, str], Reading]
@@ -33,7 +33,7 @@ Reader = Callable[[Any, json_lines.Output, str], Reading]
 
 @dataclass(frozen=True)
 class Sample:
-    """One good launch: what was asked, and what was printed (`text`: stdout, then stderr)."""
+    """Good launch: what was asked, and what was printed (`text`: stdout, then stderr)."""
 
     name: str
     definition: CheckDefinition[Any]
@@ -46,7 +46,7 @@ class Sample:
 
     @cached_property
     def claim(self) -> Claim:
-        """What a harness would have asked for that got this output."""
+        """Claim of a harness that got this output."""
         output = json_lines.parse(self.text, self.known)
         hosts = output.hosts()
         library = output.evidence.library if output.evidence else ""
@@ -71,7 +71,7 @@ class Sample:
         return self.definition.metrics_by_name if self.own else {}
 
     def judge(self, text: str) -> Reading:
-        """What the launch gave had it printed `text`; raises OutputError as the readers do.
+        """Reading of the launch had it printed `text`; raises OutputError as the readers do.
 
         As MpiCheck judges it, but for tokens: they must not be what refuses a changed line.
         """

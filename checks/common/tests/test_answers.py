@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with an answer of one of our programs is named with its point."""
+"""Faults of an answer of one of our programs are named with their point."""
 
 from __future__ import annotations
 

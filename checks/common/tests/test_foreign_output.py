@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from checks.common import json_lines
 from checks.common.sources import CHECKS
 from checks.hpl import output as hpl
-from checks.netpipe import output as netpipe
 from checks.osu import OsuParameters
 from checks.osu import output as osu
+from plugins.papers.checks.netpipe import output as netpipe
 
 
 def _read_osu(text, name):

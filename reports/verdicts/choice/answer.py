@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from records.flags import DISTURBED, INVALID_ON_PURPOSE, UNPROVEN
+from records.plugins import hooks
 from records.text.reasons import grouped
 from reports import commands
 from reports.analysis.neighbours import neighbours_of
@@ -22,7 +23,6 @@ from reports.result import Sentence
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE
 from reports.statistics.spending import spent
 from reports.verdicts.choice.leader import choice
-from reports.verdicts.papers.definition import studies
 
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
@@ -85,10 +85,11 @@ def _resume(run: Run) -> NextCommand:
 
 
 def _onward(run: Run) -> NextCommand:
-    """The command after a complete run of its kind: a study's document, an acceptance's
-    judgement."""
-    if run.plan.campaign in studies():
-        return commands.paper(run.plan.campaign, run)
+    """Command after a complete run: what a plugin says, an acceptance's judgement."""
+    for leads_to in hooks("next_command"):
+        command: NextCommand | None = leads_to(run)
+        if command is not None:
+            return command
     if run.plan.criteria_of(virtual=bool(run.provenance.site.virtual)):
         return commands.accept(run, commands.name_of(run))
     return commands.NOTHING

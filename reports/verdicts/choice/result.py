@@ -43,7 +43,6 @@ from reports.verdicts.choice.forms import VerdictsForm, verdicts_form
 from reports.verdicts.choice.leaders import leaders, leaders_table
 from reports.verdicts.choice.sentences import facts, launches_text, remarks
 from reports.verdicts.mix import mix_of
-from reports.verdicts.papers.document import StudySection
 
 #: Panels of a check's first picture that are in sight; rows of the table of pairs that is.
 MOST_SHOWN, MOST_PAIRS = 2, 15
@@ -90,18 +89,18 @@ def choice_result(
     parts: Sequence[CheckPart],
     links: RawLinks,
     warnings: Sequence[str] = (),
-    study: StudySection | None = None,
+    further: Sequence[Section] = (),
 ) -> Result[VerdictsForm]:
     """A run as a result. `parts`: what each check shows; `links` lead to raw output, and learn of
-    the pages that they need; `study`: the one whose campaign the run is of."""
-    run, answer, further = analysis.run, answer_of(analysis), [*remarks(analysis)]
+    the pages that they need; `further`: sections of plugins, after the choice."""
+    run, answer, notes = analysis.run, answer_of(analysis), [*remarks(analysis)]
     harness = run.provenance.harness
     commit = f" ({harness.git_commit[:12]})" if harness.git_commit else ""
     counts = ", ".join(
         f"{count} {status}" for status in STATUSES if (count := analysis.counts[status])
     )
-    summary = [answer.sentence, *answer.details, *(remark.text for remark in further)]
-    first: list[Block] = [*_overview(analysis), *further, facts(analysis)]
+    summary = [answer.sentence, *answer.details, *(note.text for note in notes)]
+    first: list[Block] = [*_overview(analysis), *notes, facts(analysis)]
     on_terminal = [_score_table(analysis), _leaders_table(analysis)]
     return Result(
         kicker=f"{run.plan.campaign} on {run.plan.site}, run {run.run_id}: {counts or 'no record'}",
@@ -111,7 +110,7 @@ def choice_result(
         warnings=warnings,
         first=Section("first", "", lambda: first),
         sections=[
-            *_sections(analysis, parts, links, study),
+            *_sections(analysis, parts, links, further),
             *(
                 Section(table.anchor, "", partial(tuple[Block, ...], [table]), shown_on=ON_TERMINAL)
                 for table in on_terminal
@@ -158,14 +157,15 @@ def _leaders_table(analysis: Analysis, check: str = "") -> Table | None:
 
 
 def _sections(
-    analysis: Analysis, parts: Sequence[CheckPart], links: RawLinks, study: StudySection | None
+    analysis: Analysis,
+    parts: Sequence[CheckPart],
+    links: RawLinks,
+    further: Sequence[Section],
 ) -> Iterator[Section]:
     title = "Which environment is best"
     yield Section("choice", title, lambda: _choice(analysis), short="Which is best")
     yield Section("mix", "The mix of jobs", lambda: _mix(analysis.run))
-    if study is not None:
-        title = f"Compared with the study of {study.study.year}"
-        yield Section("study", title, partial(_study, study, links), short="The study")
+    yield from further
     for part in parts:
         yield Section(f"check-{part.anchor}", part.title, partial(_check, analysis, part))
     note = (
@@ -235,13 +235,6 @@ def _mix(run: Run) -> Iterator[Block | None]:
     else:
         yield Facts(mix.facts)
         yield mix.table()
-
-
-def _study(study: StudySection, links: RawLinks) -> Iterator[Block]:
-    text = f"{study.study.authors}, {study.study.title}. Its tables and figures next to this run's:"
-    href = f"{links.root}/{study.file}" if study.file else ""
-    yield Sentence(text, href, code=study.command)
-    yield study.claims
 
 
 def _check(analysis: Analysis, part: CheckPart) -> Iterator[Block | None]:
