@@ -114,7 +114,7 @@ def reframe_report(
     begun = _moment(provenance.started_at) or min(ends, default=0.0)
     ended = max(ends, default=begun)
     info = {
-        "cmdline": f"assay export {run_id} --reframe",
+        "cmdline": f"assay reframe export {run_id}",
         "data_version": DATA_VERSION,
         "hostname": _name(records[0].site),
         "num_cases": runs[0]["num_cases"],

@@ -79,7 +79,7 @@ def suite_form(path: Path, around: Surroundings, site: str | None) -> SuiteForm:
     ]
     if not files:
         raise AssayError(
-            f"--reframe {path}: no such file, nor a folder with Python files; give a suite's folder"
+            f"{path}: no such file, nor a folder with Python files; give a suite's folder"
             " or one of its files"
         )
     listings = [one for one in list_files(files, around) if one.is_test]

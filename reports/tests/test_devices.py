@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from plugins.papers.definition import load_study
-from plugins.papers.document import make_document
-from plugins.papers.result import paper_result
 from reports.analysis.run import analyse
 from reports.load.loading import load_run
 from reports.render import html, markdown, terminal
@@ -51,13 +48,7 @@ def compared(folder: Path):
     return comparison_result(compare(a_run(folder / "a"), a_run(folder / "b")))
 
 
-def studied(folder: Path):
-    return paper_result(make_document(load_study("wyeast-2003"), a_run(folder / "run")))
-
-
-@pytest.mark.parametrize(
-    "judge", [chosen, accepted, compared, pytest.param(studied, marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize("judge", [chosen, accepted, compared])
 def test_the_device_is_with_the_name_in_every_medium(tmp_path, judge):
     result = judge(tmp_path)
     page = unescape(html.page(result))

@@ -17,8 +17,6 @@ from matplotlib.image import imread
 from assay.criteria.loading import criteria_from_text
 from assay.documents.report import take_out
 from assay.tests.campaign_texts import CRITERIA
-from plugins.papers.definition import load_study
-from plugins.papers.document import make_document
 from records.history.store import Store
 from reports.analysis.run import Analysis
 from reports.checks.sections import check_parts
@@ -158,13 +156,6 @@ def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
     all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
 
 
-@pytest.mark.full
-def test_pictures_of_a_study_are_taken_out(run: Path, tmp_path: Path) -> None:
-    document = make_document(load_study("wyeast-2003"), run)
-    pictures = [picture for part in document.parts for picture in part.pictures][:3]
-    all_right(write_pictures(pictures, document.analysis.looks, tmp_path / "out"), pictures)
-
-
 def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
     with Store(tmp_path / "history.sqlite", create=True) as store:
         for number in range(1, 8):
@@ -254,8 +245,7 @@ def test_launches_that_share_a_core_are_hollow_in_every_picture(
     cases = quick_cases(("mpich", "lam"))
     analysis = analysed(tmp_path, cases, blocks=5, edit=flagged)
     parts, _ = check_parts(analysis, [])
-    study = make_document(load_study("wyeast-2003"), tmp_path).parts
-    pictures = [*run_pictures(analysis, parts), *(one for part in study for one in part.pictures)]
+    pictures = run_pictures(analysis, parts)
     drawn = [
         mark
         for picture in pictures

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib import import_module
 from typing import Any
 
 from msgspec import to_builtins
@@ -19,13 +20,13 @@ from checks.common.definition import CheckDefinition
 from checks.common.evidence.ranks import Claim, contradictions
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
+from checks.common.sources import shipped_folders
 from checks.common.tests.evidence_of import evidence_of
 from checks.hpl.run import read_test as read_hpl
 from checks.osu import output as osu_output
 from checks.osu.run import read_test as read_osu
 from checks.su3_rmd import output as su3_output
 from checks.su3_rmd.run import read_original, read_own
-from plugins.papers.checks.netpipe.run import read_table as read_netpipe
 from records.metric import MetricDefinition
 
 Reader = Callable[[Any, json_lines.Output, str], Reading]
@@ -107,7 +108,8 @@ def samples() -> list[Sample]:
 
 
 def _launches() -> Iterator[Sample]:
-    for file in sorted(FOLDER.glob("*/samples/*.params.json")):
+    every = (folder.glob("*/samples/*.params.json") for folder in shipped_folders())
+    for file in sorted(file for files in every for file in files):
         name, definition = file.name.removesuffix(".params.json"), CHECKS[file.parents[1].name]
         text = file.with_name(f"{name}.out").read_text()
         errors = file.with_name(f"{name}.err")
@@ -123,7 +125,8 @@ def _launches() -> Iterator[Sample]:
         elif definition.name == "netpipe":
             found = re.search(r'"assay":"end","program":"(\w+)"', text)
             starter = found[1] if found else None
-            own, ends, read = False, bool(starter), partial(read_netpipe, starter=starter)
+            read_table = import_module(f"{definition.package}.run").read_table
+            own, ends, read = False, bool(starter), partial(read_table, starter=starter)
         yield Sample(f"{definition.name} {name}", definition, params, text, read, own, ends)
 
 

@@ -14,7 +14,6 @@ from checks.common.evidence.printed import Printed
 from checks.common.judging import EndedJob, judge
 from checks.common.registry import CHECKS
 from checks.common.session.outcome import Outcome
-from checks.common.sources import CHECKS as FOLDER
 from records.site.limits import Nominal
 
 OURS = "0123456789abcdef"
@@ -32,8 +31,8 @@ class Launch:
     """
 
     def __init__(self, check: str, variant: str, **changes: Any) -> None:
-        samples = FOLDER / check / "samples"
         self.definition = CHECKS[check]
+        samples = self.definition.folder / "samples"
         asked = (samples / f"{variant}.params.json").read_text()
         self.params = self.definition.parameters.model_validate_json(asked)
         self.text = with_token((samples / f"{variant}.out").read_text())

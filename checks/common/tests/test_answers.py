@@ -45,7 +45,7 @@ def test_a_program_that_ran_with_other_settings_gives_no_answer(name):
 
 @pytest.mark.parametrize(
     ("name", "pattern", "instead", "said"),
-    [(name, *change) for name, changes in CHANGES.items() for change in changes],
+    [(name, *change) for name in sorted(CHANGES.keys() & GOOD.keys()) for change in CHANGES[name]],
 )
 def test_what_was_changed_is_named(name, pattern, instead, said):
     text, changes = re.subn(pattern, instead, GOOD[name].text)

@@ -12,6 +12,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from statistics import fmean, median
 
 import pytest
@@ -21,7 +22,6 @@ from hypothesis import strategies as st
 from checks.common.tests.good_outputs import samples
 from checks.osu.output import expected_sizes
 from checks.osu.tables import TESTS
-from plugins.papers.checks.netpipe.output import schedule
 
 GOOD = {sample.name: sample for sample in samples()}
 COUNT = int(os.environ.get("ASSAY_CHANGED_OUTPUTS", "1500"))
@@ -426,7 +426,8 @@ def sizes_asked(sample):
     asked, dump = sample.params, sample.params.model_dump()
     bounds = [dump.pop("least_bytes", 0), dump.pop("greatest_bytes", 0)]
     if sample.definition.name == "netpipe":
-        return schedule(*bounds, asked.perturbation_bytes), dump
+        output = import_module(f"{sample.definition.package}.output")
+        return output.schedule(*bounds, asked.perturbation_bytes), dump
     if sample.definition.name == "osu" and TESTS[asked.test].sized:
         return expected_sizes(*bounds), dump
     return bounds, dump

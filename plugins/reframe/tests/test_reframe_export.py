@@ -32,7 +32,7 @@ print(StorageBackend.default().store(reporting.restore_session(sys.argv[1])._rep
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("out")
-    assert main(["export", str(STORED), "--reframe", "--output", str(folder)]) == 0
+    assert main(["reframe", "export", str(STORED), "--output", str(folder)]) == 0
     return folder
 
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from assay.run.launches import launches_to_come
 from assay.sites.loading import load_site
 from checks.common.brought import BROUGHT_FILE
 from checks.common.session.outcome import OUTCOME_FD, PROGRAMS, Outcome
+from plugins.reframe.classes import outcomes as of_suites
 from plugins.reframe.tests.test_suites import MAP, entry, planned
 
 pytestmark = pytest.mark.full
@@ -157,3 +159,11 @@ def test_twenty_tests_have_plain_reframes_values(planned, tmp_path, settings):
     assert {
         tuple(sorted((m.name.rpartition(".")[2], m.value) for m in one.metrics)) for one in found
     } == expected
+
+
+def test_what_a_test_printed_is_told_before_an_epitaph(tmp_path):
+    (tmp_path / "o").write_text("ERROR: no atoms\n")
+    (tmp_path / "e").write_text("srun: error: n1: task 0: Exited with exit code 3\n")
+    job = SimpleNamespace(jobid="1", stdout="o", stderr="e")
+    test = SimpleNamespace(job=job, stagedir=tmp_path)
+    assert of_suites._printed(test).endswith("ERROR: no atoms")

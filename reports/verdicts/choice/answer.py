@@ -85,7 +85,7 @@ def _resume(run: Run) -> NextCommand:
 
 
 def _onward(run: Run) -> NextCommand:
-    """Command after a complete run: what a plugin says, an acceptance's judgement."""
+    """The command after a complete run: what a plugin says, or the judgement of an acceptance."""
     for leads_to in hooks("next_command"):
         command: NextCommand | None = leads_to(run)
         if command is not None:
